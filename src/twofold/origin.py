@@ -20,8 +20,10 @@ def frame_of_user(depth: int) -> FrameType:
 
 
 def _outside(frame: FrameType) -> FrameType:
-    # the table first: every recorded or deferred operation walks up some five frames, and a call for each would cost more than the look-up
-    while frame.f_back is not None and (INSIDE.get(frame.f_globals.get("__name__")) or is_inside(frame)):
+    while frame.f_back is not None:
+        inside = INSIDE.get(frame.f_globals.get("__name__"))  # the table first: a call for each of some five frames costs more
+        if not (is_inside(frame) if inside is None else inside):
+            break
         frame = frame.f_back
     return frame
 

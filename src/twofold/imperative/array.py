@@ -484,6 +484,7 @@ class ViewMixin:
         write(self._base, self._chain, None, wrap(Cell, new))
 
     @property
+    @inlined
     def _operand(self) -> Any:
         of = self._of
         if of is self._base._content:
@@ -497,6 +498,7 @@ class ViewMixin:
                 return part
         return self._read() if self._gradient is None else self._marked(self._gradient)
 
+    @inlined
     def _read(self) -> Any:
         root, chain = self._base, self._chain
         found = None if is_tracked(root._content) else read_at_once(root, chain)
@@ -508,6 +510,7 @@ class ViewMixin:
         self._of = of
         return self._part(of, seen)
 
+    @inlined
     def _part(self, of: Any, seen: Any) -> Any:
         """The part of a ready content that the view shows: itself or an alias of it, a copy if it is small, None for others with gaps."""
         if seen.size >= GAPS and not seen.flags.c_contiguous:

@@ -10,6 +10,7 @@ from sys import _getframe
 from typing import Any
 from weakref import ref
 
+from ..assembly import inlined
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..dtype import ITEMSIZE
@@ -139,6 +140,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     return out
 
 
+@inlined
 def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | None:
     """The result of the host library's function where operations do not wait (see `sites`), called by generated code.
 

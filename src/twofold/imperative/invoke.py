@@ -86,7 +86,10 @@ def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Devic
 def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
     """Fresh arrays as contents of cells."""
     if device is CPU:
-        return [a if is_plain(a) else Value(a) for a in arrays]
+        found: list[Content] = []
+        for a in arrays:
+            found.append(a if is_plain(a) else Value(a))  # noqa: PERF401  a comprehension is a frame
+        return found
     return [Value(a, device=device) for a in arrays]
 
 

@@ -24,6 +24,7 @@ from ..scheduler.observers import LISTENERS
 from .array import Array as AnyArray
 from .array import adopted
 from .cell import ALWAYS, HOST, Value, wrap
+from .cell import new as new_cell
 from .guards import is_tracked
 from .invoke import device_of, host_of, invoke, type_of
 from .transfer import on_device, store
@@ -176,7 +177,9 @@ def applied(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None
     """The first result, as an array, of an operator whose operands may be sparse."""
     if goes_by_storage(bound_op, args):
         return by_storage(bound_op, args)[0]
-    return wrap(CLASSES["default"], invoke(bound_op, args, device)[0])
+    result = new_cell(CLASSES["default"])  # as `wrap`, without its frame
+    result._content = invoke(bound_op, args, device)[0]
+    return result
 
 
 def array_of(content: Any) -> Any:

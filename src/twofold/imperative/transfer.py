@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..assembly import inlined
 from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
 from ..device import CPU, Device
@@ -27,6 +28,7 @@ from .recording import rec_of
 from .tape import TapeEntry, tls
 
 
+@inlined
 def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
     v: Any = cell._content

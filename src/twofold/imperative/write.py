@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..assembly import inlined
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..backend.protocol import Backend
@@ -62,6 +63,7 @@ def _step(backend: Backend, bound_op: BoundOp) -> Callable[[Array], Array]:
     return partial(getattr(namespace_of(backend), bound_op.op.name), **bound_op.params)
 
 
+@inlined
 def read(root: Cell, chain: Chain) -> Content:
     """The content of a view: recorded if the root is, else an alias of the root's buffer if it is C-contiguous there, else a copy."""
     v = root._content
@@ -79,6 +81,7 @@ def read(root: Cell, chain: Chain) -> Content:
     return alias(data, v) if data is seen else Value(data, device=v.device)
 
 
+@inlined
 def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
     """The root's content, and NumPy's view of the part of it that a chain selects; None if it has to wait or to be recorded.
 
@@ -97,6 +100,7 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
     return (v, look(HOST, data, chain)) if data.__class__ is PLAIN else None
 
 
+@inlined
 def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = False) -> Value | None:
     """A copy of a small part of a ready tracked array, or a large part without gaps itself; None for anything else.
 
@@ -154,6 +158,7 @@ def untracked(v: Content) -> Content:
     return alias(data_of(v), v) if pending is None else pending
 
 
+@inlined
 def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     """``root[chain][key] = value``.
 
@@ -187,6 +192,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     _change(root, chain, lambda part: _store(part, key, source))
 
 
+@inlined
 def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) -> bool:
     """Change ``root[chain]`` by a function of NumPy's array; False if the root is tracked, or is not on cpu(0).
 
@@ -240,6 +246,7 @@ def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) ->
         root._rebind(content(data, v.device))
 
 
+@inlined
 def _is_small_part(v: Value, chain: Chain, key: Any) -> bool:
     """Whether a write selects a small part of a large array."""
     shape = v.type[0]
@@ -325,6 +332,7 @@ def renew_leaf(v: Value) -> None:
         v.entry = TapeEntry(leaf("variable", shape, dtype, entry.grad.tracked), (), (), None, entry.grad)
 
 
+@inlined
 def history_of(v: Value) -> TapeEntry | None:
     """The history of a recorded result after an unrecorded write: a leaf that continues it.
 
@@ -362,6 +370,7 @@ def _leaf_of(before: Content | None, variable: Variable) -> Node | None:
     return None if isinstance(node, Application) else node
 
 
+@inlined
 def make_plain(cell: Cell) -> None:
     """Give an array whose content is a small result of a program a plain one, so that operations on it are short again.
 
@@ -383,6 +392,7 @@ def is_owned(v: Value) -> bool:
     return v.entry is None and v.exclusive
 
 
+@inlined
 def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> bool:
     """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
     v = root._content

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..ops import einsum, linear_algebra, mxnet_numpy_creation, mxnet_numpy_shapes
+from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_creation, mxnet_numpy_shapes
 from ..ops import mxnet_numpy_linear as ops
 from ..ops import mxnet_numpy_reduction as norms
 from .front import Front, check_options, without_none
@@ -91,11 +91,11 @@ class LinearAlgebra:
 
     def det(self, a: Any) -> Any:
         """The determinants of square matrices."""
-        return self._apply(linear_algebra.det, a)
+        return self._apply(determinants.det, a)
 
     def slogdet(self, a: Any) -> Any:
         """The signs and the logarithms of the magnitudes of determinants."""
-        return self._apply(linear_algebra.slogdet, a)
+        return self._apply(determinants.slogdet, a)
 
     def cholesky(self, a: Any) -> Any:
         """The lower triangular factors of positive definite matrices."""
@@ -135,11 +135,11 @@ class LinearAlgebra:
 
     def tensorinv(self, a: Any, ind: int = 2) -> Any:
         """The inverse of an array as a linear map from its axes after the first ``ind``."""
-        return self._apply(linear_algebra.tensorinv, a, ind=ind)
+        return self._apply(ops.tensorinv, a, ind=ind)
 
     def tensorsolve(self, a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
         """``x`` with tensordot(a, x, x.ndim) = b."""
-        return self._apply(linear_algebra.tensorsolve, a, b, **without_none(a_axes=axes))
+        return self._apply(ops.tensorsolve, a, b, **without_none(a_axes=axes))
 
     def norm(self, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
         """The norm of vectors or matrices along axes.

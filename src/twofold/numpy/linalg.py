@@ -23,7 +23,7 @@ from ..imperative.invoke import invoke
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
 from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Op
-from ..ops import einsum, linear_algebra, ordering, primitive_gather
+from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
 from . import shapes
 from .array import Out, ndarray
 from .creation import UnsupportedDType, broadcast_view, eye, operand, operands, zeros
@@ -109,13 +109,13 @@ def inv(a: ndarray) -> ndarray:
 @real_operands(1)
 def det(a: ndarray) -> ndarray:
     """Determinants of matrices (…, n, n)."""
-    return run(linear_algebra.det, a)
+    return run(determinants.det, a)
 
 
 @real_operands(1)
 def slogdet(a: ndarray) -> tuple[ndarray, ndarray]:
     """Signs and logarithms of the magnitudes of determinants."""
-    return result_of("slogdet")(*run_several(linear_algebra.slogdet, a))
+    return result_of("slogdet")(*run_several(determinants.slogdet, a))
 
 
 @real_operands(1)
@@ -170,13 +170,13 @@ def lstsq(a: ndarray, b: ndarray, rcond: ArrayLike | None = None) -> tuple[ndarr
 @real_operands(2)
 def tensorsolve(a: ndarray, b: ndarray, axes: Sequence[int] | None = None) -> ndarray:
     """``x`` with tensordot(a, x, x.ndim) = b, after moving ``axes`` of ``a`` to the end."""
-    return run_and_wait(linear_algebra.tensorsolve, a, b, a_axes=tuple(axes or ()))
+    return run_and_wait(mxnet_numpy_linear.tensorsolve, a, b, a_axes=tuple(axes or ()))
 
 
 @real_operands(1)
 def tensorinv(a: ndarray, ind: int = 2) -> ndarray:
     """The inverse of ``a`` with respect to tensordot over ``ind`` axes."""
-    return run_and_wait(linear_algebra.tensorinv, a, ind=index(ind))
+    return run_and_wait(mxnet_numpy_linear.tensorinv, a, ind=index(ind))
 
 
 def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:

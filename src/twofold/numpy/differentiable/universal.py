@@ -12,7 +12,7 @@ from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef.shapes import normalized_axes, normalized_axis
-from ...ops import linear_algebra
+from ...ops import determinants, linear_algebra
 from .. import linalg
 from ..array import Out, ndarray
 from ..creation import operand, operands, zeros_like
@@ -155,7 +155,7 @@ def inv(a: ArrayLike) -> ndarray:
 @form_of(np.linalg.det)
 def det(a: ArrayLike) -> ndarray:
     """Determinants; those of singular matrices have no gradient."""
-    return run(linear_algebra.det, *_complex_operands(a))
+    return run(determinants.det, *_complex_operands(a))
 
 
 def _complex_operands(*values: ArrayLike) -> list[ndarray]:
