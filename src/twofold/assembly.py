@@ -12,7 +12,8 @@ Templates and fragments are real Python that linters and type checkers see, and 
 What a fragment may look like:
 
 * a single ``return``: its expression takes the place of the call, wherever that stands. An argument is written in place of its parameter
-  each time; an assignment expression, ``f(entry := v.entry)``, only the first time.
+  each time, so it is a name or a constant if that is more than once; an assignment expression,
+  ``f(entry := v.entry)``, is written the first time, and its name afterwards.
 * several statements, called as ``x = f(...)``: each ``return`` ends a branch, and assigns to ``x``.
 * several statements, called as a statement of its own or by ``return f(...)``: a ``return`` in it returns from the caller. Such fragments
   are called ``return_…``; the caller continues where they do not return.
@@ -28,9 +29,11 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import CodeType, FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function: TypeAlias = Callable[..., Any]
+Globals: TypeAlias = dict[str, Any]
+F = TypeVar("F", bound=Function)
 N = TypeVar("N", bound=ast.AST)
 #: Names of a template with values known in advance.
 Known = Mapping[str, bool | int | str | None]
@@ -39,7 +42,7 @@ FREE: Any = object()
 _FRAGMENTS: set[object] = set()
 
 
-def attach_method(cls: type, name: str, method: Callable[..., Any]) -> None:
+def attach_method(cls: type, name: str, method: Function) -> None:
     """Set a generated function as a method of a class, and give it the method's name."""
     method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
     setattr(cls, name, method)
@@ -64,7 +67,7 @@ def inlined(function: F) -> F:
     return function
 
 
-def assembled(template: Callable[..., Any], given: Mapping[str, object], **known: bool | int | str | None) -> FunctionType:
+def assembled(template: Function, given: Mapping[str, object], **known: bool | int | str | None) -> FunctionType:
     """A function made of a template.
 
     Parameters
@@ -79,7 +82,7 @@ def assembled(template: Callable[..., Any], given: Mapping[str, object], **known
     template = cast("FunctionType", template)
     code, elsewhere = _code_of(template, tuple(sorted(known.items())))
     around = template.__globals__
-    env = elsewhere | {name: around[name] for name in _names(code) if name in around} | given
+    env = {**elsewhere, **{name: around[name] for name in _names(code) if name in around}, **given}
     env["__name__"] = template.__module__  # marks frames of the package: see `origin`
     env["__builtins__"] = builtins  # what C code that imports something looks for in the globals of its caller
     made = FunctionType(code, env, template.__name__, template.__defaults__)
@@ -88,14 +91,14 @@ def assembled(template: Callable[..., Any], given: Mapping[str, object], **known
     return made
 
 
-def assembled_text(text: str, name: str, given: dict[str, Any]) -> FunctionType:
+def assembled_text(text: str, name: str, given: Globals) -> FunctionType:
     """The function of that name which a text defines, with the fragments that it calls written in.
 
     For functions whose parameters are those of operators: their signatures must be written out. Tracebacks show the text.
     """
     file = f"<twofold: {name} {len(linecache.cache)}>"
     tree = ast.parse(text, file)
-    elsewhere: dict[str, Any] = {}
+    elsewhere: Globals = {}
     (function,) = tree.body
     assert isinstance(function, ast.FunctionDef)
     function.body = _Writer(given, {}, {}, elsewhere).block(function.body)
@@ -113,10 +116,10 @@ def _names(code: CodeType) -> frozenset[str]:
 
 
 @cache
-def _code_of(function: FunctionType, known: tuple[tuple[str, object], ...]) -> tuple[CodeType, dict[str, Any]]:
+def _code_of(function: FunctionType, known: tuple[tuple[str, object], ...]) -> tuple[CodeType, Globals]:
     """The code of a template or of a function with fragments, and what these name. Functions that differ in globals share it."""
     tree = _definition(function)
-    elsewhere: dict[str, Any] = {}
+    elsewhere: Globals = {}
     body = _Writer(function.__globals__, dict(known), {}, elsewhere).block(tree.body)
     module = ast.Module([_bare(tree, body)], [])
     (code,) = [c for c in compile(module, function.__code__.co_filename, "exec").co_consts if isinstance(c, CodeType)]
@@ -135,7 +138,9 @@ def _bare(tree: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
         kwarg=given.kwarg and ast.copy_location(ast.arg(given.kwarg.arg), given.kwarg),
         defaults=[],
     )
-    return ast.copy_location(ast.FunctionDef(tree.name, args, body, []), tree)
+    bare = ast.copy_location(ast.FunctionDef(tree.name, args, body, []), tree)
+    bare.lineno = min([tree.lineno, *[d.lineno for d in tree.decorator_list]])  # the first line of its code stays the same
+    return bare
 
 
 def _definition(function: FunctionType) -> ast.FunctionDef:
@@ -195,13 +200,14 @@ class _Writer:
 
     def __init__(
         self,
-        around: dict[str, Any],
-        known: dict[str, Any],
+        around: Globals,
+        known: Globals,
         arguments: dict[str, ast.expr],
-        elsewhere: dict[str, Any],
+        elsewhere: Globals,
         place: ast.expr | None = None,
     ) -> None:
         self._around, self._known, self._arguments, self._elsewhere, self._place = around, known, arguments, elsewhere, place
+        self._evaluated: set[str] = set()
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Statements as they are written: some vanish, others become several."""
@@ -258,6 +264,10 @@ class _Writer:
             if isinstance(node.ctx, ast.Load):
                 if isinstance(given, ast.NamedExpr):  # evaluated once, where it is read first
                     self._arguments[name] = ast.copy_location(ast.Name(given.target.id, ast.Load()), given)
+                elif not isinstance(given, (ast.Name, ast.Constant)):
+                    if name in self._evaluated:
+                        raise AssertionError(f"{ast.unparse(given)} would be evaluated twice as {name}: give it a name")
+                    self._evaluated.add(name)
                 return given
             assert isinstance(given, ast.Name), "a fragment assigns to a parameter that is no variable"
             return self._new(ast.Name, node, id=given.id, ctx=node.ctx)
@@ -344,7 +354,7 @@ class _Writer:
         tree = _definition(called)
         parameters = [a.arg for a in tree.args.args]
         defaults = dict(zip(parameters[len(parameters) - len(tree.args.defaults) :], tree.args.defaults, strict=True))
-        arguments: dict[str, Any] = defaults | dict(zip(parameters, map(self.expression, call.args), strict=False))
+        arguments: Globals = defaults | dict(zip(parameters, map(self.expression, call.args), strict=False))
         arguments |= {str(k.arg): self.expression(k.value) for k in call.keywords}
         own, returned = _own(called)
         if clash := (own - returned if assigns else own) & {

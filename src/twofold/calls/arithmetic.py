@@ -6,13 +6,15 @@ by a finalizer. In that case the general path takes over, as it does for operand
 returns as scalars, become elements (`imperative.element`) where a class has them.
 """
 
+# pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
+# Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
+
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..assembly import FREE, assembled, fragment
+from ..assembly import FREE, Function, assembled, fragment
 from ..device import CPU
 from ..dtype import COMPLEX, NAME_OF, NUMPY
 from ..imperative.array import AXES_REVERSED, GAPS
@@ -43,16 +45,16 @@ from .contents import (
 )
 
 #: NumPy's function; for single elements Python's operator.
-fn: Callable[..., Any] = FREE
+fn: Function = FREE
 #: The general path for what was given, `NotImplemented` included.
-general: Callable[..., Any] = FREE
+general: Function = FREE
 #: The bound operator, its applications by nodes, and the classes that the other operand may have.
 bound_op: BoundOp = FREE
 typed: dict[Any, Any] = FREE
 operand: tuple[type, ...] = FREE
 #: In-place operators: the memory that may be written, and that of an operand.
-owned: Callable[[Any], Any] = FREE
-memory: Callable[[Any], Any] = FREE
+owned: Function = FREE
+memory: Function = FREE
 #: Known in advance: whether operands are exchanged (the first is then a number); whether `general` is given; of the operator:
 #: whether operations on ready operands may run at once (see `deferral.now`), never join a window by themselves, take numbers, and give
 #: NumPy's result for integers too; and whether it is ``**`` by NumPy's rules.
@@ -109,11 +111,11 @@ def run_number(a, x, kind):
 def run_recorded(a, x, kind, dtype):
     """The same of a recorded array's data."""
     return (
-        quick(squared, a)
+        quick(squared, a.data)
         if powers and not reverse and kind is int
-        else quick(fn, scalar_of(x, dtype), a)
+        else quick(fn, scalar_of(x, dtype), a.data)
         if reverse
-        else quick(fn, a, scalar_of(x, dtype))
+        else quick(fn, a.data, scalar_of(x, dtype))
     )
 
 
@@ -212,7 +214,7 @@ def return_of_value_and_number(self, other, a, kind):
         node = typed.get(in_order(ra.node, lb))
         if is_recordable(node):
             try:
-                out = run_recorded(a.data, other, kind, ra.node.dtype)
+                out = run_recorded(a, other, kind, ra.node.dtype)
             except RECOVERABLE:
                 return general_of_two(self, other)
             if legacy or rb is None:
@@ -340,8 +342,8 @@ def binary_of_element(self, other):
 def comparison(self, other):
     """A comparison of floats in host memory. It has no gradient, so there is nothing to record."""
     a = self._content
-    if a.__class__ is Value and a.device is CPU and is_plain(a.data):
-        a = a.data
+    if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
+        a = data
     if a.__class__ is PLAIN and a.dtype.kind == "f":
         kind = other.__class__
         if kind is float or kind is int:
@@ -439,9 +441,9 @@ def specialise(
     arity: int,
     reverse: bool = False,
     bound_op: BoundOp | None = None,
-    general: Callable[..., Any] | None = None,
+    general: Function | None = None,
     element: type | None = None,
-) -> Callable[..., Any]:
+) -> Function:
     """The callable of a primitive for one array class.
 
     Parameters
@@ -472,7 +474,7 @@ def specialise(
     return method_of((unary, binary)[arity - 1], op, (cls, view, element), names, **known)
 
 
-def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[..., Any], reverse: bool = False) -> Callable[..., Any]:
+def of_elements(op: Op, cls: type, view: type, element: type, general: Function, reverse: bool = False) -> Function:
     """The method of a Python operator for single elements.
 
     Parameters
@@ -490,9 +492,7 @@ def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[
     return method_of(binary_of_element, op, (cls, view, element), names, reverse=reverse)
 
 
-def method_of(
-    template: Callable[..., Any], op: Op, classes: tuple[type, type, type | None], names: dict[str, Any], **known: bool
-) -> Callable[..., Any]:
+def method_of(template: Function, op: Op, classes: tuple[type, type, type | None], names: dict[str, Any], **known: bool) -> Function:
     """The function that a template gives for a primitive.
 
     Parameters
@@ -523,7 +523,7 @@ def method_of(
     return method
 
 
-def host_function(op: Op) -> Callable[..., Any]:
+def host_function(op: Op) -> Function:
     """The host library's function of a primitive: NumPy's ufunc itself, if it is element-wise."""
     found = getattr(np, op.name, None) if PLAIN is np.ndarray else None
     return found if isinstance(found, np.ufunc) and found.signature is None else getattr(HOST.xp, op.name)

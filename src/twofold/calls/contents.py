@@ -28,7 +28,7 @@ exact: bool = FREE
 
 
 @fragment
-def content(x):
+def content(x) -> Any:
     """What `ViewMixin._operand` returns, without a frame for small parts of ready memory."""
     if (
         x.__class__ is view

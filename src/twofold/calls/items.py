@@ -8,10 +8,12 @@ While recording, views of tracked arrays are made in the same way, since only re
 writes to them, are recorded.
 """
 
-from collections.abc import Callable
+# pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
+# Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
+
 from typing import Any, NamedTuple
 
-from ..assembly import FREE, assembled, attach_method, fragment
+from ..assembly import FREE, Function, assembled, attach_method, fragment
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..dtype import NUMPY as DTYPES
@@ -26,13 +28,13 @@ from .contents import cls, contiguous, element, elements, native, return_small, 
 
 #: The general ways: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
 #: and to raise an error that says what to do.
-get: Callable[[Any, Any], Any] = FREE
-put: Callable[[Any, Any, Any], None] = FREE
-reshaped: Callable[..., Any] = FREE
+get: Function = FREE
+put: Function = FREE
+reshaped: Function = FREE
 #: NumPy's index for a list or tuple with single elements and arrays in it; None if the general way has rules for what is in it.
-host_key: Callable[[Any], Any] = FREE
+host_key: Function = FREE
 #: The view operations of an index.
-basic: Callable[..., Any] = FREE
+basic: Function = FREE
 #: Known beforehand: whether the method is that of views, and whose rules hold. NumPy's: integers for all axes give a scalar, and an array
 #: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied. Those
 #: of its dialect of NumPy: single elements have no axes, what is not adjacent is copied, other copies are the general way's.
@@ -117,7 +119,8 @@ def return_selected(self, r, key, kind, v, of):
             c = element()
             c._raw = r
             return c
-        return_recorded_part(self, of, basic(v.shape, key).chain, r, False)
+        chain = basic(v.shape, key).chain
+        return_recorded_part(self, of, chain, r, False)
 
 
 @fragment
@@ -184,7 +187,8 @@ def return_reshaped(self, v, of, r):
         return_shown(self, r, RESHAPED, of)
     elif r.ndim:
         if is_recorded(of):
-            return_recorded_part(self, of, (reshape_to(shape=r.shape),), r, True)
+            chain = (reshape_to(shape=r.shape),)
+            return_recorded_part(self, of, chain, r, True)
         elif by_numpy:
             return_fresh(r)
 
@@ -210,7 +214,7 @@ def getitem(self, key):
         elif kind is slice:
             r = v[key]
         elif kind is tuple:
-            last = None
+            last: Any = None
             for last in key:
                 if last.__class__ is not int and last.__class__ is not slice and (not by_numpy or last is not None):
                     if not by_numpy:
@@ -231,7 +235,7 @@ def getitem(self, key):
             elif is_dialect:
                 r = v[(*key, ...)]
             else:
-                r = v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(last, last + 1 or None))]
+                r = v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(key[-1], key[-1] + 1 or None))]
         elif not by_numpy:
             return get(self, key)
         elif kind is element:
@@ -252,7 +256,7 @@ def getitem(self, key):
 def setitem(self, key, value):
     """Write elements."""
     kind = value.__class__
-    source = None
+    source: Any = None
     return_unless_source(self, key, value, kind, source)
     if of_view:
         of = self._of
@@ -353,7 +357,7 @@ class ItemRules(NamedTuple):
     by_numpy: bool
     is_dialect: bool
     #: The template of ``reshape``; None if the class gives no views of that kind.
-    reshape: Callable[..., Any] | None
+    reshape: Function | None
     transposes: bool
 
 
@@ -362,7 +366,7 @@ LEGACY = ItemRules(False, False, reshape_by_codes, False)
 DIALECT = ItemRules(False, True, None, False)
 
 
-def _host_keys(cls: type, view: type, element: type | None) -> Callable[[Any], Any]:
+def _host_keys(cls: type, view: type, element: type | None) -> Function:
     """The function that makes NumPy's index of one with single elements and arrays among its items."""
 
     def host_key(key: Any) -> Any:
@@ -389,9 +393,7 @@ def _host_keys(cls: type, view: type, element: type | None) -> Callable[[Any], A
     return host_key
 
 
-def attach(
-    cls: Any, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None], rules: ItemRules
-) -> None:
+def attach(cls: Any, view: type, element: type | None, get: Function, put: Function, rules: ItemRules) -> None:
     """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``, and put a short path before ``reshape``.
 
     Parameters
@@ -407,11 +409,13 @@ def attach(
     """
     given = {"cls": cls, "view": view, "element": element, "native": native_of(element), "get": get, "put": put}
     given |= {"host_key": _host_keys(cls, view, element), "basic": cls._indexer.basic, "reshaped": vars(cls).get("reshape")}
-    templates: dict[str, Callable[..., Any] | None] = {"__getitem__": getitem, "__setitem__": setitem, "reshape": rules.reshape}
+    templates: dict[str, Function | None] = {"__getitem__": getitem, "__setitem__": setitem, "reshape": rules.reshape}
     templates["T"] = T if rules.transposes else None
     for name, template in templates.items():
         doc = getattr(vars(cls).get(name), "__doc__", None)
-        for owner in (cls, view) if template is not None else ():
+        if template is None:
+            continue
+        for owner in (cls, view):
             known = {"of_view": owner is view, "by_numpy": rules.by_numpy, "is_dialect": rules.is_dialect}
             method = assembled(template, given, elements=element is not None, **known)
             method.__doc__ = doc

@@ -4,13 +4,15 @@ Each template serves one form of arguments. Other calls go to the general functi
 NumPy refuses: the general way raises an error that says what to do, or finds a result.
 """
 
-from collections.abc import Callable, Mapping
+# pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
+# Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
+
+from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
-from ..assembly import FREE, fragment
+from ..assembly import FREE, Function, fragment
 from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
 from ..imperative.array import AXES_REVERSED
@@ -23,20 +25,20 @@ from .arithmetic import RECOVERABLE
 from .contents import cls, content, element, return_array, return_element, return_result, return_small, view
 
 #: NumPy's function, and the front end's general one.
-numpys: Callable[..., Any] = FREE
-general: Callable[..., Any] = FREE
+numpys: Function = FREE
+general: Function = FREE
 #: `any_call`: what takes over for arguments that it does not look into, and for large arrays that are ready; what makes other results;
 #: and the classes of arguments that are passed on as they are.
-at_length: Callable[..., Any] = FREE
-of_large: Callable[..., Any] = FREE
-finished: Callable[..., Any] = FREE
+at_length: Function = FREE
+of_large: Function = FREE
+finished: Function = FREE
 atoms: frozenset[type] = FREE
 #: `reduction`: NumPy's function of array, axis, dtype, out and keepdims.
-reduce: Callable[..., Any] = FREE
+reduce: Function = FREE
 #: `like`: NumPy's function of shape and dtype.
-filled: Callable[..., Any] = FREE
+filled: Function = FREE
 #: `ufunc_of_one`, `ufunc_of_two`: the operator's function for contents of any kind.
-function: Callable[..., Any] = FREE
+function: Function = FREE
 #: Known beforehand: whether NumPy's function takes the place of the general one for views too; whether a reduction takes ``out`` and
 #: ``keepdims``; and whether a ufunc has an operator.
 of_views: bool = FREE
@@ -99,7 +101,7 @@ def return_unless_taken(a, args, options, first):
         if a.__class__ is not PLAIN or a.dtype is BFLOAT16:
             return at_length(general, numpys, args, options)
     elif kind not in atoms:
-        if kind is view and tls.tape is not None and is_tracked(a._base._content):
+        if kind is view and tls.tape is not None and is_tracked(whole := a._base._content):
             return general(*args, **options)
         return at_length(general, numpys, args, options)
     elif first and DEFAULTS.stack:
@@ -306,7 +308,7 @@ def return_converted(given, dtype):
     """Return the array of a nested list that begins with a number. What else is in it NumPy finds, but no records."""
     first = given
     while first.__class__ is list or first.__class__ is tuple:
-        first = first[0] if first else 0.0
+        first = first[0] if first else 0.0  # pyright: ignore[reportIndexIssue]  # a list or tuple
     if first.__class__ is element and not DEFAULTS.stack:  # they have no records
         try:
             given = list(map(raw, given))

@@ -334,7 +334,7 @@ def record_of(array: Cell, what: str) -> TapeEntry:
     """
     v = array._read_recorded() if isinstance(array, ViewMixin) else array._content
     if v.__class__ is Value and v.entry is not None:
-        if has_gradient(v.entry):
+        if is_differentiated(v):
             return v.entry
         if any(map(has_gradient, v.entry.inputs)):
             todo = "leave it out of the heads: its gradients are 0"
@@ -501,7 +501,8 @@ class ViewMixin:
     @inlined
     def _read(self) -> Any:
         root, chain = self._base, self._chain
-        found = None if is_tracked(root._content) else read_at_once(root, chain)
+        whole = root._content
+        found = None if is_tracked(whole) else read_at_once(root, chain)
         if found is None:
             return read(root, chain)
         of, seen = found

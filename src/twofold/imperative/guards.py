@@ -1,9 +1,12 @@
-"""Tests of contents, each written once. They are fragments (see `assembly`): functions on hot paths have them written in."""
+"""Tests of contents, each written once. They are fragments (see `assembly`): functions on hot paths have them written in.
+
+Those that functions call as well are inlined themselves, so that a call enters one frame.
+"""
 
 from typing import Any, TypeGuard
 from weakref import ref
 
-from ..assembly import fragment
+from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..config import SETTINGS
 from .cell import PLAIN, Operand, Value
@@ -17,18 +20,21 @@ def runs_inline(size: int) -> bool:
 
 
 @fragment
+@inlined
 def is_small(a: Array) -> bool:
     """Whether operations on an array of its size run at once."""
     return runs_inline(a.size)
 
 
 @fragment
+@inlined
 def is_plain(a: Array) -> bool:
     """Whether a fresh array of the host may be the plain content of a cell: operations on it run at once."""
     return a.__class__ is PLAIN and is_small(a)
 
 
 @fragment
+@inlined
 def plain_or_value(a: Array) -> Any:
     """The content of a cell for a fresh array of the host."""
     return a if is_small(a) else Value(a)
@@ -47,6 +53,7 @@ def is_differentiated(v: Value) -> bool:
 
 
 @fragment
+@inlined
 def is_tracked(v: Operand) -> TypeGuard[Value]:
     """Whether an operation on this content would be recorded now."""
     return tls.tape is not None and isinstance(v, Value) and is_differentiated(v)
