@@ -35,8 +35,6 @@ Function: TypeAlias = Callable[..., Any]
 Globals: TypeAlias = dict[str, Any]
 F = TypeVar("F", bound=Function)
 N = TypeVar("N", bound=ast.AST)
-#: Names of a template with values known in advance.
-Known = Mapping[str, bool | int | str | None]
 #: In a template's module: the value of names that each function made of it is given, or whose values are known beforehand.
 FREE: Any = object()
 _FRAGMENTS: set[object] = set()
@@ -62,7 +60,8 @@ def inlined(function: F) -> F:
     except LookupError:
         return function
     for name, value in elsewhere.items():  # what fragments of other modules name
-        assert plain.__globals__.setdefault(name, value) is value, f"{plain.__name__} and a fragment in it mean two things by {name}"
+        if plain.__globals__.setdefault(name, value) is not value:
+            raise AssertionError(f"{plain.__name__} and a fragment in it mean two things by {name}")
     plain.__code__ = code
     return function
 

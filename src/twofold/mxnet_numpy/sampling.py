@@ -37,27 +37,13 @@ class Random:
         return front.apply(op, arrays, {**numbers, "size": as_sizes(size), **dtype, "ctx": front.context_name(ctx)}, out)
 
     def uniform(
-        self,
-        low: Any = 0.0,
-        high: Any = 1.0,
-        size: Any = None,
-        dtype: Any = None,
-        ctx: Any = None,
-        out: Any = None,
-        device: Any = None,
+        self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
     ) -> Any:
         """Samples from [low, high)."""
         return self._draw(ops.uniform_samples, {"low": low, "high": high}, size, ctx or device, out, dtype=dtype or "float32")
 
     def normal(
-        self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
-        dtype: Any = None,
-        ctx: Any = None,
-        out: Any = None,
-        device: Any = None,
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
     ) -> Any:
         """Normal samples with mean ``loc`` and standard deviation ``scale``."""
         return self._draw(ops.normal_samples, {"loc": loc, "scale": scale}, size, ctx or device, out, dtype=dtype or "float32")
@@ -82,14 +68,7 @@ class Random:
         return self.gamma(shape, 2.0, size, dtype, ctx or device)
 
     def lognormal(
-        self,
-        mean: Any = 0.0,
-        sigma: Any = 1.0,
-        size: Any = None,
-        dtype: Any = None,
-        ctx: Any = None,
-        out: Any = None,
-        device: Any = None,
+        self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
     ) -> Any:
         """Exponentials of normal samples."""
         return self._front.exp(self.normal(mean, sigma, size, dtype, ctx or device), out=out)
