@@ -8,7 +8,7 @@ from importlib import import_module
 
 from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError
 
-#: Name to what ``-h`` says of it. The modules of these names are imported when they are asked for.
+#: The programs by name, with their descriptions for ``-h``. The module of a program is imported when the program is asked for.
 PROGRAMS = {
     "run": "run a script that imports mxnet, or NumPy, on Twofold.",
     "launch": "run a program in several processes, on this machine or on others, by MPI.",
@@ -21,7 +21,7 @@ PROGRAMS = {
 RUNNERS = ("run", "launch")
 #: The exit status of Python, and of `argparse`, where nothing was run.
 NOT_STARTED = 2
-#: That of a program whose input is damaged.
+#: The exit status of a program whose input is damaged.
 DAMAGED = 2
 
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Those of the command line if None.
+        The arguments; those of the command line if None.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from .merged_log import say
 #: Options that take the next word.
 VALUED = ("--ray", "--min", "--retries", "--wait", "--cpus", "--gpus")
 
-#: Seconds between looks.
+#: Seconds between two decisions.
 EVERY = 0.1
 #: Seconds that a job has to end after it was asked to. The launcher itself gives its processes eight.
 PATIENCE = 20.0
@@ -32,7 +32,7 @@ PATIENCE = 20.0
 LONGER = 10
 #: The defaults of `Limits`.
 RETRIES, WAIT = 3, 60.0
-#: Exit statuses from here on are of processes that a signal has killed.
+#: The exit status of a process that a signal has killed is this plus the signal's number.
 KILLED = 128
 #: Exit statuses of a Python program that raises an error, and of one that is given wrong arguments.
 WRONG = (1, 2)
@@ -64,7 +64,7 @@ class Limits:
 
 
 class Observation(NamedTuple):
-    """What is the case.
+    """The state of a job and its slots.
 
     Attributes
     ----------
@@ -160,6 +160,7 @@ class Policy:
         if self._since is None:
             self._since = now
         waited, workers = now - self._since, min(view.slots - limits.servers, limits.workers)
+        # after a failure `_wanted` is the number that ran before: a job that ran with fewer does not wait for all workers again
         if workers >= self._wanted or (workers >= limits.fewest and waited >= limits.wait):
             self._workers, self._since = workers, None
             self._is_stopping = self._is_growing = False
@@ -177,6 +178,7 @@ class Policy:
             return Stop("a slot is lost")
         more = min(view.slots - self._limits.servers, self._limits.workers)
         if more <= self._workers:
+            # only a checkpoint that is newer than the additional slots makes a stop cheap, so the last one without them is remembered
             self._before_growth = view.checkpoint
             return None
         if view.checkpoint == self._before_growth:
@@ -190,6 +192,7 @@ class Policy:
         self._wanted, self._workers = self._workers, 0
         if not status:
             return End(0)
+        # stopped on purpose: whatever its status is, this is no failure
         if self._is_growing:
             return self._start(now, view)
         self._failures = 1 if view.checkpoint != self._at_start else self._failures + 1
@@ -209,7 +212,7 @@ class Slots(Protocol):
         ...
 
     def use(self, count: int) -> tuple[list[Host], Mapping[str, str]]:
-        """Take so many of the slots for a job: their machines, and the variables that its launcher needs."""
+        """Take ``count`` slots for a job. Returns their machines, and the variables that the job's launcher needs."""
         ...
 
     def is_lost(self) -> bool:

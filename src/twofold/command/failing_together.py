@@ -16,8 +16,8 @@ PROGRAM = "TWOFOLD_PROGRAM"
 def failing_together() -> Iterator[None]:
     """While it is entered, an error, or an exit with a status other than 0, ends all processes that `launch` has started.
 
-    Left to itself, MPI would wait at exit for those that have not failed, and they may wait for this one. A process that is stopped
-    is ended, and fails by that.
+    Without this, MPI would wait at exit for the other processes, and they may wait for this one. A process that is stopped (SIGSTOP) is
+    ended, which counts as a failure.
     """
     if "TWOFOLD_WORKERS" in os.environ:
         folder = notes_folder()
@@ -29,6 +29,7 @@ def failing_together() -> Iterator[None]:
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
         if _is_one_of_several() and status:
+            # printed here, as Python would do after this block: `_end_all` does not return
             if not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)
             _end_all(status & 255 or 1)
@@ -37,6 +38,7 @@ def failing_together() -> Iterator[None]:
         raise
     except BaseException as error:
         if _is_one_of_several():
+            # called here, as Python would do after this block: `_end_all` does not return
             sys.excepthook(type(error), error, error.__traceback__)
             _end_all(1)
         raise

@@ -179,7 +179,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _check_options(given: argparse.Namespace) -> None:
-    """What would be ignored, or fail only after the training."""
+    """Refuse options that would be ignored, or would fail only after the training."""
     if given.image and not given.k8s:
         given.usage_error("--image needs --k8s")
     if not given.plan and (given.bytes or given.model or given.shape or given.step_ms):
@@ -300,7 +300,7 @@ def _folder_of_notes(given: argparse.Namespace) -> Iterator[str]:
 
 
 def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -> dict[str, str]:
-    """The environment variables of the processes, beside those of this one."""
+    """The environment variables of the processes, besides those of this one."""
     limits = {name: os.environ.get(name, str(threads)) for name in THREADS}
     return {
         "TWOFOLD_WORKERS": str(job.workers),

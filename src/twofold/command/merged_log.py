@@ -89,6 +89,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
             prefix = "" if match is None else f"{name(int(match['rank']))} | "
             own = line[match.end() if match else 0 :].rstrip("\n\0")  # Open MPI ends its messages with a zero byte
             if own or line.endswith("\n"):
+                # one lock for both streams: on a terminal a line of one must not cut a line of the other
                 with printing:
                     for text in logs.setdefault((source.fileno(), prefix), _Log()).take(own):
                         print(prefix + text, file=target, flush=True)
@@ -101,6 +102,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
         for reader in readers:
             reader.start()
         status = process.wait()
+        # the pipes may still hold lines when the process has ended
         for reader in readers:
             reader.join()
     if interrupts.number:
@@ -109,10 +111,10 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
 
 
 class _Log:
-    """The lines of a process, less what Open MPI says of its end."""
+    """The output of a process, without Open MPI's messages about its end."""
 
     def __init__(self) -> None:
-        #: A rule, which may begin such a message.
+        #: A line like `RULE` that is not printed yet, because it may begin such a message; else empty.
         self.held = ""
         self._is_inside = False
 
@@ -130,7 +132,7 @@ class _Log:
 
 
 class _Interrupts:
-    """While it is entered, interrupts of this process end another one's processes."""
+    """A context in which an interrupt of this process ends the processes that another one has started."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -146,6 +148,7 @@ class _Interrupts:
 
     def _interrupted(self, number: int, _: FrameType | None) -> None:
         again, self.number = bool(self.number), number
+        # the first interrupt lets the launcher end its processes; a second one does not wait for that
         self._process.send_signal(signal.SIGKILL if again else signal.SIGTERM)
         if not again:
             timer = threading.Timer(PATIENCE, self._process.kill)

@@ -178,6 +178,7 @@ def engine(hosts: Sequence[Host]) -> Engine:
             raise LaunchError("launch: inside a Slurm allocation, but there is no srun", None, "add it to PATH, or pass --hosts")
         return Engine(path, "Slurm")
     path = _mpiexec()
+    # asked, because the programs of both libraries have the same name
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
     version = re.search(r"\d+\.\d+[\w.]*", said)
     for kind, sign in (("Open MPI", r"Open MPI|OpenRTE"), ("MPICH", r"HYDRA|Intel\(R\) MPI")):

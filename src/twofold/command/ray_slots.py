@@ -50,7 +50,7 @@ class SlotRequest(NamedTuple):
     slots
         The number of slots.
     cpus, gpus
-        What each of them has.
+        The CPUs and GPUs of each slot.
     """
 
     slots: int
@@ -206,7 +206,7 @@ class RaySlots:
         return [Host(name, counts[name]) for name in sorted(counts, key=lambda name: name != self._here)]
 
     def use(self, count: int) -> tuple[list[Host], Mapping[str, str]]:
-        """Take so many slots for a job: their machines, and the variables of its launcher."""
+        """Take ``count`` slots for a job. Returns their machines, and the variables of the job's launcher."""
         order = [host.name for host in self.hosts()]
         there = sorted((slot for slot in self._slots if slot.address), key=lambda slot: order.index(slot.address))
         for k, slot in enumerate(there):
@@ -272,7 +272,7 @@ class RaySlots:
                 (self._folder / LAST_CHECKPOINT).write_text(text, encoding="utf-8")
 
     def _look(self) -> None:
-        """Learn where slots are that have been found, and replace those that have died."""
+        """Learn the machines of slots that Ray has started, and request a new slot for each that has died."""
         for slot in list(self._slots):
             if self._ray.wait([slot.death], timeout=0)[0]:
                 self._replace(slot)

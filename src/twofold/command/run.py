@@ -47,7 +47,7 @@ class Imports(NamedTuple):
         prepare_with(_in_child, *self)
 
     def context(self) -> AbstractContextManager[object]:
-        """Of the device."""
+        """The context in which the device is the default."""
         return nullcontext() if self.device is None else self.device
 
 

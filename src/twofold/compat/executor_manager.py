@@ -166,7 +166,7 @@ class DataParallelExecutorManager:
         Raises
         ------
         ParameterError
-            If there are several symbols, each of which would need its own.
+            If there are several symbols: each would need a monitor of its own.
         """
         if self.sym_gen is not None:
             raise ParameterError("Monitoring is not implemented for bucketing", None, "leave out sym_gen, or use BucketingModule")

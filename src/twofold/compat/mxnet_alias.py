@@ -43,6 +43,7 @@ def install() -> None:
         if f"{ROOT}.ndarray" in sys.modules:  # it may have found the name already
             vars(sys.modules[f"{ROOT}.ndarray"]).pop(name, None)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        # before all other finders, which may find an installed MXNet
         sys.meta_path.insert(0, _Finder())
 
 
@@ -83,6 +84,7 @@ def _namespace(path: str) -> Any:
     try:
         return import_module(full)
     except ModuleNotFoundError as error:
+        # the module itself or its package is missing; any other failure happens inside a module that exists, and must be seen
         if error.name is None or not (full == error.name or full.startswith(error.name + ".")):
             raise
     outer = _namespace(head) if head else None
@@ -119,6 +121,7 @@ class _Proxy(ModuleType):
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
             return import_module(f"{self.__name__}.{name}")
+        # from now on an attribute of its own, found without this method
         setattr(self, name, value)
         return value
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
-#: Channels of an image to Pillow's name of such pixels.
+#: Pillow's names of pixels, by their number of channels.
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 #: Where pixels are changed, the fourth channel is one like the others: Pillow would weigh the colors of its RGBA by their opacity.
 CHANGED = MODES | {4: "CMYK"}
@@ -250,6 +250,7 @@ def _memory(image: Any) -> Buffer:
         _, capsule = image.__arrow_c_array__()
     except ValueError:
         return image.tobytes() if image.mode == CHANGED[4] else image.tobytes("raw", "RGBX")
+    # Pillow exports lists of four bytes. The child is the array of all bytes: its second buffer is the data, its first the validity.
     numbers = _ArrowArray.from_address(_pointer_of(capsule, b"arrow_array")).children[0].contents
     content = (ctypes.c_ubyte * numbers.length).from_address(numbers.buffers[1])
     content.owner = image  # whose memory it is: lives as long as any view of it

@@ -144,6 +144,7 @@ class _Resolver:
 
     def make_call(self, call: Call, values: list[object]) -> object:
         """Build the record of a call's result."""
+        # in the order of `_children`: arguments, items, pairs, state
         here = iter(values)
         args = tuple(islice(here, len(call.args.items)))
         items, pairs, state = list(islice(here, len(call.items or ()))), list(islice(here, len(call.pairs or ()))), next(here)

@@ -105,10 +105,11 @@ class RecordReader:
             kind, content = self._content(self._bytes_at(HEADER.size, self.offset), inside=True)
             parts.append(content)
         self._last = begin, self.offset
+        # the writer has divided the content at magic numbers, and left them out
         return MAGIC.join(parts)
 
     def offsets(self, damaged: Callable[[FormatError], None] | None = None) -> Iterator[int]:
-        """Yield the offset of each record of the file from its start, for which only the headers are read.
+        """Yield the offset of each record, from the start of the file on. Only the headers of records are read.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class RecordReader:
     def skip_damage(self) -> None:
         """Advance to the next place where a whole record starts, or else to the end of the file; after `read` raised an error at `offset`.
 
-        That place may lie inside the record before, whose length may be the damage.
+        The search begins inside the record before `offset`, because the length in that record's header may be what is damaged.
         """
         end = self.size()
         start, stop = self._last
@@ -165,6 +166,7 @@ class RecordReader:
             found = data.find(MAGIC)
             while found >= 0:
                 self.offset = block + found
+                # a magic number in damaged bytes is the start of a record only if whole parts follow
                 with contextlib.suppress(FormatError):
                     self._pass(end)
                     self.offset = block + found
@@ -177,6 +179,7 @@ class RecordReader:
         kind, length = self._header(start, inside)
         padded = _padded(length)
         place = self.offset + HEADER.size
+        # a damaged length must not allocate memory that the file cannot fill
         if padded > UNCHECKED:
             left = self.size() - place
             if padded > left:
@@ -242,6 +245,7 @@ class RecordWriter:
             while left:  # a file without a buffer may take a part only
                 left = left[self._file.write(left) :]
         except OSError as error:
+            # a beginning of the record is in the file, which readers would take for damage
             if len(left) < size:
                 self._file.seek(self.offset)
                 self._file.truncate()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUFFIX = ".tmp"
-LONGEST = 40  # letters of a name that are repeated in that of its temporary file; with all of them it could be too long
+LONGEST = 40  # letters of a file's name that its temporary file's name repeats; with all of them that name could be too long
 
 
 @contextlib.contextmanager
@@ -70,6 +70,7 @@ def _created(path: Path) -> tuple[Path, BinaryIO]:
     while True:
         temporary = path.with_name(f"{_prefix(path)}{os.getpid()}.{os.urandom(4).hex()}{SUFFIX}")
         file = temporary.open("xb")
+        # until it is locked, another process may take the new file for an abandoned one
         lock(file)
         if os.fstat(file.fileno()).st_nlink:
             return temporary, file

@@ -1,4 +1,4 @@
-"""Where downloads come from, and the partial files of those that were interrupted, which later ones continue.
+"""Sources of downloads, and the partial files of interrupted downloads, which later attempts continue.
 
 The name of a partial file says what it is a part of: the URL, and what the server gave to recognize the content by (HTTP's ``ETag`` or
 ``Last-Modified``). So parts of different contents are never put together. A process that writes one locks it, and another writes its own.
@@ -48,7 +48,7 @@ class DownloadSource(NamedTuple):
     Attributes
     ----------
     identity
-        What it is recognized by at another time; empty if it cannot be.
+        A text by which a later attempt recognizes the same content; empty if there is none.
     rest
         Opens it from some byte on, or, if that cannot be, from its start.
     """
@@ -89,6 +89,7 @@ def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> DownloadS
         try:
             again = urlopen(Request(url, headers={"Range": f"bytes={start}-", "If-Range": known}), timeout=TIMEOUT, context=context)
         except HTTPError as error:
+            # the server has no bytes from there on: the kept part is not a beginning of this content
             if error.code != RANGE_NOT_SATISFIABLE:
                 raise
             yield whole
@@ -138,11 +139,13 @@ class PartialFile:
         FileAccessError
             If it ends too early.
         """
+        # the server has sent the content from its start, so what was kept is written again
         if rest.start != self.size:
             self._file.truncate(rest.start)
         try:
             shutil.copyfileobj(rest.file, self._file, CHUNK)
         finally:
+            # also after an error: the next attempt continues with the bytes that have arrived
             self._file.flush()
             self.size = self._file.seek(0, os.SEEK_END)
         if rest.size is not None and self.size != rest.size:
@@ -164,8 +167,8 @@ class PartialFile:
 def partial_file(target: str, url: str, source: DownloadSource) -> Iterator[PartialFile]:
     """The file in which the content of a source is collected, in the folder of the target.
 
-    It is removed in the end, unless it has been given its final name, or has a part of a content that can be recognized. What is left
-    of other contents for the target is removed once that is complete.
+    The file is removed at the end of the block, unless it has been given its final name, or holds a part of a content that can be
+    recognized later. Partial files of other contents for the same target are removed if the block succeeds.
     """
     folder, name = os.path.split(target)
     start = os.path.join(folder, f".{name[:LONGEST]}.{digits_of(name)}.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SIDE = 160
 #: What files of images start with.
 SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"II*\0", b"MM\0*")
-#: Of formats whose first bytes say less, those at a further offset.
+#: For formats whose first bytes say less: further bytes, and their offset.
 LATER = {b"BM": (b"\0\0\0\0", 6), b"RIFF": (b"WEBP", 8)}
 START = 12
 

@@ -167,6 +167,7 @@ class RangedFile(io.RawIOBase):
         """Bytes at the current place, as many as asked for or as are left of the block."""
         within = self._place - self._start
         if not 0 <= within < len(self._block):
+            # a read that continues where the block ends is one of a sequence, which fetches more each time; any other begins with the least
             self._ahead = min(2 * self._ahead, MOST) if self._block and within == len(self._block) else FEWEST
             stop = min(self._place + max(size, self._ahead), self._size)
             with named_errors(self._url, "read"):

@@ -256,15 +256,15 @@ class ImageDetRecordIter(ImageRecordIter):
     resize
         Length of the shorter side to which images are resized first; -1 leaves them.
     rand_pad_prob, max_pad_scale, fill_value
-        With which probability images are put at a random place of one up to so many times larger, and what that consists of.
+        The probability that an image is put at a random place of a larger one, how many times larger that may be, and its pixels' value.
     rand_crop_prob, num_crop_sampler
-        The probability that a part is cut out, and the number of samplers, each of which proposes one part.
+        The probability that a part is cut out, and the number of samplers. Each sampler proposes one part.
     min_crop_scales, max_crop_scales, min_crop_aspect_ratios, max_crop_aspect_ratios
         Limits of the parts' sides as shares of the image's, and of their aspect ratios: one for all samplers, or that of each.
     min_crop_overlaps, max_crop_overlaps, min_crop_sample_coverages, max_crop_sample_coverages, min_crop_object_coverages,
     max_crop_object_coverages, max_crop_trials
-        Limits that some object must meet: what it shares with the part, over all of both, over the part, and over the object; and after how
-        many parts that don't a sampler gives up.
+        Limits that some object must meet: the area that it shares with the part, divided by the area of their union, of the part, and of
+        the object; and the number of parts outside these limits after which a sampler gives up.
     crop_emit_mode, emit_overlap_thresh
         The objects to keep: ``"center"``: those whose center is in the part; ``"overlap"``: those with more than a share of it inside.
     rand_mirror_prob

@@ -224,7 +224,7 @@ def fixed_crop(src: NDArray, x0: int, y0: int, w: int, h: int, size: Size | None
 def random_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Part]:
     """Cut a part of a size (width, height) out of an image (h, w, c) at a random place.
 
-    Of a smaller image the part is as large as its aspect ratio allows, and enlarged; see `imresize` for ``interp``.
+    If the image is smaller, the part is as large as the aspect ratio allows, and is then enlarged; see `imresize` for ``interp``.
 
     Returns
     -------

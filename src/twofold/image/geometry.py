@@ -67,6 +67,7 @@ class Map:
 
     def crop(self, left: int, top: int, width: int, height: int) -> None:
         """Keep a part."""
+        # a crop before all other steps limits what interpolation sees; a later one only moves the map
         if self.is_source:
             self.source = (self.source[0] + left, self.source[1] + top, width, height)
             self.width, self.height = width, height
@@ -124,6 +125,7 @@ class Map:
         if method in (NEAREST, LINEAR) or self.fills:
             inverse = self._inverse()
             if method == NEAREST:  # OpenCV takes the pixel at a new one's corner
+                # 1e-9 more, so that rounding does not move the corner into the pixel before
                 inverse[2] -= (inverse[0] + inverse[1]) / 2 - 1e-9
                 inverse[5] -= (inverse[3] + inverse[4]) / 2 - 1e-9
             size = self.width, self.height

@@ -163,6 +163,7 @@ class RecordAugmenter:
         if not self.colors:
             return pixels
         opacity = pixels[..., 3:]
+        # opacity is no color: it is joined to the result unchanged
         if opacity.size:
             return np.concatenate([self.colored(pixels[..., :3], rng), opacity], axis=2)
         # float32 throughout, rounded once at the end: bytes between the steps would lose up to half a level in each
@@ -200,6 +201,7 @@ def _hls(image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Hue, lightness and saturation, 0 to 1, of colors from 0 to 1; as `colorsys.rgb_to_hls`."""
     high, low = image.max(2), image.min(2)
     light, span = (high + low) / 2, high - low
+    # gray pixels divide by 0; their hue and saturation are replaced below
     with np.errstate(divide="ignore", invalid="ignore"):
         saturation = np.where(light <= 0.5, span / (high + low), span / (2 - high - low))
         red, green, blue = ((high - image[..., k]) / span for k in range(3))

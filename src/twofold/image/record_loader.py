@@ -51,6 +51,7 @@ class RecordLoader:
         places = np.arange(len(keys)) if reading.path_imgidx else np.array([self.records.offset_of(key) for key in keys], "int64")
         step = -(-(len(keys) if reading.path_imgidx else self.records.size) // parts)
         if not reading.path_imgidx:
+            # records begin at multiples of four bytes, and so do parts
             step = -(-step // 4) * 4
         first = part * step
         return [keys[k] for k in np.flatnonzero((places >= first) & (places < first + step))]
@@ -80,6 +81,8 @@ class RecordLoader:
         with timed("decode"):
             picture, change, method = self.augmenter.placed(image, rng)
         with timed("resize and normalize"):
+            # Three ways: Pillow, for changed colors and for maps that the adapter has no code for; the adapter's code with normalization in
+            # the same pass; or, for integers and for a mean image, that code without it, and a second pass.
             write = None if self.augmenter.colors else change.writer(change.method_of(method))
             if write is None:
                 found = change.applied(picture, method, self.augmenter.fill_value)
@@ -123,6 +126,7 @@ class RecordLoader:
         if pixels is not out:
             np.copyto(out, pixels)
         out -= self.mean
+        # left out where it changes nothing: each of these steps is a pass over all pixels
         if (factor != 1).any():
             out *= factor
         if shift.any():

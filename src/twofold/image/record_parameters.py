@@ -51,8 +51,10 @@ class Normalizing:
     def factors(self, channels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """By what pixels are multiplied after the mean is subtracted, and what is added then: (channels, 1, 1) each."""
         deviation = np.array([self.std_r, self.std_g, self.std_b, self.std_a][:channels], "float32")
+        # 0 means that nothing is divided, as in MXNet
         deviation[deviation == 0] = 1
         factor = self.scale / deviation
+        # drawn even if the limits are 0, so that they do not change which numbers later draws get
         contrast = 1 + rng.uniform(-1, 1) * self.max_random_contrast
         shift = rng.uniform(-1, 1) * self.max_random_illumination
         return (contrast * factor).astype("float32")[:, None, None], (shift * factor).astype("float32")[:, None, None]

@@ -188,7 +188,7 @@ class ImageRecordIter(LoadingIter):
         self._bad: dict[int, str] = {}  # why images cannot be read, by their positions in the epoch
         self._loaded: dict[int, tuple[np.ndarray, np.ndarray, int]] = {}  # images that have lost their places in batches
         self.skipped = self._loader.skipped
-        self._restart(epoch=0, start=0)  # of the batch to return next: its epoch, and where that begins
+        self._restart(epoch=0, start=0)  # the epoch of the next batch, and the position at which that epoch begins
         self._orders: dict[int, np.ndarray] = {}
         if normalizing.mean_img:
             self._loader.mean = self._mean_image(normalizing.mean_img)
@@ -209,6 +209,7 @@ class ImageRecordIter(LoadingIter):
         self._restart(self._epoch + begun + passed, start)
 
     def _restart(self, epoch: int, start: int, at: int | None = None) -> None:
+        # parts that threads have begun already are written to their batch's arrays, which nothing reads any more
         for batch in self._in_flight:
             for part in batch.parts:
                 part.cancel()
@@ -227,6 +228,7 @@ class ImageRecordIter(LoadingIter):
         while True:
             if not self._in_flight:
                 self._ahead = self._at
+            # one more than the buffer: the first of them is returned below
             while len(self._in_flight) <= max(self._batching.prefetch_buffer, 1) and self._ahead < len(self._keys):
                 self._in_flight.append(self._begin(self._ahead))
                 self._ahead = self._in_flight[-1].end
@@ -242,6 +244,7 @@ class ImageRecordIter(LoadingIter):
         for position in batch.skipped:
             self.skipped.add(position, self._bad[position])
         self._at = batch.end
+        # all images that the epoch has left are bad: the next round reports them and ends the epoch
         if not batch.rows:
             return self.iter_next()
         self._current, self.skipped.any_read = batch, True
@@ -289,11 +292,13 @@ class ImageRecordIter(LoadingIter):
 
     def _seed(self, epoch: int, number: int) -> tuple[int, ...]:
         reading = self._loader.reading
+        # by epoch and image, not by thread: an image changes the same way whichever thread loads it
         return abs(reading.seed if reading.seed_aug is None else reading.seed_aug), epoch, number
 
     def _order(self, epoch: int) -> np.ndarray:
         """The order of the images in an epoch."""
         if epoch not in self._orders:
+            # past epochs are dropped; a batch may be padded with images of several later ones
             self._orders = {e: order for e, order in self._orders.items() if e >= self._epoch}
             self._orders[epoch] = self._new_order(epoch)
         return self._orders[epoch]
@@ -306,6 +311,7 @@ class ImageRecordIter(LoadingIter):
         if reading.shuffle_chunk_size <= 0:
             return rng.permutation(count)
         offsets = np.array([self._loader.records.offset_of(key) for key in self._keys])
+        # a chunk ends where an offset passes a multiple of the chunk's size
         chunks = np.split(np.arange(count), np.flatnonzero(np.diff((offsets - offsets[0]) // (reading.shuffle_chunk_size << 20))) + 1)
         order = np.random.default_rng((abs(reading.shuffle_chunk_seed), epoch)).permutation(len(chunks))
         return np.concatenate([rng.permutation(chunks[k]) for k in order])
@@ -365,6 +371,7 @@ class ImageRecordIter(LoadingIter):
         return mean
 
     def __del__(self) -> None:
+        # missing if the constructor has raised an error
         pool = self.__dict__.get("_pool")
         if pool is not None and self._process == os.getpid():
             pool.shutdown(wait=False, cancel_futures=True)

@@ -184,7 +184,7 @@ class NDArrayIter(DataIter):
 
     @property
     def _last_cursor(self) -> int:
-        """The greatest position that `state_dict` tells: at the end, whatever is asked for there."""
+        """The greatest position in a state: calls of `iter_next` after the end of an epoch move the cursor, but not the state."""
         return self.num_data + self.batch_size - 1
 
     def _rows(self, sources: list[tuple[str, NDArray]]) -> list[NDArray]:

@@ -65,6 +65,7 @@ class MXDataIter(LoadingIter):
 
     def reset(self) -> None:
         """Start a new epoch."""
+        # the next epoch begins after the rows with which this one was padded
         if self._round and (count := self._rows_up_to(self._at + self.batch_size)):
             self._start = self.getpad() % count if self._at >= self._start else 0
         self._at = self._start - self.batch_size

@@ -70,8 +70,8 @@ class TextRows(Generic[P]):
     parser
         The format.
     part
-        The number of parts of equal size in bytes, and which of them to read: it has the rows that begin in its bytes, of which the part
-        before has one that begins where it does.
+        The number of parts of equal size in bytes, and which of them to read. A part has the rows that begin in its bytes; a row that
+        begins at its first byte belongs to the part before.
     mends
         Whether a placeholder stands for each row that cannot be parsed, so that the others keep their numbers, and files among several that
         cannot be read are left out; otherwise an error is raised.
@@ -95,15 +95,15 @@ class TextRows(Generic[P]):
         self._parser, self._mends = parser, mends
         self.damage: dict[int | str, str] = {}
         self._paths: list[str] = []
-        self._starts = [0]  # of the files in all of them joined; the last one is the total
+        self._starts = [0]  # where each file begins in all files joined, and the size of all
         self._find(names)
         count, index = part
         step = -(-self._starts[-1] // count)
         self._at = self._line_after(step * index) if index else 0  # where the next piece begins
         self._end = self._line_after(step * (index + 1))
         self._pieces: list[_Piece] = []
-        self._firsts: list[int] = []  # the numbers of their first rows
-        self._first_of: dict[int, int] = {}  # and of the files' first rows
+        self._firsts: list[int] = []  # the number of each piece's first row
+        self._first_of: dict[int, int] = {}  # the number of the first row of each file that was read
         self._count = 0
         self._kept: OrderedDict[int, P] = OrderedDict()
         self.up_to(1)
@@ -117,6 +117,7 @@ class TextRows(Generic[P]):
                 with open_file(path, "rb") as file:
                     size = file.seek(0, os.SEEK_END)
                     file.seek(0)
+                    # a larger file that has only blanks counts as not empty: to find out would take reading all of it
                     is_empty = size <= PIECE and not file.read().strip()
             except FileAccessError as error:
                 if not self._mends:
@@ -194,6 +195,7 @@ class TextRows(Generic[P]):
             content = self._content(file, start, size)
             if len(content) < size:
                 raise self._changed(file)
+            # up to the last whole line; if there is none, the next round reads twice as much
             end = size if size == most else max(content.rfind(b"\n"), content.rfind(b"\r")) + 1
             size = min(2 * size, most)
         content = content[:end]
@@ -237,6 +239,7 @@ class TextRows(Generic[P]):
     def _keep(self, number: int, rows: P) -> None:
         """Keep the rows of a piece, and drop those that were used longest ago beyond the limit."""
         self._kept[number] = rows
+        # two pieces always stay, because a batch may reach from one into the next
         while len(self._kept) > 2 and sum(rows.nbytes for rows in self._kept.values()) > KEPT:
             self._kept.popitem(last=False)
 
@@ -246,6 +249,7 @@ class TextRows(Generic[P]):
             first, end = self._range(number)
             content = self._content(*piece)
             rows = self._rows_of(content, piece.file, first) if len(content) == piece.size else None
+            # a piece that was dropped is parsed again, and its rows have been counted before
             if rows is None or len(rows) != end - first:
                 raise self._changed(piece.file)
             self._keep(number, rows)

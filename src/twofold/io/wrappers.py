@@ -188,6 +188,7 @@ class PrefetchingIter(OneBatchAhead):
         try:
             self._go_to(state)
         except BaseException:
+            # `DataIter.load_state_dict` promises that a state that is refused changes nothing
             self._go_to(before)
             self.current_batch = batch
             raise

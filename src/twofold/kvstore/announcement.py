@@ -47,6 +47,7 @@ def announcement_in(payload: Payload) -> Announcement:
     try:
         match json.loads(text_in(payload)):
             case {"name": int() | str() as name, "shape": [*sizes], "dtype": str(dtype), **more} if dtype in MXNET_CODES and sizes:
+                # `type`, not `isinstance`: JSON's true is an int too. The bounds keep a product of sizes from becoming a huge number.
                 if all(type(n) is int and 0 < n < 1 << 48 for n in sizes) and len(sizes) <= 32:
                     clock, heir_of = more.get("clock", 0), more.get("heir_of")
                     if type(clock) is int and clock >= NO_VALUE and (heir_of is None or type(heir_of) is int):

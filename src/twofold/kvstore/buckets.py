@@ -37,6 +37,7 @@ def buckets(sizes: Sequence[int], kinds: Sequence[object]) -> list[list[int]]:
     filled = limit = 0
     sums = list(accumulate(sizes))
     last = sum(total <= FIRST for total in sums)
+    # the arrays that fit into the first MB of the model get the last message, unless they are too few to be worth one
     end = last - 1 if last and sums[last - 1] >= LEAST else -1
     for k in reversed(range(len(sizes))):
         if found and kinds[k] == kinds[k + 1] and k != end and filled + sizes[k] <= limit and (filled < FIRST or sizes[k] < FIRST):

@@ -180,6 +180,7 @@ def _write_part(
     if save_states is not None:
         write_file(files.states(rank, workers), [states[low:high]])
     whole = [len(states), crc32(states)]
+    # the checksum of all states tells whether workers agree, that of the part whether its file is whole
     about = {"arrays": mine, "states": whole, "part": crc32(states[low:high])}
     write_file(files.own(rank, workers), [json.dumps({**about, "own": own, "random": get_state(), "numpy": _numpy_state()}).encode()])
     return whole
@@ -224,6 +225,7 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
             if not isinstance(found, dict) or sorted(found) != sorted(part["arrays"]):
                 raise FormatError("not the arrays of the index", None, "use an older checkpoint", path=files.arrays(k, writers))
             arrays |= found
+    # random streams belong to a worker of a certain rank: with another number of workers there is none to continue
     if writers == workers:
         set_state(parts[rank]["random"])
         kind, keys, *rest = parts[rank]["numpy"]

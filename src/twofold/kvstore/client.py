@@ -294,6 +294,7 @@ class ServerClient:
             first = live[0] if live else first
             if self._rank == first:
                 self._ask_all(op, payload)
+            # the list is the same on all workers, so they agree on whether the sender was live, and which one sends next
             live = self.barrier()
 
     def barrier(self) -> list[int]:
@@ -394,6 +395,7 @@ class ServerClient:
         parts = [(tensor, part) for tensor in self._tensors.values() for part in tensor.parts if part.server == dead]
         for tensor, part in parts:
             if self._requests.replay.has_rows_alone(tensor.key, part.shard):
+                # the worker has some rows of the part, and the pushes to them are confirmed: neither can rebuild the other rows
                 raise ClusterError(f"{what}, and rows of key {tensor.name!r} were only there", "no worker pulls all of them", todo)
 
     def _kept_clock(self, tensor: DividedTensor, part: TensorPart) -> int:
@@ -401,7 +403,7 @@ class ServerClient:
         return NO_VALUE if found is None else found[0]
 
     def _home(self, server: int) -> int:
-        """The server that has the parts of a server now: itself while it lives."""
+        """The server that now has the parts that a server had at the start: that server itself while it lives."""
         while server in self._heirs:
             server = self._heirs[server]
         return server

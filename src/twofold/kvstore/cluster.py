@@ -116,6 +116,7 @@ def expected_processes(environment: Mapping[str, str]) -> int:
 
 
 def _connect(count: int, servers: int) -> Cluster:
+    # The watcher must run before MPI starts: a process that waits there for one that never comes cannot end itself.
     end_if_stopped()
     note_connecting()
     everyone = mpi.world()
@@ -129,6 +130,7 @@ def _connect(count: int, servers: int) -> Cluster:
         raise ClusterError("a cluster needs a worker", f"{count} processes, {servers} servers", "start more processes: twofold launch -n 2")
     _check_identities(mpi.MpiGroup(everyone))
     note_connected()
+    # a communicator for each purpose, so that a message of one is never received by another
     messages = everyone.Dup() if servers else None
     pool = SparePool(everyone.Dup(), workers) if spares else None
     # every process takes part in this, and with every communicator in the same order: it hangs if one process leaves a call out

@@ -186,7 +186,7 @@ class CollectiveCalls:
         return found
 
     def largest(self, number: int, label: object) -> int:
-        """The largest of the workers' numbers, none of which is negative."""
+        """The largest of the workers' numbers, which must not be negative: finished workers send 0."""
         return int(self.gather(np.array([number]), label).max())
 
     def barrier(self) -> None:
@@ -204,6 +204,7 @@ class CollectiveCalls:
                     contributors.append(self._survivors.run(function, out))
                 self._watch.end()
 
+        # no earlier call is waiting, so this thread runs the call and saves the hand-over to the communication thread
         if self._is_idle():
             run()
         else:
@@ -220,7 +221,13 @@ class CollectiveCalls:
         self._pool = pool
 
     def admit(self, label: object, facts: Iterable[object]) -> bool:
-        """Let spares take the places of workers that have died, unless a worker has finished. Whether some did. All workers call this."""
+        """Let spares take the places of workers that have died, unless a worker has finished. All workers call this.
+
+        Returns
+        -------
+        bool
+            Whether a spare has joined.
+        """
         share = self.agree(label, facts, always=True)
         pool = self._pool
         if pool is None or share is None or share.active != share.all or share.all == self.size or not pool.has_spares:
@@ -284,7 +291,7 @@ class CollectiveCalls:
         self._survivors.run(functions[kind], out)
 
     def poll_recovery(self) -> bool:
-        """Join the others if they recover from the death of a worker. Whether that completes an operation."""
+        """Join the others if they recover from the death of a worker. Returns whether that completes an operation."""
         return self._survivors.poll_recovery()
 
 
@@ -295,6 +302,7 @@ def checksum(arrays: Sequence[NDArray]) -> int:
         data = np.ascontiguousarray(host_of(array)).reshape(-1).view(np.uint8)
         whole = data.size // 8 * 8
         words = data[:whole].view(np.uint64)
+        # a sum and an xor of words take less time than a CRC of all bytes; the CRC of both results makes the order of the arrays count
         both = np.array([np.add.reduce(words), np.bitwise_xor.reduce(words)], np.uint64)
         found = crc32(data[whole:].tobytes(), crc32(both.tobytes(), found))
     return found
@@ -304,6 +312,7 @@ def _disagreement(label: object, said: dict[int, str]) -> ClusterError:
     first = next(iter(said.values()))
     other, theirs = next((rank, text) for rank, text in said.items() if text != first)
     at = next((k for k, (a, b) in enumerate(zip(first, theirs, strict=False)) if a != b), min(len(first), len(theirs)))
+    # texts list all keys, and only the surroundings of the first difference help
     start = max(0, at - 60)
     given = f"worker {next(iter(said))}: …{first[start : at + 60]}…; worker {other}: …{theirs[start : at + 60]}…"
     return ClusterError(f"{in_words(label)}: the workers do not do the same", given, "run the same program with the same parameters on all")

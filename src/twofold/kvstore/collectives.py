@@ -33,7 +33,7 @@ ALIGNED = 64
 
 
 class Collectives(CollectiveCalls):
-    """What the workers of a cluster compute together.
+    """The collective operations of a worker, with sums of NDArrays.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Collectives(CollectiveCalls):
             return [([k for numbers in found for k in numbers], [wrap(NDArray, content(s, CPU)) for part in sums for s in part])]
         # Otherwise a task for each bucket. If the arrays belong to a window that has not run, the window runs in stages: the program hands
         # out the arrays of a bucket as soon as it has written the last of them, and the communication thread sums while it goes on. A
-        # bucket of small arrays that are computed is summed at once, see `_summed`.
+        # bucket of small arrays that are computed is summed in this thread, see `_summed`.
         early = [[v for v in part if isinstance(v, Value)] for part in parts] if self._has_core else []
         with in_stages(early):
             totals = [self._summed(label, [arrays[k] for k in n], part, share) for n, part in zip(found, parts, strict=True)]
@@ -135,6 +135,7 @@ class Collectives(CollectiveCalls):
         parts = [data_of(a._capture() if a.context is device else on_device(a, device)) for a in arrays]
         types = [ArrayType(a.shape, a._dtype) for a in arrays]
         whole = run_on(device, lambda: backend.xp.concat(*[backend.xp.reshape(p, shape=(prod(p.shape),)) for p in parts], axis=0))
+        # `whole` is still being written when this returns: the stream of the sum waits for the mark, not the program
         mark = backend.record(backend.stream(device))
 
         def run(operands: list[Any]) -> list[Any]:
@@ -181,6 +182,7 @@ class Collectives(CollectiveCalls):
         out = backend_for(CPU).empty(array.shape, str(array.dtype)) if array.nbytes > SHORT else np.empty_like(array)
         step = MOST // array.itemsize
         into, source = out.reshape(-1), np.ascontiguousarray(array).reshape(-1)
+        # an empty array is one sum of nothing: all workers must make the same number of calls
         for start in range(0, array.size, step) or (0,):
             self._sum(label, into[start : start + step], source[start : start + step], share)
         return out
@@ -191,9 +193,11 @@ class Collectives(CollectiveCalls):
         for a in arrays:
             starts.append(end)
             end += -(-a.nbytes // ALIGNED) * ALIGNED // itemsize
+        # zeros at first, because the gaps between arrays are summed too
         source = self._packing.get((dtype, end))
         if source is None:
             source = self._packing[dtype, end] = np.zeros(end, dtype)
+        # not kept like `source`: the results are views of it, and live as long as the program uses them
         out = np.empty(end, dtype)
         for start, a in zip(starts, arrays, strict=True):
             source[start : start + a.size].reshape(a.shape)[...] = a

@@ -105,6 +105,7 @@ def sum_of_packed(packed: np.ndarray, size: int, threshold: float) -> np.ndarray
         float32, (size,).
     """
     total, one = np.zeros(size, np.float32), np.empty(size, np.float32)
+    # one row at a time in the order of workers: the same roundings as on a server
     for row in packed:
         unpack_two_bit(row, threshold, one)
         total += one

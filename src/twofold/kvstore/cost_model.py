@@ -30,7 +30,7 @@ class Network(NamedTuple):
     latency
         Seconds that an empty message takes.
     bandwidth
-        Bytes per second over a machine's link, in each direction at once.
+        Bytes per second over a machine's link, in each direction at the same time.
     cores
         Cores of the one machine on which all processes run: sending and receiving a byte takes time of theirs. None if every process has
         a machine of its own.

@@ -56,7 +56,7 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
 
 
 def spans(kind: str) -> bool:
-    """Whether a kind of store spans several processes. ``"nccl"`` does if each GPU has a process of its own."""
+    """Whether a kind of store spans several processes. ``"nccl"`` does if a launcher has started several workers."""
     return kind.startswith(MULTI_MACHINE) or (kind == "nccl" and launched()[1] > 1)
 
 
@@ -110,6 +110,7 @@ def store_for(
         return None, False
     if update_on_store is not None:
         return store, update_on_store
+    # MXNet's rule, see `BIG`
     is_cpu_bound = kvstore == "local" and any(p.size > BIG for p in params)
     return store, environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and not is_cpu_bound and store.is_capable(KVStoreBase.OPTIMIZER)
 

@@ -16,15 +16,15 @@ KEY = 128
 
 
 class Divisible(WorkerGroup, Protocol):
-    """Workers, some of which can form a group of their own."""
+    """Workers that can be divided into groups."""
 
     def part(self, number: int) -> WorkerGroup:
-        """The group of those that pass the same number. All workers call this."""
+        """The group of the workers that pass the same number. All workers call this."""
         ...
 
 
 class DeviceSums:
-    """Sums over workers, each of which has one device. All workers make the same calls in the same order.
+    """Sums over workers with one device each. All workers make the same calls in the same order.
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ class DeviceSums:
             if self._machines == 1:
                 self._peers.allreduce(array)
             else:
+                # one sum per machine crosses the network, not one per device: only the leader needs it in between
                 self._peers.reduce(array)
                 if self._leaders is not None:
                     host = backend.to_host(array)  # in pinned memory
@@ -102,6 +103,7 @@ def connect(group: Divisible, device: Device, facts: np.ndarray) -> DeviceSums:
     own = np.frombuffer(peering.new_key() if is_leader else bytes(KEY), np.uint8)
     key = group.gather(own)[members[0]].tobytes()
     count = len(np.unique(machines))
+    # a collective call, so that all workers make it; the group of the others is dropped below
     leaders = group.part(int(is_leader)) if count > 1 else None
     peers = peering.join(device, key, len(members), members.index(group.rank))
     return DeviceSums(device, peering.dtypes, peers, leaders if is_leader else None, count)

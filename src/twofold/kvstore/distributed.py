@@ -225,6 +225,7 @@ class DistributedStore(KVStore):
         if self._all is None:
             return sent
         codes = pack_two_bit(host_of(sent).reshape(-1))
+        # gathered, not summed by MPI: two-bit codes cannot be added, and every worker adds them in the same order
         total = sum_of_packed(self._all.gather(codes, label), array.size, self._compression.threshold)
         return adopted(NDArray, total.reshape(array.shape).astype(array.dtype, copy=False), array.context)
 
@@ -239,6 +240,7 @@ class DistributedStore(KVStore):
         rows[: len(numbers)] = values
         all_numbers, all_rows = self._all.gather(own, label).reshape(-1), self._all.gather(rows, label).reshape(-1, *array.shape[1:])
         there = all_numbers > 0
+        # gather returns rows in the order of workers and `np.add.at` adds in order of position, so every worker rounds alike
         found, places = np.unique(all_numbers[there] - 1, return_inverse=True)
         total = np.zeros((len(found), *array.shape[1:]), values.dtype)
         np.add.at(total, places, all_rows[there])
@@ -252,7 +254,7 @@ class DistributedStore(KVStore):
         super()._take(key, merged)
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
-        """`pushpull` of the gradients of several keys at once."""
+        """`pushpull` of the gradients of several keys, summed in common buckets."""
         self._push(keys, values, True)
         self.pull(keys, values if outs is None else outs, ignore_sparse=False)
 
@@ -265,6 +267,7 @@ class DistributedStore(KVStore):
             self._check_weights(indices, weights)
 
     def _update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
+        # a group for each bucket: its gradients become available together
         groups = by_task([g._content for g in grads]) if updater.takes_any_order else []
         if len(groups) < 2:
             updater(indices, grads, weights)  # with the same tuples in each step, so that the updater uses its plan again
@@ -320,6 +323,7 @@ class DistributedStore(KVStore):
             return
         self._all.loops += 1
         state = self._inherited
+        # the others have finished this loop, so the spare runs none of its epochs
         if state is not None and state.loop > self._all.loops:
             return
         epoch = first
@@ -337,6 +341,7 @@ class DistributedStore(KVStore):
             state.stored[key].copyto(self._stored[key])
         take(state.arrays)
         state.stored = {key: value for key, value in state.stored.items() if key not in self._stored}
+        # the spare is in the loop of the others now: the rest of the state is used once and then dropped
         state.loop, state.arrays = 0, {}
         self._inherit_updates(state)
         self._taken = list(give().values())

@@ -212,6 +212,7 @@ def copy_shared(stored: NDArray, target: NDArray) -> None:
         # `target` has a gradient, so it is a variable, and a variable's content must be computed: a pending one gets a twin
         shared = v if v.data is not None or getattr(target, "_gradient", None) is None else twin_of(v)
         if shared is not None:
+            # before `_rebind`: from here on a write to either array copies first
             v.share()
             target._rebind(shared)
             return

@@ -300,4 +300,4 @@ class KVStoreServer:
         self.kvstore = kvstore
 
     def run(self) -> None:
-        """Return at once: a store of a single process has no workers to serve."""
+        """Return immediately: a store of a single process has no workers to serve."""

@@ -161,6 +161,7 @@ def decode_header(header: Payload, limit: int | None = None) -> tuple[Message, i
         raise FormatError("message: the header is damaged", bytes(header[:8]).hex(" "), "check the network; send it again")
     if version != VERSION:
         raise FormatError("message: the sender has another version", f"{version} for {VERSION}", "install one Twofold on all machines")
+    # after the checksum only a faulty or hostile sender gets here, so every field that is used as an index or a size is checked
     if op >= OPS or flags & ~FLAGS or dtype not in FROM_MXNET_CODE or (rows * 8 > size and op != Opcode.ERROR):
         raise FormatError("message: a field is out of range", f"op {op}, flags {flags}, dtype {dtype}, {rows} rows, {size} bytes")
     if limit is not None and size > limit:
@@ -194,7 +195,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: Payload, limit: int | None = None) -> Message:
-    """The message of which `encode` made the bytes; its payload is a view of them.
+    """The message in bytes that `encode` made. Its payload is a view of the bytes.
 
     Raises
     ------

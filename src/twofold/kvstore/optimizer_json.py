@@ -125,7 +125,9 @@ def _class_of(name: str, registered: Mapping[str, type], allowed: Collection[str
 
 
 def _made(kind: type, attributes: dict[str, Any]) -> Any:
+    # no constructor runs: its parameters may have other names than the attributes that it has set
     made: Any = object.__new__(kind)
+    # an attribute with the name of a method would replace the method on this instance
     unknown = [name for name in attributes if not isinstance(name, str) or callable(getattr(kind, name, None))]
     if unknown:
         raise ParameterError(f"server: {kind.__name__} has no such attribute", ", ".join(map(str, unknown)), "send it with set_optimizer")

@@ -1,7 +1,7 @@
 """`PushRounds`: what a server does with pushes and pulls. Synchronous, asynchronous and bounded-staleness stores differ only here.
 
-A push is collected until all workers have pushed (`_take`), or applied at once. A pull waits until every worker has made all but
-``staleness`` of the pushes that its sender has made (`_reply_or_park`, `_release`).
+A synchronous store collects pushes until all workers have pushed (`_take`); the others apply each push when it arrives. A pull waits until
+every worker has made all but ``staleness`` of the pushes that its sender has made (`_reply_or_park`, `_release`).
 """
 
 import math
@@ -52,7 +52,7 @@ class PushRounds:
         self.threshold: float | None = None
         #: Workers whose next push stays with the transport, because it came before its turn and there is no room for it.
         self.refused: set[int] = set()
-        # bytes of pushes that came before their turn, at most as many as those of all values
+        #: Bytes of the pushes that came before their turn, and of all values. `takes` refuses a push that would make the first the larger.
         self._kept_bytes = self._value_bytes = 0
 
     @property
@@ -83,7 +83,8 @@ class PushRounds:
 
     def join(self, shard: Shard, worker: int, clock: int) -> None:
         """Count the pushes of a worker that announces a shard from some clock on."""
-        # of a part that another server had, a worker's clock is not 0; the part's may be that of a worker with a newer value
+        # For a part that another server had, a worker's clock is not 0. The part's own clock may be higher: its value may come from a
+        # worker that has received a newer one.
         known = max(clock, shard.reached if self._is_synchronous else 0)
         if shard.clocks.setdefault(worker, known) == known and shard.has_value:
             self.advance(shard)
@@ -142,7 +143,7 @@ class PushRounds:
         self._reply_or_park(shard, message if not message.payload else Message(*message[:9]))
 
     def _take(self, shard: Shard, message: Message) -> None:
-        """Add a push to the sum of its round, or apply it at once; neither if it was received before."""
+        """Add a push to the sum of its round or, in an asynchronous store, apply it. A push that was received before is ignored."""
         worker = message.worker
         clock, last = message.clock + shard.lag.get(worker, 0), shard.clocks.get(worker, 0)
         if clock <= last:
@@ -177,6 +178,7 @@ class PushRounds:
         finally:
             shard.begin_sum()
         self._on_update()
+        # after the update, unlike in a synchronous store: a push whose update failed is not counted, so it can be sent again
         shard.clocks[message.worker] = clock
         if self._staleness < math.inf and shard.passed(clock):
             self._release(shard)

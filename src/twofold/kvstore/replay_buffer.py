@@ -13,7 +13,7 @@ class ReplayBuffer:
         self._pushes: dict[tuple[int, int, int], list[Message]] = {}
         #: By number of the key and number of the part: how many pushes of this worker the value includes, and its bytes.
         self._values: dict[tuple[int, int], tuple[int, bytes]] = {}
-        #: Parts of which rows were pulled alone: the pushes that a pull of rows confirms are dropped, and no whole value replaces them.
+        #: Parts that were pulled by rows. A pull of rows confirms pushes, which are then dropped, but gives no whole value to replace them.
         self._of_rows: set[tuple[int, int]] = set()
 
     def sent(self, server: int, message: Message) -> None:
@@ -29,9 +29,11 @@ class ReplayBuffer:
             return
         _, key, _, _, index, _, clock, _, _, payload = message
         place = server, key, index
+        # the reply's clock counts the pushes that the server has applied, so these need no second sending even if the server dies
         self._pushes[place] = [m for m in self._pushes.get(place, ()) if m.clock > clock]
         if op == Opcode.RSP_PULL:
             self._of_rows.add((key, index))
+        # replies may overtake each other where messages are sent twice: an older value never replaces a newer one
         elif clock >= self._values.get((key, index), (0, b""))[0]:
             self._values[key, index] = clock, bytes(payload)
 

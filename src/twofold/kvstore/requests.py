@@ -105,6 +105,7 @@ class Requests:
             flags |= Flag.QUIET
         message = Message(op, tensor.key, tensor.code, flags, part.shard, self._rank, clock, seq, rows, payload)
         if self._keeps_messages:
+            # a copy: the caller may change its array as soon as this returns, and the message may be sent again
             message = message._replace(payload=bytes(payload))
             self.replay.sent(part.server, message)
         if op != Opcode.PUSH:
@@ -135,6 +136,7 @@ class Requests:
         ClusterTimeout
             If a reply does not arrive in time.
         """
+        # all attempts together take as long as one would
         patience = (self._timeout + GRACE) / self._attempts
         until, attempts = monotonic() + patience, 1
         while self.open or self.gone:

@@ -222,9 +222,10 @@ class ServerCore:
         return out
 
     def drop(self, process: int) -> Replies:
-        """Go on without a worker that has died. What is already part of a sum stays in it; the sum then counts those who contributed.
+        """Go on without a process that has died.
 
-        Of a server that has died nothing more is expected; the workers move its keys.
+        A worker's pushes that are already part of a sum stay in it, and the sum counts the workers that have contributed. A dead server
+        only leaves the list of those that get snapshots: the workers move its keys.
         """
         self._rounds.out = out = list[tuple[int, Message]]()
         self._following = [server for server in self._following if server != process]
@@ -240,7 +241,7 @@ class ServerCore:
         self._membership_changed()
 
     def _membership_changed(self) -> None:
-        """Complete what no longer waits for anybody."""
+        """Complete the sums, barriers and epochs that no longer wait for any worker."""
         shards = self._rounds.shards.values()
         # keys first: a worker that passes the barrier or begins an epoch finds the sums of those before it complete
         for shard in shards:
@@ -263,10 +264,12 @@ class ServerCore:
 
     def _once(self, source: int, message: Message) -> None:
         last = self._answered.get(source)
+        # A worker's numbers ascend: an equal one repeats a request whose reply was lost; a smaller one was answered before the last.
         if last is not None and message.seq <= last.seq and message.seq:
             if message.seq == last.seq:
                 self._send(source, last)
             return
+        # DONE is how a dropped worker asks to join again
         if source not in self._members and message.op != Opcode.DONE:
             raise self._stranger(source)
         self._handlers[message.op](message)
@@ -348,8 +351,8 @@ class ServerCore:
     def _choose_sender(self, shard: Shard) -> None:
         """Ask a worker for the value of a shard that has none, unless one has been asked.
 
-        Of a new key that is the first live worker. Of a part that a dead server had, it is the worker with the newest value, once all
-        workers have announced which value they have.
+        For a new key, the first live worker sends its value. For a part that a dead server had, the worker with the newest value does,
+        once all workers have announced which value they have.
         """
         if shard.has_value or shard.sender is not None or not self._members.live:
             return
@@ -400,7 +403,7 @@ class ServerCore:
         self._send(message.worker, reply(message, json.dumps(found).encode()))
 
     def _on_state(self, message: Message) -> None:
-        """A worker asks for the optimizer's states, or sends them. A server sends its own, for the case that it dies."""
+        """A worker asks for the optimizer's states, or sends them. Another server sends its own states, in case it dies."""
         if message.worker not in self._members:
             self._snapshots = {message.worker: bytes(message.payload)}
         elif message.payload:
@@ -413,6 +416,7 @@ class ServerCore:
         """Count an update, and send the optimizer's states to the next server after so many updates of each key."""
         self._until_snapshot -= 1
         if self._following and self._until_snapshot <= 0:
+            # each update of one shard counts once, so the interval grows with the number of shards
             self._until_snapshot = self._snapshot_every * len(self._rounds.shards)
             own = Message(Opcode.STATE, NO_KEY, worker=self._rank, payload=self._updates.states(self._rounds.shards.values()))
             self._send(self._following[0], own)

@@ -86,6 +86,7 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
             try:
                 transport.send(dest, message)
             except ClusterError:  # the receiver has died, and the others go on
+                # a death may complete sums, whose replies the same loop sends
                 replies += core.drop(dest)
 
     ticked = now()

@@ -49,7 +49,7 @@ def run_server(cluster: Cluster, staleness: float) -> None:
     Parameters
     ----------
     cluster
-        The cluster, of which this process is a server.
+        The cluster. This process is one of its servers.
     staleness
         How many pushes a worker may be ahead of the slowest; see `ServerCore`.
     """
@@ -68,6 +68,7 @@ def run_server(cluster: Cluster, staleness: float) -> None:
     peers = [process for process in range(cluster.workers + cluster.servers) if process != cluster.rank]
 
     def takes(source: int, message: Message, size: int) -> bool:
+        # a stuck core takes any push: it waits in memory then, but the workers go on
         return core.takes(source, message, size) or core.is_stuck
 
     serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit, takes))
@@ -90,7 +91,8 @@ def _obey(server: int, head: int, body: str) -> None:
         raise FormatError("server: not a command of the profiler", body[:80], "send it with mx.profiler") from error
 
 
-#: The client of this process, which its stores share, and the only store that may have keys on the servers: these have one optimizer.
+#: The client of this process, which all its stores share; and the only store that may have keys on the servers, because the servers have
+#: one optimizer for all keys.
 _clients: list[ServerClient] = []
 _keeper: list["ServerStore"] = []
 
@@ -135,7 +137,7 @@ class ServerStore(KeyedStore[ServerArray]):
     kind
         ``"dist_sync"``, ``"dist_async"`` and so on.
     cluster
-        The processes, of which this one is a worker.
+        The processes. This one is a worker.
 
     Notes
     -----
@@ -274,7 +276,7 @@ class ServerStore(KeyedStore[ServerArray]):
                 copy_shared(found, target)
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
-        """`pushpull` for several keys at once."""
+        """`pushpull` for each of several keys."""
         self.pushpull(keys, values, outs)
 
     def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> None:
@@ -282,6 +284,7 @@ class ServerStore(KeyedStore[ServerArray]):
         for k, stored, target, numbers in self._row_requests(key, out, row_ids):
             ids = np.unique(host_of(numbers).astype(np.int64))
             rows = self._client.pull_rows(k, ids)
+            # servers hold row-sparse arrays densely, so a row of zeros counts as one that was never stored, and is left out
             there = rows.reshape(len(ids), -1).any(axis=1) if len(ids) else np.zeros(0, bool)
             kept = [adopted(NDArray, np.ascontiguousarray(part)) for part in (rows[there].astype(NUMPY[stored.dtype]), ids[there])]
             sparse_array(Sparse("row_sparse", stored.shape, *kept), checked=True).copyto(target)

@@ -25,7 +25,7 @@ class Overdue(NamedTuple):
     place
         What it waits at: a key and a clock; empty for a barrier.
     missing
-        The workers that have not come there. None are missing where the initial value is.
+        The workers that have not come there. Empty if the request waits for the initial value.
     """
 
     source: int
@@ -48,7 +48,7 @@ class ServerTimers(NamedTuple):
     timeout
         Seconds that a request may wait for other workers.
     silence
-        Seconds that a worker may be silent; None for ever.
+        Seconds that a worker may be silent; None for no limit.
     """
 
     timeout: float

@@ -67,6 +67,7 @@ class Shard:
         self.nbytes = self.size * self.dtype.itemsize
         self.row_shape = shape[1:]
         self.row_bytes = self.nbytes // shape[0] if self.size else 0
+        #: The value, and the sum that is being collected; `store_sum` exchanges them. None before the initial value.
         self._value: Buffer | None = None
         self._total: Buffer | None = None
         self.state: State = None
@@ -188,6 +189,7 @@ class Shard:
         round_ = self.reached + 1
         for k in range(bisect_right(live, self.last_added), len(live)):
             worker = live[k]
+            # a worker whose epoch has ended still counts in the rounds for which it has pushed
             if worker not in done or self.clocks.get(worker, 0) >= round_:
                 return worker
         return None

@@ -97,6 +97,7 @@ class Survivors:
                 if not self._are_tolerant:
                     raise
                 contributors, _ = self._recover(out)
+            # 0 after a recovery in which no worker had the result: all repeat the operation
             if contributors:
                 self.completed += 1
                 if self._are_tolerant:

@@ -237,6 +237,7 @@ class Watch:
             else:
                 with self._lock:
                     if kind == DONE:
+                        # if the end of `source` makes this worker the first one, it invites all: `source` may not have done so
                         was_first = all(rank in self._finished for rank in range(self._channel.rank))
                         self._finished[source] = words[0]
                         self._invite([source] if was_first else [r for r in self._finished if r != self._channel.rank])

@@ -48,7 +48,7 @@ class Statistics:
     zeros, nans, infinities
         The numbers of those that are zero, not a number, or infinite.
     minimum, mean, maximum
-        Of the finite ones; None if there are none.
+        Of the finite elements; None if there are none.
     histogram
         Numbers of finite elements in intervals of equal length from the minimum to the maximum, counted in an evenly spaced sample if the
         array is large.
@@ -162,11 +162,11 @@ class Content:
 
 
 def selected(count: int, selection: Selection) -> Sequence[int]:
-    """The positions that are shown of so many: the first, or as many at random, in order."""
+    """The positions that are shown of ``count``: the first ones, or as many chosen at random, in ascending order."""
     shown = min(count, selection.count)
     return range(shown) if selection.seed is None else sorted(random.Random(selection.seed).sample(range(count), shown))
 
 
 def spread(count: int, most: int) -> Sequence[int]:
-    """At most so many positions, evenly spaced."""
+    """At most ``most`` positions, evenly spaced."""
     return range(count) if count <= most else [k * count // most for k in range(most)]

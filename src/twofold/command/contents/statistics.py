@@ -8,7 +8,7 @@ from ...dtype import HALVES, NAME_OF, NUMPY
 from ...formats.records import ArrayRecord
 from .content import ArrayContent, Statistics
 
-#: Elements that are looked at together.
+#: Elements that are examined together.
 PIECE = 1 << 20
 #: Intervals of a histogram, and the least number of elements that the histogram of a large array samples.
 BINS, SAMPLED = 24, 1 << 19
@@ -49,7 +49,7 @@ class _Running:
     Parameters
     ----------
     stride
-        Of so many elements one is in the histogram.
+        The histogram counts one of every ``stride`` elements.
     """
 
     def __init__(self, stride: int) -> None:

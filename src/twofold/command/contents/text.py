@@ -1,4 +1,4 @@
-"""Files of text: indices, lists of images, CSV and LibSVM. Of large ones the first rows and the number of lines."""
+"""Files of text: indices, lists of images, CSV and LibSVM. For a large file, only its first rows and its number of lines are read."""
 
 import re
 from collections import Counter

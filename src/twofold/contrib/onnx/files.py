@@ -50,7 +50,7 @@ def parsed_model(data: bytes, place: str) -> Any:
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
-    except Exception as error:  # the class is of whichever implementation of protocol buffers is installed
+    except Exception as error:  # the class depends on which implementation of protocol buffers is installed
         raise FormatError(f"{place}: not an ONNX model", str(error)[:200], "the file is damaged, or of another format") from None
     if not model.graph.node and not model.graph.output:
         raise FormatError(f"{place}: not an ONNX model", f"{len(data)} bytes without a graph", "the file is damaged, or of another format")

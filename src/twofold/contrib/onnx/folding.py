@@ -35,6 +35,7 @@ def folded(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> Any:
     if not given and node.input:
         return None
     grown = _GROWING.get(node.op_type)
+    # numbers in a damaged file must not ask for memory without bounds
     if sum(a.size for a in given) + (grown(*given) if grown is not None else 0) > _LARGEST:
         return None
     return _computed(graph, node, arrays)

@@ -107,6 +107,7 @@ class GraphReader:
         onnx = onnx_package("reading ONNX files")
         for info in self.model.graph.input:
             for k, size in enumerate(info.type.tensor_type.shape.dim):
+                # a name for each unknown size, so that ONNX's inference tells which other sizes equal it
                 if not size.HasField("dim_value") and not size.dim_param:
                     size.dim_param = f"{info.name}.{k}"
         try:
@@ -207,6 +208,7 @@ class GraphReader:
         place = self.place
         if self.level >= MOST_LEVELS:
             raise FormatError(f"{place}: definitions of operators are nested too deeply", f"more than {MOST_LEVELS} levels")
+        # a definition sees its own inputs only, unlike the body of control flow
         around, self.tensors, self.level = self.tensors, {}, self.level + 1
         given = [*inputs, *[None] * (len(function.input) - len(inputs))]
         absent = {name for name, value in zip(function.input, given, strict=False) if value is None}
@@ -285,6 +287,7 @@ class GraphReader:
 
     def type_of(self, head: Head) -> Node | None:
         """The type of an output of a node, None if sizes of what it depends on are unknown."""
+        # a stack, not recursion: graphs are deeper than Python's limit
         stack = [head.node]
         while stack:
             node = stack[-1]

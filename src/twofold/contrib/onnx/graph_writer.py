@@ -66,9 +66,9 @@ class GraphWriter:
     nodes, constants
         What has been written so far; constants by name.
     unknown
-        For constants that are shapes: for each size what stands there if it varies, None if nothing can, by name.
+        By name, for constants that are shapes: for each size the placeholder that replaces it if it varies, None if it must not vary.
     fixed
-        Sizes that what has been written holds for, with the node of the symbol.
+        Sizes on which the written nodes depend, each with the node of the symbol.
     """
 
     opset: int

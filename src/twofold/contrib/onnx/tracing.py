@@ -85,6 +85,7 @@ def _with_names(trace: "_Trace", heads: Sequence[Head], order: Iterable[SymbolNo
     for n in order:
         for k in range(0 if n.is_variable else n.visible):
             found, wanted = trace.known[replay.values[Head(n, k)]].name, shown_name(n, k)
+            # the first node that has a value names it; inputs and parameters keep their own names
             if found in made and found not in names and wanted not in taken:
                 names[found] = wanted
                 taken.add(wanted)

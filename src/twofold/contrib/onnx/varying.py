@@ -79,6 +79,7 @@ def _general(node: OnnxNode, a: np.ndarray, b: np.ndarray, unknown: tuple[int | 
     if unknown is None or len(a) != len(b):
         raise _fixed(node.source, "a constant depends on it")
     found = [n if n == m else stand_in for n, m, stand_in in zip(a.tolist(), b.tolist(), unknown, strict=True)]
+    # a size that must not vary differs, or a reshape would have to infer two sizes
     if None in found or found.count(-1) > 1:
         raise _fixed(node.source, "a shape depends on it")
     return np.array(found, a.dtype)

@@ -31,6 +31,7 @@ def combine_histogram(old_hist: Histogram, arr: Any, new_min: float, new_max: fl
         more, _ = np.histogram(arr, bins=len(hist), range=(-bound, bound))
         return hist + more, edges, min(low, new_min), max(high, new_max), bound
     step = 2 * bound / len(hist)
+    # bins are added on both sides, so that the range stays symmetric about 0 and the counts of the old bins stay whole
     added = int((new_th - bound) // step + 1)
     bound = added * step + bound
     more, edges = np.histogram(arr, bins=2 * added + len(hist), range=(-bound, bound))

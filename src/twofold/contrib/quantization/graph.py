@@ -72,6 +72,7 @@ def _has_form(node: SymbolNode) -> bool:
 def _between(order: Sequence[SymbolNode], able: set[SymbolNode]) -> set[SymbolNode]:
     """Convolutions, fully connected layers, and what lies on paths of able nodes between them."""
     leads = {n for n in able if n.op is not None and FORMS[n.op][1].leads}
+    # `order` is topological: one pass forwards reaches all readers, one pass backwards all inputs
     after, before = set(leads), set(leads)
     for node in order:
         if node in able and any(h.node in after for h in node.inputs):

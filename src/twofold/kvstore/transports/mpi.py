@@ -182,10 +182,11 @@ class NoticeChannel:
             self.dead = set(range(size)) - set(members)
 
     def send(self, dest: int, *words: int) -> None:
-        """Send a notice of at most 8 integers. It is short enough to leave at once."""
+        """Send a notice of at most 8 integers. This does not wait for the receiver."""
         # an error, or a number that is not among the members, means that the receiver has died: it needs no notice
         with self._lock, suppress(self._mpi.Exception, ValueError):
             place = self._members.index(dest)
+            # MPI copies so short a message, so neither the array nor the request is needed after this
             self._comm.Isend(np.array([*words, *[0] * (WORDS - len(words))], np.int64), place).Free()
 
     def poll(self) -> tuple[int, list[int]] | None:
@@ -209,7 +210,7 @@ class NoticeChannel:
         return self._members[status.Get_source()], words.tolist()
 
     def abort(self, status: int) -> None:
-        """End all processes at once."""
+        """End all processes immediately."""
         sys.stdout.flush()
         sys.stderr.flush()
         self._mpi.COMM_WORLD.Abort(status)

@@ -39,7 +39,7 @@ class Transport(Protocol):
         Parameters
         ----------
         timeout
-            Seconds to wait; None to wait for ever.
+            Seconds to wait; None for no limit.
 
         Returns
         -------

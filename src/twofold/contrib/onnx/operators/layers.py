@@ -46,6 +46,7 @@ def Conv(graph, x, w, b=None, *, kernel_shape=None, strides=None, pads=None, dil
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
     data = x.symbol
+    # MXNet pads both sides alike, so other padding becomes a node of its own
     if front != back:
         data, front = _padded(data, front, back), [0] * len(front)
     options = {"kernel": tuple(kernel), "stride": tuple(strides), "dilate": tuple(dilations), "pad": tuple(front), "num_group": group}

@@ -75,6 +75,7 @@ def GridSample(graph, x, grid, *, align_corners=0, mode="linear", padding_mode="
     number = np.broadcast_to(np.arange(shape[0]).reshape([-1, *[1] * (len(shape) - 2)]), shape[:-1]).copy()
     samples = graph.constant(number, "int64").np
     total: Any = None
+    # a corner for each combination of the axes' elements: in an image 4 for linear samples, 16 for cubic ones
     for corner in itertools.product(*axes):
         weight: Any = None
         places = [samples]
@@ -143,6 +144,7 @@ def RoiAlign(
     if mode != "avg":
         raise unsupported(graph, "only means are supported", mode)
     numbered = NP.concatenate([NP.expand_dims(cast(batch_indices.symbol, str(rois.dtype)), 1), rois.np], axis=1)
+    # ONNX's 0 and MXNet's -1 mean the same: as many samples as the size of a cell calls for
     options = {"pooled_size": (output_height, output_width), "spatial_scale": spatial_scale, "sample_ratio": sampling_ratio or -1}
     # the half pixel came with version 16; older models mean the corners of pixels
     aligned = coordinate_transformation_mode == "half_pixel" and graph.opset >= 16
