@@ -62,7 +62,7 @@ class CachedGraph:
         self._stored = ByStorage(name, self._replay.heads, self.mirror)
         self._stores = is_sparse(self._replay.order, {})
         self._with_inner_values: GraphFunction | None = None
-        # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, written at once:
+        # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, set by one assignment:
         # threads that run the block on several devices replace each other's entry, but never see half of one.
         self._cache: tuple[int, Device | None, list[Any]] = -1, None, []
 
@@ -103,6 +103,7 @@ class CachedGraph:
             count = RENEWALS.count  # read first: arrays that another thread replaces meanwhile make the entry stale, not wrong
             cached = self._arrays_of_parameters(device)
             self._cache = count, device, cached
+        # a copy: threads that run the block at the same time must not see each other's inputs
         cells = cached.copy()
         for k, place in self._inputs:
             cells[k] = arrays[place]

@@ -52,6 +52,7 @@ class Copies:
         self.arrays: list[NDArray] = [data.copyto(c) if stype == "default" else with_every_row(data.copyto(c)) for c in self.contexts]
         self.grads: list[NDArray] | None = None
         self.places: dict[Device | None, int] = {c: k for k, c in enumerate(self.contexts)}
+        # with one copy, None is not ambiguous
         if len(self.arrays) == 1:
             self.places[None] = 0
         self.dense_places = self.places if stype == "default" else {}
@@ -75,11 +76,12 @@ class Copies:
         return retained(array, numbers.as_in_context(array.context))
 
     def zero_gradients(self) -> None:
-        """Set the gradients to 0; of row-sparse ones nothing is stored then."""
+        """Set the gradients to 0; row-sparse gradients then store no rows."""
         for grad in self.grads or ():
             if self.grad_stype == "default":
                 grad[...] = 0
             else:
+                # the array object stays and gets another content: the trainer and the user hold it
                 grad._rebind(nd.zeros(grad.shape, ctx=grad.context, dtype=grad._dtype, stype=self.grad_stype)._content)
 
     def dense_place(self, ctx: Device | None, name: str) -> int:

@@ -144,7 +144,7 @@ class HybridBlock(Block):
         mirror
             Save only about √n of n inner values for backward and recompute the others: less memory, more time.
         **unknown
-            Have no effect but a warning, as has an unknown backend.
+            Have no effect except a warning, like an unknown backend.
         """
         check_backend(backend)
         if unknown:
@@ -222,6 +222,7 @@ class HybridBlock(Block):
         """The outputs for arrays."""
         if self._active:
             return self._run_compiled(device, args)
+        # tried first: only the first call meets parameters that wait for their shapes
         try:
             params = {name: self._reg_params[name]._on(device) for name in self._parameters_of_forward()}
         except DeferredInitializationError:
@@ -404,6 +405,7 @@ class HybridBlock(Block):
             ) from error
         params = self.collect_params().values()
         for param in params:
+            # what inference leaves open stays deferred, for the children below
             if param._is_shaped:
                 param._finish_deferred_init()
         # Layers that override `infer_shape`, as recurrent ones do, know more than the graph once they see their inputs.

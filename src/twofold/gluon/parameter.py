@@ -116,7 +116,7 @@ class Parameter:
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._stype, self._grad_stype = self._storage(stype, "stype"), self._storage(grad_stype, "grad_stype")
-        # At most one of both: a parameter is initialized, or its initialization waits for the shape.
+        # At most one of the two is set: a parameter is initialized, or its initialization waits for the shape.
         self._copies: Copies | None = None
         self._deferred: _Deferred | None = None
         self._is_numpy = False
@@ -247,7 +247,7 @@ class Parameter:
             return
         self._copies = None
         own = next((i for i in (init, self.init) if i is not None), default_init)
-        # Always by way of a deferred initialization, which is finished at once if the shape is known.
+        # Always by way of a deferred initialization, which is finished immediately if the shape is known.
         self._deferred = _Deferred(own, default_init, context_list(ctx))
         if self._is_shaped:
             self._finish_deferred_init()

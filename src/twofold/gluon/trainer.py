@@ -151,7 +151,7 @@ class Trainer:
         self._unsent = set(range(len(self._params)))
 
     def _store_of_workers(self) -> KVStoreBase | None:
-        """The store, if it was passed or spans several processes: created before the first step, as a spare waits there for its turn."""
+        """The store, if it was passed in or spans several processes. It is created before the first step: spares wait in it."""
         wanted = self._wanted_store
         if isinstance(wanted, str) and not self._has_store and spans(wanted.lower()):
             self._init_kvstore()
@@ -168,6 +168,7 @@ class Trainer:
         """Called before a parameter is set: a store that holds weights is recreated from the new values at the next step."""
         if not (self._has_store and self._update_on_kvstore):
             return
+        # a value that was not sent yet needs no new store: the next step sends it
         if self._param2idx.get(param.name) not in self._unsent:
             if not isinstance(self._wanted_store, (str, type(None))):
                 raise MXNetError(
@@ -219,7 +220,7 @@ class Trainer:
         if self._update_on_kvstore and not ignore_stale_grad:
             for _, param in self._trained():
                 self._check_fresh(param)
-        if self._update_on_kvstore and self._overflows():  # before the store sees them: it updates at once
+        if self._update_on_kvstore and self._overflows():  # before the store gets the gradients: it applies them on arrival
             return
         if self._kvstore is not None:
             self._allreduce_grads()
@@ -278,7 +279,7 @@ class Trainer:
         return ((k, param) for k, param in enumerate(self._params) if param.grad_req != "null")
 
     def _allreduce_grads(self) -> None:
-        if self._kvstore is None:  # a subclass may ask without one
+        if self._kvstore is None:  # a subclass may call this without a store
             return
         trained = list(self._trained())
         outs = [param._initialized().arrays for _, param in trained] if self._update_on_kvstore else None
@@ -308,6 +309,7 @@ class Trainer:
         for updater, work in zip(self._updaters, works, strict=True):
             if work.indices:
                 updater(*work) if store is None else store.update_with(updater, *work)
+            # used up: the next step needs another backward pass
             for weight in work.weights:
                 weight._gradient.fresh = False
 

@@ -172,7 +172,7 @@ class PearsonCorrelation(EvalMetric):
         self.reset_micro()
 
     def reset_micro(self) -> None:
-        """Forget the pairs since the last reset. The coefficient is computed of all pairs together."""
+        """Forget the pairs since the last reset. The coefficient is computed from all pairs together."""
         self._moments = _Moments()
 
 

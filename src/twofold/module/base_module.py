@@ -354,9 +354,10 @@ class BaseModule(ModuleInterface):
         return store._epochs(first, end, lambda: self.get_params()[1], self._take) if isinstance(store, KVStoreBase) else range(first, end)
 
     def _take(self, aux_params: Params) -> None:
-        """In a spare: go on with the auxiliary states of the workers that it joins, and with the parameters in the store."""
+        """In a spare: continue with the auxiliary states of the workers that it joins, and with the parameters in the store."""
         arg_params, _ = self.get_params()
         for name, value in arg_params.items():
+            # row-sparse parameters too, which `pull` leaves out by default
             self._kvstore.pull(name, value, ignore_sparse=False)
         self.set_params(arg_params, aux_params)
 

@@ -164,7 +164,7 @@ class SequentialModule(BaseModule):
         if self.params_initialized and not force_init:
             return
         self._require("init_params")
-        for module in self._modules:  # which ignore each other's parameters: unknown names are checked below
+        for module in self._modules:  # modules ignore each other's names: unknown ones are checked below
             module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra=True)
         owners: dict[str, int] = {}
         for place, module in enumerate(self._modules):

@@ -50,6 +50,7 @@ class DeviceGroup:
         self._arguments = set(self.symbol.list_arguments())
         self._output_names = self.symbol.list_outputs()
         self._output_axes = [DataDesc.get_batch_axis(output.attr("__layout__")) for output in self.symbol]
+        # kept for the executors of other shapes, which are made later
         self._monitors: list[Monitor] = []
         self._cache: dict[NamedShapes, list[Executor]] = {}
         self._set_shapes(data_shapes, label_shapes)
@@ -180,7 +181,7 @@ class DeviceGroup:
             self._load(executor, whole, self.slices[place])
 
     def run(self, is_train: bool | None = None) -> None:
-        """Compute the outputs of the batch that was loaded: all devices have theirs, and compute side by side.
+        """Compute the outputs of the loaded batch. Each device has its part already, so that the devices compute side by side.
 
         Parameters
         ----------

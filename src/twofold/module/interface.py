@@ -30,7 +30,7 @@ OptimizerLike = str | Optimizer
 
 
 class Logger(Protocol):
-    """What modules call of a logger; the module ``logging`` is one."""
+    """The methods of a logger that modules call; the module ``logging`` has them."""
 
     def info(self, msg: object, /, *args: object) -> None:
         """Log progress."""

@@ -60,11 +60,13 @@ class ParameterFiller:
     def _fill(self, name: str, target: NDArray, given: Params | None) -> None:
         if given is not None and name in given:
             check_shape(name, given[name], target)
+            # `get_params` returns the module's own arrays, which a caller may pass back
             if given[name] is not target:
                 target[:] = given[name]
         elif given is not None and not self.allow_missing:
             raise ParameterError(f"{name} is not presented", ", ".join(given), "pass it, or allow_missing=True")
         elif self.initializer is not None:
+            # initializers write dense arrays: a sparse target gets every row of one
             own = target if target.stype == "default" else nd.zeros(target.shape, ctx=target.context, dtype=target.dtype)
             self.initializer(InitDesc(name, self.attributes.get(name)), own)
             if own is not target:

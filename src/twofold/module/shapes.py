@@ -141,7 +141,7 @@ def split_rows(size: int, loads: Sequence[float]) -> list[slice]:
     """
     total, begin, found = sum(loads), 0, []
     for place, load in enumerate(loads):
-        last = place == len(loads) - 1  # which takes what rounding has left
+        last = place == len(loads) - 1  # the last device takes the rows that rounding leaves
         end = size if last else min(begin + round(size * load / total), size)
         if begin >= end:
             raise ParameterError("Too many slices. Some splits are empty.", f"{size} rows for {len(loads)} devices", "use fewer devices")

@@ -50,6 +50,7 @@ class Updates:
         self._in_process = store._in_process if on_store and store is not None else None
         #: What updates weights in this process; None if the store has an updater of its own.
         self._working: Updater | None = None if on_store and self._in_process is None else get_updater(optimizer)
+        # of the last step; valid as long as the group has the same lists
         self._rows: _Rows | None = None
 
     @property
@@ -185,6 +186,7 @@ class Updates:
             trained = [name for name, grads in zip(group.param_names, group.grad_arrays, strict=True) if grads[0] is not None]
             rekeyed = partial(self._for_devices, trained=trained, devices=len(group.contexts))
             self._working.states = rekeyed(self._working.states)
+            # states from a file are on the CPU until their weights are updated
             self._working.states_synced = dict.fromkeys(self._working.states, False)
             self.optimizer = self._working.optimizer  # a file that `Trainer` has written holds one
             self.optimizer.move_progress(rekeyed, [context.device_id for context in group.contexts])
@@ -197,6 +199,7 @@ class Updates:
         if found is None:
             return dict(states)
         if self.on_store:
+            # the copies on all devices had equal states: the store needs one
             return {name: column[0] for name, column in found.items()}
         return {
             self.places[name] * devices + k: column[k] if k < len(column) else _copy(column[0])
@@ -211,7 +214,7 @@ class Updates:
             if unknown:
                 raise ParameterError("Module: optimizer states of other parameters", ", ".join(unknown), f"it has {', '.join(self.names)}")
             return {name: [state] for name, state in states.items()}
-        # integer keys do not say how many devices there were; their number does, as each trained weight has one per device
+        # integer keys do not name devices; their number tells how many there were, as each trained weight has one key per device
         count = max(1, len(states) // max(1, len(trained)))
         keys = {name: [self.places[name] * count + k for k in range(count)] for name in trained}
         if {key for column in keys.values() for key in column} != set(states):

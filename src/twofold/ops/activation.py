@@ -117,7 +117,7 @@ def leaky_relu(
     above, below = xp.maximum(data, 0), xp.minimum(data, 0)
     if act_type == "selu":
         return SELU_SCALE * (above + SELU_ALPHA * xp.expm1(below))
-    # of min(x, 0), so that the exponential cannot overflow where x is large
+    # the exponential of min(x, 0) cannot overflow where x is large
     if act_type == "elu":
         return above + slope * xp.expm1(below)
     if act_type == "leaky":

@@ -79,6 +79,7 @@ def _negatives(np, scores, candidates, number):
     top = scores.max(1, keepdims=True)
     background = np.exp(scores[:, 0] - top[:, 0]) / np.exp(scores - top).sum(1)
     order = np.argsort(np.where(candidates, background, np.inf), axis=1, kind="stable")
+    # the inverse permutation: each anchor's place in the order
     place = np.argsort(order, axis=1, kind="stable")
     return candidates & (place < number[:, None])
 
@@ -153,10 +154,10 @@ def multibox_target(
     """Targets of anchors (1, n, 4) for the boxes of images: offsets (b, n · 4), their mask (b, n · 4) and classes (b, n).
 
     ``label`` (b, m, 5 or more) has rows (class, box), padded with -1. Every box gets the anchor that overlaps it most, pair by pair;
-    other anchors that overlap a box by more than ``overlap_threshold`` get it too. Their class is that of the box plus 1, that of other
-    anchors 0, the background. With a positive ``negative_mining_ratio`` only that many times as many anchors as have a box are
-    background: those that overlap no box by ``negative_mining_thresh`` and whose score for the background in ``cls_pred``
-    (b, classes, n) is lowest; the others get ``ignore_label``. As in MXNet, ``minimum_negative_samples`` has no effect. No gradient.
+    other anchors that overlap a box by more than ``overlap_threshold`` get it too. Their class is that of the box plus 1. Other anchors
+    are background, class 0. A positive ``negative_mining_ratio`` limits the background to that many times the number of anchors with
+    a box: to those that overlap no box by ``negative_mining_thresh`` and have the lowest background score in ``cls_pred``
+    (b, classes, n) ; the others get ``ignore_label``. As in MXNet, ``minimum_negative_samples`` has no effect. No gradient.
     """
     if len(label.shape) != 3 or label.shape[2] < 5 or len(cls_pred.shape) != 3 or cls_pred.shape[0] != label.shape[0]:
         given = f"label {label.shape}, cls_pred {cls_pred.shape}"

@@ -201,13 +201,13 @@ for _name in (*ARITHMETIC, *RELATIONS):
 
 @elementwise("_scatter_plus_scalar", sparse_rule=storage_rules.stored_with_scalar)
 def scatter_plus_scalar(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
-    """Sum of an array and a scalar; of a sparse array, what is stored and a scalar. ``is_int`` as in `_plus_scalar`."""
+    """Sum of an array and a scalar; for a sparse array, of its stored elements and the scalar. ``is_int`` as in `_plus_scalar`."""
     return (data if is_int else real(xp, data)) + scalar
 
 
 @elementwise("_scatter_minus_scalar", sparse_rule=storage_rules.stored_with_scalar)
 def scatter_minus_scalar(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
-    """Difference of an array and a scalar; of a sparse array, what is stored less a scalar. ``is_int`` as in `_minus_scalar`."""
+    """Difference of an array and a scalar; for a sparse array, of its stored elements and the scalar. ``is_int`` as in `_minus_scalar`."""
     return (data if is_int else real(xp, data)) - scalar
 
 
@@ -217,7 +217,7 @@ for _op in (scatter_plus_scalar, scatter_minus_scalar):
 
 @elementwise("_scatter_elemwise_div", equal_shapes=True, sparse_rule=storage_rules.of_stored_rows)
 def scatter_elemwise_div(xp, lhs, rhs):
-    """Quotient of two arrays of one shape; of row-sparse ``lhs``, in the rows that it stores."""
+    """Quotient of two arrays of one shape; for row-sparse ``lhs``, only in the rows that it stores."""
     check_same_shape("_scatter_elemwise_div", lhs, rhs)
     return lhs / rhs
 

@@ -32,7 +32,7 @@ Mean = Annotated[Any, Input(auxiliary=True, initial='["zero", {}]', wide=True)]
 Variance = Annotated[Any, Input(auxiliary=True, initial='["one", {}]', wide=True)]
 
 
-#: What is declared of `BatchNorm` and its variants alike. The results are the data, and the mean and rate in use.
+#: The declaration that `BatchNorm` and its variants share. The results are the data, and the mean and rate in use.
 DECLARED: dict[str, Any] = {
     "drawn_as": "norm",
     "real": True,

@@ -46,7 +46,7 @@ def box_iou(xp, lhs, rhs, *, format: Format = "corner"):
     width = xp.maximum(xp.minimum(one[2], two[2]) - xp.maximum(one[0], two[0]), 0)
     height = xp.maximum(xp.minimum(one[3], two[3]) - xp.maximum(one[1], two[1]), 0)
     shared = width * height
-    # boxes whose ends are exchanged have no area, rather than a negative one or, twice negative, a positive one
+    # a box whose ends are exchanged has no area; without the maximum, two negative sides would give a positive area
     areas = [xp.maximum(b[2] - b[0], 0) * xp.maximum(b[3] - b[1], 0) for b in (one, two)]
     union = areas[0] + areas[1] - shared
     # nothing is shared where the union is 0; a NaN remains one
@@ -144,7 +144,7 @@ def matched(np, score, allowed, descending, most):
     """Rows and columns of score matrices (b, r, c) paired greedily by score: the column of each row (b, r), -1 without one.
 
     The best allowed pair comes first, then the best of the other rows and columns, and so on, ``most`` pairs at most. Pairs that are the
-    best of both their row and their column can be taken at once: few rounds are needed.
+    best of both their row and their column are all taken in the same round: few rounds are needed.
     """
     b, r, c = score.shape
     flat = score.reshape(b, r * c)

@@ -46,7 +46,7 @@ def correlation(
     one, two = (xp.pad(x, width=width) for x in (data1, data2))
     reach = max_displacement // stride2
     steps = [k * stride2 for k in range(-reach, reach + 1)]
-    # all displacements along a row at once: axis 4 of the second operand is the displacement
+    # all displacements along a row in one operation: axis 4 of the second operand is the displacement
     spans = [(size - 1) * stride1 + kernel_size for size in (rows, columns)]
     first = xp.expand_dims(_window(xp, one, max_displacement, spans[0], max_displacement, spans[1]), 2)
     lines = []

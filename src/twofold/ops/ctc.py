@@ -96,6 +96,7 @@ def _emission(xp, problem, t):
 def _forward(xp, problem):
     """For each step the log probability of all paths to each position; sequences that have ended keep their values."""
     first = xp.iota(size=problem.symbols.shape[1], dtype="int64")
+    # a path begins with the blank or with the first symbol
     at = xp.where(xp.less(first, 2), _emission(xp, problem, 0), LOW)
     alphas = [at]
     for t in range(1, problem.emissions.shape[0]):
@@ -115,6 +116,7 @@ def _backward(xp, problem):
     for t in range(steps - 2, -1, -1):
         ahead = at + _emission(xp, problem, t + 1)
         moved = _log_sum(xp, ahead, _shifted(xp, ahead, -1), _shifted(xp, ahead + problem.skip, -2))
+        # from a sequence's last step on, what counts is only whether a path may end here
         at = xp.where(xp.less(t, problem.last), moved, problem.ends)
         betas.append(at)
     return betas[::-1]
@@ -189,6 +191,7 @@ def _(xp, dout, data, label, data_lengths, label_lengths, *, use_data_lengths, u
     there = xp.exp(xp.stack(alphas, 1) + xp.stack(betas, 1) - xp.expand_dims(likelihood, 1))
     hot = xp.one_hot(problem.symbols, data.shape[2], dtype=xp.dtype_of(there))
     posterior = xp.moveaxis(xp.matmul(there, hot), 0, 1)
+    # steps after a sequence's end, and labels that no path spells, get no gradient
     over = xp.less_equal(xp.reshape(xp.iota(size=data.shape[0], dtype="int64"), shape=(-1, 1)), xp.reshape(problem.last, shape=(1, -1)))
     counts = xp.logical_and(over, xp.reshape(xp.greater(likelihood, LOW / 2), shape=(1, -1)))
     grad = (xp.exp(problem.log_probabilities) - posterior) * xp.expand_dims(counts, 2)

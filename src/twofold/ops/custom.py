@@ -21,7 +21,7 @@ def user_forward(xp, handle, *arrays, types: Static, needs: Static, label: str):
     needs
         What the object's backward reads besides the head gradients: positions among the operands, then the results.
     label
-        What messages call it.
+        Its name in messages.
     """
 
 

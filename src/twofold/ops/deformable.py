@@ -26,7 +26,7 @@ Shifts = Annotated[Any, Input(present=("no_trans", False))]
 
 
 def _number(xp, size, shape):
-    """0, 1, 2 … along one axis of a shape with otherwise ones."""
+    """0, 1, 2 … along one axis of a shape whose other sizes are 1."""
     return xp.reshape(xp.iota(size=size, dtype="int64"), shape=shape)
 
 
@@ -147,7 +147,7 @@ def _offset_shapes(shapes, factors, **params):
     return [(data[0], f * params["num_deformable_group"] * math.prod(params["kernel"]), *sizes) for f in factors]
 
 
-#: What is declared of both convolutions alike.
+#: The declaration that both convolutions share.
 DECLARED: dict[str, Any] = {
     "real": True,
     "alike": True,
@@ -302,6 +302,7 @@ def deformable_region_pooling(
     shifts = None if trans is None or no_trans else xp.reshape(trans, shape=(r, classes, 2, parts, parts))
     facts = {"spatial_scale": spatial_scale, "group": group_size, "parts": parts, "samples": sample_per_part, "trans_std": trans_std}
     y, x = _points(xp, xp.stop_gradient(rois), shifts, size=pooled_size, classes=classes, **facts)
+    # a pixel is an area, so a point counts up to half a pixel outside the centers
     inside = [xp.logical_and(xp.greater_equal(at, -0.5), xp.less_equal(at, size - 0.5)) for at, size in ((y, h), (x, w))]
     points = r * classes * pooled_size**2
     counted = xp.reshape(xp.cast_like(xp.logical_and(*inside), data), shape=(points, sample_per_part**2))

@@ -92,7 +92,7 @@ def _(draw):
     "_linalg_slogdet", "linalg_slogdet", "_npi_slogdet", reference=lambda np, A: tuple(np.linalg.slogdet(A)), outputs=2, floats=FLOATS
 )
 def slogdet(xp, A):
-    """Signs and logarithms of the magnitudes of determinants; 0 and -inf of singular matrices, whose gradient is 0, as in MXNet."""
+    """Signs and logarithms of the magnitudes of determinants; 0 and -inf for singular matrices, whose gradient is 0, as in MXNet."""
 
 
 @slogdet.type

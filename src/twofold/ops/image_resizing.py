@@ -74,6 +74,7 @@ def _covered(np, size, new):
     """The share of each pixel in the new ones, as far as they cover it."""
     scale = _scale(size, new)
     first, last = np.arange(new) * scale, np.minimum((np.arange(new) + 1) * scale, size)
+    # an edge that rounding has put just below the boundary of two pixels belongs to the upper one
     low = np.floor(first + 1e-9).astype("int64")
     pixels = low[:, None] + np.arange(int(np.ceil(scale)) + 1)
     share = np.clip(np.minimum(pixels + 1, last[:, None]) - np.maximum(pixels, first[:, None]), 0, 1)
@@ -108,6 +109,7 @@ def _bytes(np, image, rows, columns, kind):
     if kind in (LINEAR, AREA):
         index, weight = _fixed(np, rows, BITS)
         shape = (-1, 1, 1)
+        # shifted by 4, 16 and 2 bits as in OpenCV: any other rounding would change the last bit of results
         parts = [(np.take(wide >> 4, index[:, k], image.ndim - 3) * weight[:, k].reshape(shape)) >> 16 for k in (0, 1)]
         return (parts[0] + parts[1] + 2) >> 2
     return (_along(np, wide, image.ndim - 3, _fixed(np, rows, BITS), "int64") + (1 << (2 * BITS - 1))) >> (2 * BITS)
@@ -157,8 +159,8 @@ def resize(xp, data, *, size: Shape = (), keep_ratio: bool = False, interp: int 
     """Images (h, w, c) or (n, h, w, c) of another ``size``: (width, height), or one number for both.
 
     With ``keep_ratio`` one number is the shorter side. ``interp`` is 0 for the nearest pixel, 1 for linear, 2 for cubic and 4 for Lanczos
-    interpolation, 3 for the mean of the area that a new pixel covers, 5 for correctly rounded linear interpolation. Bytes are those of
-    OpenCV, some of linear and cubic interpolation up to 1. No gradient.
+    interpolation, 3 for the mean of the area that a new pixel covers, 5 for correctly rounded linear interpolation. Results for bytes equal
+    OpenCV's; some of linear and cubic interpolation differ by 1. No gradient.
     """
     if len(size) not in (1, 2):
         raise ParameterError("resize: size needs one or two numbers", size, "pass (width, height)")

@@ -10,7 +10,7 @@ from .primitive_math import absolute
 
 @op("_contrib_index_copy", keeps_shape=True)
 def index_copy(xp, old_tensor, index_vector: Index, new_tensor):
-    """``old_tensor`` (n, …) with its rows at ``index_vector`` (k,) replaced by ``new_tensor`` (k, …); of one index twice the last wins.
+    """``old_tensor`` (n, …) with its rows at ``index_vector`` (k,) replaced by ``new_tensor`` (k, …); of equal indices the last wins.
 
     Indices are in [0, n); others raise when the result is read.
     """

@@ -63,7 +63,7 @@ for _op in (trmm, trsm):
 def potrf(xp, A, *, lower: bool = True):
     """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices, or upper triangular U with Uᵀ · U = A.
 
-    Of A the lower or upper triangle is read.
+    Only the lower or upper triangle of A is read.
     """
     return xp.cholesky(A) if lower else xp.matrix_transpose(xp.cholesky(xp.matrix_transpose(A)))
 

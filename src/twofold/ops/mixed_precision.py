@@ -19,7 +19,7 @@ amp_cast.dtypes(lambda dtypes, *, dtype: [dtype if dtypes[0] in (None, *CAST) el
 
 
 def _common(dtypes, cast_narrow):
-    """The dtype of those that are cast: the widest, or the narrowest of them."""
+    """The dtype to cast to: the widest among the arrays that are cast, or the narrowest."""
     # by the number of bits: the narrower of float16 and bfloat16 does not exist, and MXNet has no arrays of the latter on CPUs
     wide = "float32" in dtypes
     narrow = next((d for d in dtypes if d in HALVES), "float32")

@@ -75,7 +75,7 @@ def hawkesll(xp, lda, alpha, beta, state, lags, marks: Index, valid_length, max_
     intensity = xp.where(xp.greater(counts, 0), _at_marks(xp, own, lda) + strength * rate * excited, 1)
     remains, initial = own * xp.exp(-beta * xp.expand_dims(ages, 2)), xp.exp(-beta * xp.expand_dims(max_time, 1))
     left = xp.sum(remains, axis=1) + state * initial
-    # what was there or came and is not left has been spent
+    # the integral of the excitation: what was there and what the events added, less what is left at the end
     spent = xp.sum(own, axis=1) + state - left
     compensator = lda * xp.expand_dims(max_time, 1) + alpha * spent
     return xp.sum(xp.log(intensity), axis=1) - xp.sum(compensator, axis=1), left

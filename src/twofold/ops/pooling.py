@@ -83,14 +83,17 @@ def _parts_transposed(xp, parts, axis, window):
     for all r are interleaved.
     """
     s, longest = window.stride, window.number + (window.kernel - 1) // window.stride
+    # a lane has the elements whose position has the remainder r when divided by the stride
     lanes = []
     for r in range(s):
         shifted = [_shifted(xp, p, axis, q, longest - window.number - q) for q, p in enumerate(parts[r::s])]
         lanes.append(sum(shifted[1:], shifted[0]) if shifted else None)
+    # with a stride larger than the kernel some lanes have no parts
     zeros = None if None not in lanes else xp.zeros_like(lanes[0])
     shape = (*parts[0].shape[:axis], longest * s, *parts[0].shape[axis + 1 :])
     whole = lanes[0] if s == 1 else xp.reshape(xp.stack([zeros if lane is None else lane for lane in lanes], axis + 1), shape=shape)
     size = window.before + window.size + window.after
+    # elements after the last window have no part in the sums
     if shape[axis] < size:
         return _shifted(xp, whole, axis, 0, size - shape[axis])
     return whole if shape[axis] == size else xp.take_slice(whole, 0, size, axis)
@@ -157,6 +160,7 @@ def _maxima(xp, x, windows):
 
 def _maxima_transposed(xp, dout, x, windows):
     for (axis, window), (parts, running) in reversed(list(zip(_spatial(windows), _maxima(xp, x, windows), strict=True))):
+        # from the last step of the running maximum to the first: each hands on the gradient or keeps it for its own part
         shares = []
         for part, before in zip(parts[:0:-1], running[-2::-1], strict=True):
             first = xp.greater_equal(before, part)  # >=: of equal elements the earlier one gets the gradient
@@ -169,6 +173,7 @@ def _maxima_transposed(xp, dout, x, windows):
 def _whole_maximum_transposed(xp, dout, x):
     """The gradient of a maximum over all positions, which goes to the first maximum."""
     rows = xp.reshape(x, shape=(*x.shape[:2], math.prod(x.shape[2:])))
+    # argmax finds the first of equal maxima, which alone gets the gradient
     first = xp.equal(xp.argmax(rows, axis=2, keepdims=True), xp.iota(size=rows.shape[2], dtype="int64"))
     return xp.reshape(xp.reshape(dout, shape=(*x.shape[:2], 1)) * first, shape=x.shape)
 
@@ -178,6 +183,7 @@ def _counts(xp, windows, count_include_pad, dtype):
 
     Padding of ``pad`` on both sides counts unless ``count_include_pad`` is false; elements of a window beyond it never count.
     """
+    # an axis whose windows all count alike gives a number: if all do, the divisor is a scalar of the program
     factors = [_count_along(xp, w, count_include_pad, dtype) for w in windows]
     product = math.prod(f for f in factors if isinstance(f, int))
     for k, f in enumerate(factors):

@@ -122,7 +122,7 @@ def _reduction_cases(name):
             yield make(make.numbers((2, 3), dtype), axis=0, keepdims=False, want=want)
         yield make(make.numbers((), "float32"), axis=None, keepdims=False, want=want)
         yield make(make.array([], "float32").reshape(0, 2), axis=1, keepdims=False, want=want)
-        if name not in ("max", "min"):  # which have no value for no elements
+        if name not in ("max", "min"):  # the extremum of no elements is undefined
             yield make(make.array([], "float32").reshape(0, 2), axis=0, keepdims=True, want=want)
         yield make(make.array([1, math.nan, 2], "float32"), axis=0, keepdims=False, want=want)
 
@@ -250,7 +250,7 @@ def _sorted(np, data, *, axis, descending):
 
 @primitive(host_only=True, reference=_sorted, complex_gradient=True)
 def sort(xp, data, *, axis: int, descending: bool = False):
-    """The elements along an axis in order; equal ones, such as 0.0 and -0.0, in any."""
+    """The elements along an axis in order; equal ones, such as 0.0 and -0.0, in any order."""
 
 
 sort.type(lambda data, *, axis, descending: (data.shape, data.dtype))
@@ -258,7 +258,7 @@ sort.type(lambda data, *, axis, descending: (data.shape, data.dtype))
 
 @sort.grad
 def _(xp, dout, data, *, axis, descending):
-    # found again here: libraries sort several times as fast as they find the places, which forward alone has no use for
+    # the places are found here, by another sort: sorting values alone, as forward does, is several times as fast as an argsort
     return put_along_axis(xp, dout, xp.argsort(data, axis=axis, descending=descending), axis, data.shape[axis])
 
 

@@ -8,7 +8,7 @@ from ..opdef.declare import primitive
 from ..opdef.inputs import Index
 from ..opdef.params import Shape
 
-#: Regions computed at once: their intermediate results fill the cache.
+#: Regions computed together: their intermediate results fill the cache.
 REGIONS = 16
 
 

@@ -52,6 +52,7 @@ def _scored(np, scores, offsets, info, *, feature_stride, scales, ratios, rpn_mi
     score[~np.repeat(inside.reshape(-1), count)] = -1
     least = rpn_min_size * info[2]
     small = ((boxes[:, 2:] - boxes[:, :2] + 1) < least).any(1)
+    # as in MXNet, boxes that are too small are enlarged, and come last
     boxes[small] += np.array([-0.5, -0.5, 0.5, 0.5], "float32") * least
     score[small] = -1
     return np.concatenate([boxes, score[:, None]], 1).astype("float32")
@@ -87,7 +88,7 @@ def _propose(xp, name, arrays, rpn_post_nms_top_n, scales, ratios, feature_strid
     return tuple(xp.cast_like(part, arrays[0]) for part in xp.host(_proposed, *operands, like=like, **given))
 
 
-#: Scores are a result that is seen on request.
+#: The scores are a visible result only on request.
 RESULTS = {"outputs": 2, "visible": lambda output_score, **_: 2 if output_score else 1, "output_names": ("output", "score"), "real": True}
 
 

@@ -29,7 +29,7 @@ def _beside(xp, name, sample, parameters, last=0):
 
 
 def _uniform(xp, x, low, high):
-    # MXNet does not look whether a sample lies between the bounds
+    # MXNet does not check whether a sample lies between the bounds
     return 0 * x - xp.log(high - low)
 
 

@@ -1,7 +1,8 @@
 """RNN: stacked, possibly bidirectional recurrent layers over whole sequences, with one flat vector of parameters.
 
-The forward pass multiplies the inputs of all steps by the weights at once, then loops over time; the backward pass loops back and does the
-same with the gradients of all steps (Werbos, "Backpropagation through time", 1990). The graph grows linearly with the number of steps.
+The forward pass multiplies the inputs of all steps by the weights in one product, then loops over time. The backward pass loops back
+and does the same with the gradients of all steps (Werbos, "Backpropagation through time", 1990). The graph grows linearly
+with the number of steps.
 """
 
 import math
@@ -114,6 +115,7 @@ def _forward(xp, net, x, w, h, c, direction, valid):
     shares = xp.reshape(xp.matmul(rows, xp.matrix_transpose(w["input"])) + bias, shape=(steps, n, -1))
     state_weight = xp.matrix_transpose(w["state"])
     if steps >= TRANSPOSED_FROM:
+        # pays for itself over the steps; see `TRANSPOSED_FROM`
         state_weight = xp.contiguous(state_weight)
     scan = Scan([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
     for t in _order(steps, direction):
@@ -217,6 +219,7 @@ class Stack:
             x, dx = self.layer_inputs[layer], None
             for d in range(net.directions):
                 at = layer * net.directions + d
+                # the gradients of the final states, where the scan of this direction starts back
                 ends = [None if a is None else _step_of(xp, a, at) for a in (dh, dc)]
                 part = xp.take_slice(dout, d * net.out, (d + 1) * net.out, 2)
                 douts = [_step_of(xp, part, t) for t in range(x.shape[0])]
@@ -225,6 +228,7 @@ class Stack:
                 grads |= {(layer, d, name): g for name, g in own.items()}
                 dx = _sum_of_known(dx, more)
             dout = dx * self.masks[layer] * (1 / self.keep) if layer in self.masks else dx
+        # in the order of the blocks of the parameter vector
         vector = xp.concat(*[xp.reshape(grads[key], shape=(-1,)) for key, _ in net.blocks()], axis=0)
         states = [xp.stack([first[at] for at in sorted(first)]) if self._has(first) else None for first in (first_h, first_c)]
         return dout, vector, *states

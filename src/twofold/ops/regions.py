@@ -1,7 +1,7 @@
 """Regions of feature maps in a fixed number of bins: maxima, means, and interpolated means (ROIPooling, PSROIPooling, ROIAlign).
 
 A region is a row (image, left, top, right, bottom) in pixels of the picture; ``spatial_scale`` is the feature map's size over the
-picture's. A region of no image is 0, and regions have no gradient.
+picture's. The result of a region of no image is 0, and regions have no gradient.
 """
 
 import math
@@ -57,12 +57,14 @@ def _bins(np, data, rois, pooled_size, scale):
     left, right = _edges(np, x0, x1, pooled_size[1], data.shape[3])
     image = images_of(np, rois)
     there = (image >= 0) & (image < len(data))
+    # `bottom` and `right` are still one past the last pixel here
     empty = (bottom <= top)[:, :, None] | (right <= left)[:, None] | ~there[:, None, None]
     return np.where(there, image, 0), top[:, :, None], bottom[:, :, None] - 1, left[:, None], right[:, None] - 1, empty
 
 
 def _level(np, first, last):
     """The largest k with 2**k pixels in a range."""
+    # by frexp and not log2: exact at powers of 2
     return np.frexp(np.maximum(last - first + 1, 1).astype("float64"))[1] - 1
 
 
@@ -89,7 +91,9 @@ def _region_maxima(np, data, rois, *, pooled_size, spatial_scale, places):
     """
     r, (_, c, h, w) = len(rois), data.shape
     image, top, bottom, left, right, empty = _bins(np, data, rois, pooled_size, spatial_scale)
+    # channels last: all channels of a pixel are then contiguous
     x = np.ascontiguousarray(np.moveaxis(data, 1, 3))
+    # a maximum ignores NaN, as comparisons in C do
     lines = (np.where(np.isnan(x), -np.inf, x).astype(x.dtype),)
     if places:
         lines += (np.broadcast_to(np.arange(h * w).reshape(h, w, 1), x.shape),)
@@ -98,6 +102,7 @@ def _region_maxima(np, data, rois, *, pooled_size, spatial_scale, places):
     high, wide = (np.broadcast_to(_level(np, *ends), shape) for ends in ((top, bottom), (left, right)))
     ends = [np.broadcast_to(e, shape) for e in (top, bottom, left, right)]
     out = np.full((*shape, c), -1 if places else 0, "int64" if places else data.dtype)
+    # `lines` are maxima over 2**i rows; the inner loop doubles the columns of them
     for i in range(high.max(initial=0) + 1):
         lines = lines if i == 0 else _doubled(np, lines, 1, 2 ** (i - 1))
         table = lines
@@ -240,6 +245,7 @@ def _sampled_axis(np, low, extent, bins, pixels, samples):
     share, weight = at - first, valid / np.maximum(count, 1)[region]
     places = np.concatenate([owner * pixels + first, owner * pixels + np.minimum(first + 1, pixels - 1)])
     weights = np.concatenate([weight * (1 - share), weight * share])
+    # bincount adds up the weights of all points that read the same pixel
     return np.bincount(places, weights, len(total) * pixels).reshape(len(low), bins, pixels)
 
 
@@ -271,7 +277,7 @@ def roi_align(
     """Means of the bins of regions, interpolated: data (n, c, h, w) and rois (r, 5) to (r, c, *pooled_size).
 
     A bin is the mean of ``sample_ratio``² points, or of as many as it has pixels; nothing is rounded. Points up to a pixel outside the
-    image are those on its edge, others 0. Regions are at least one pixel large, unless ``aligned``, which also shifts them by half a
+    image count as on its edge, others are 0. Regions are at least one pixel large, unless ``aligned``, which also shifts them by half a
     pixel, so that a pixel's value is at its center. With ``position_sensitive`` data has c · p · q channels, and bin (i, j) takes its
     own. A mean over points on a grid is a product with a matrix for each axis: two matrix products do the work.
     Source: He et al., "Mask R-CNN", ICCV 2017.

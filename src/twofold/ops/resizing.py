@@ -8,7 +8,7 @@ from ..opdef.inputs import Input
 from ..opdef.params import Shape
 
 Mode = Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"]
-#: What gives only its size; its dtype is its own.
+#: An operand of which only the size matters; its dtype is its own.
 Like = Annotated[Any, Input(present=("mode", "like"), own_dtype=True)]
 
 
@@ -30,8 +30,8 @@ def _cells(xp, size, number, dtype):
 def adaptive_average(xp, data, *, output_size: Shape = ()):
     """Means of images (n, c, h, w) over ``output_size`` cells: (n, c, *output_size).
 
-    The cells along an axis of size n are floor(k · n / m) … ceil((k + 1) · n / m), so neighbors may overlap by a pixel. One number is
-    height and width, and no size is 1.
+    The cells along an axis of size n are floor(k · n / m) … ceil((k + 1) · n / m), so neighbors may overlap by a pixel. One number is both
+    height and width; without a size, both are 1.
     """
     _check_image("AdaptiveAvgPooling2D", data.shape)
     sizes = list(output_size) or [1]

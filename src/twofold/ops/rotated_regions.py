@@ -4,7 +4,7 @@ from ..opdef.declare import op
 from ..opdef.params import Shape
 from .regions import check_regions, images_of, known_regions
 
-#: Points that are read at once.
+#: Points that are read together.
 POINTS = 1 << 14
 
 

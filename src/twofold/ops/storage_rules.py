@@ -17,7 +17,7 @@ def nothing_stored(xp, dense, data, **params):
 
 
 def with_scalar(keeps):
-    """The rule of a function of an array and a scalar, ``keeps(scalar)`` telling whether f(0, scalar) = 0."""
+    """The rule of a function f of an array and a scalar; ``keeps(scalar)`` says whether f(0, scalar) = 0."""
 
     def rule(xp, dense, data, *, scalar, **params):
         return data.with_values(dense(data.values)) if keeps(scalar) else None
@@ -31,7 +31,7 @@ def stored_with_scalar(xp, dense, data, **params):
 
 
 def of_pair(xp, dense, lhs, rhs):
-    """The rule of a function of two arrays of one shape with f(0, 0) = 0: of two of one storage type the union is computed."""
+    """The rule of a function of two arrays of one shape with f(0, 0) = 0: if both have one storage type, at the union of their places."""
     if stype_of(lhs) != stype_of(rhs):
         return _dense(xp, dense, lhs, rhs)
     return of_union(xp, dense, lhs, rhs) if lhs.shape == rhs.shape else None
@@ -51,18 +51,19 @@ def of_union(xp, dense, *arrays):
         for a, at in zip(arrays, places, strict=True)
     ]
     found = Sparse(first.stype, first.shape, dense(*aligned), indices, indptr)
+    # a csr result stores no elements that have cancelled out
     return xp.without_zeros(found) if first.stype == "csr" else found
 
 
 def of_sum(xp, dense, *args):
-    """The rule of a sum: row-sparse arrays give one, any others a dense array."""
+    """The rule of a sum: row-sparse arrays give a row-sparse array, any others a dense one."""
     if all(stype_of(a) == "row_sparse" for a in args):
         return args[0].with_values(dense(args[0].values)) if len(args) == 1 else of_union(xp, dense, *args)
     return _dense(xp, dense, *args) if any(stype_of(a) == "default" for a in args) else None
 
 
 def of_stored_rows(xp, dense, lhs, rhs):
-    """A function of two arrays of one shape, in the rows that a row-sparse first one stores."""
+    """A function of two arrays of one shape, computed in the rows that the row-sparse first operand stores."""
     if stype_of(lhs) != "row_sparse" or lhs.shape != rhs.shape:
         return _dense(xp, dense, lhs, rhs)
     return lhs.with_values(dense(lhs.values, stored_of(xp, xp.convert(rhs, "default") if isinstance(rhs, Sparse) else rhs, lhs)))
@@ -92,14 +93,14 @@ def of_quotient(xp, dense, lhs, rhs):
 
 
 def stored_of(xp, x, like):
-    """What a dense array has where a sparse one stores something."""
+    """The elements of a dense array at the places that a sparse array stores."""
     if like.stype == "csr":
         return xp.index(x, xp.rows_of(like), like.indices, key=(0, 1))
     return xp.take(x, like.indices, axis=0)
 
 
 def of_operator(keeps, pair, left=None):
-    """The rule of Python's operator: a number on the right, or by ``left`` on the left, as by `with_scalar`, two arrays as by ``pair``."""
+    """The rule of a Python operator: for a number on the right (with ``left``, on the left) `with_scalar`; for two arrays ``pair``."""
 
     def rule(xp, dense, lhs, rhs):
         if isinstance(rhs, (bool, int, float)):
@@ -112,7 +113,7 @@ def of_operator(keeps, pair, left=None):
 
 
 def times(xp, dense, lhs, rhs):
-    """Products of the Python operator: as MXNet's, by a dense array on the left they are dense."""
+    """The rule of the Python product: MXNet's rule, except that a dense array on the left makes it dense."""
     if stype_of(lhs) == "csr" and stype_of(rhs) == "default" and lhs.shape != rhs.shape:
         return of_quotient(xp, dense, lhs, rhs)
     return of_product(xp, dense, lhs, rhs, either=False)

@@ -6,13 +6,13 @@ from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
 from .boxes import Format, sides, to_center, to_corners
 
-#: Boxes compared with all others at once: their overlaps with a piece of the others fill the cache.
+#: Boxes compared with all others in one piece: the overlaps of a piece fill the cache.
 BLOCK = 64
 PIECE = 1024
 
 
 def kept(np, boxes, classes, suppresses, extra=0):
-    """Which of the corner boxes (m, 4), in the order of their scores, no better one that is kept suppresses: a mask (m,).
+    """A mask (m,) of the corner boxes (m, 4), in the order of their scores, that no better box that is kept suppresses.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def _kept_of_one_class(np, boxes, suppresses, extra):
     right, bottom = right + extra, bottom + extra
     columns = [left, top, right, bottom, np.maximum(right - left, 0) * np.maximum(bottom - top, 0)]
     # a box may only be suppressed by a better one that is itself kept, which looks sequential. Within a block of boxes the conflicts are
-    # resolved in order; after that the kept ones are final, and suppress all later boxes at once
+    # resolved in order; after that the kept ones are final, and suppress all later boxes in one step
     for start in range(0, len(boxes), BLOCK):
         block = start + np.flatnonzero(alive[start : start + BLOCK])
         best = _first_of_conflicts(np, np.triu(_conflicts(np, columns, block, block, suppresses), 1))
@@ -66,7 +66,7 @@ def _conflicts(np, columns, some, others, suppresses):
 
 
 def _first_of_conflicts(np, conflict):
-    """The greedy choice, given a triangular matrix of conflicts: kept is what no earlier one that is kept conflicts with."""
+    """The greedy choice, given a triangular matrix of conflicts: an item is kept unless it conflicts with an earlier kept one."""
     # each round settles at least one more of the first, usually all: chains of suppressions are short
     keep = np.ones(len(conflict), bool)
     while True:
@@ -77,7 +77,7 @@ def _first_of_conflicts(np, conflict):
 
 
 def above(threshold):
-    """Suppression of boxes whose intersection over union is above a threshold; 0 / 0 is not."""
+    """Suppression of boxes whose intersection over union is above a threshold; a quotient of 0 / 0 suppresses nothing."""
 
     def suppresses(np, shared, union):
         return np.divide(shared, union, out=union) > shared.dtype.type(threshold)
@@ -86,7 +86,7 @@ def above(threshold):
 
 
 def _places(np, data, *, overlap_thresh, valid_thresh, topk, coord_start, score_index, id_index, background_id, force_suppress, in_format):
-    """For each row of the result its row of the data (b, n), -1 for those that are filled up."""
+    """For each row of the result the number of its row in the data (b, n); -1 for rows of padding."""
     count = data.shape[1]
     found = np.full(data.shape[:2], -1)
     if topk == 0:
@@ -139,8 +139,8 @@ def box_nms(
 
     A row has a box in the four columns from ``coord_start`` on, a score, and a class if ``id_index`` is not negative. Rows whose score
     is not above ``valid_thresh``, and those of the class ``background_id``, are dropped, and only the ``topk`` best remain (all if -1).
-    Then a box is suppressed whose intersection over union with a better one is above ``overlap_thresh``, if they are of one class, or
-    always with ``force_suppress``. A box that is NaN neither suppresses nor is suppressed. ``topk=0`` returns the data.
+    Then a box is suppressed if its intersection over union with a better one is above ``overlap_thresh`` and both are of one class, or,
+    with ``force_suppress``, of any class. A box that is NaN neither suppresses nor is suppressed. ``topk=0`` returns the data.
     """
     _check(data.shape, coord_start, score_index, id_index)
     count, columns = data.shape[-2:]

@@ -193,6 +193,7 @@ class LBSGD(WithMomentum):
         batch["num_cums"] = count = batch["num_cums"] + 1
         lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule is asked for the updates done so far
         self._update_count(index)
+        # the batch is not complete yet: the weight stays
         if count % self.batch_scale:
             return
         batch["cum_grad"] = 0

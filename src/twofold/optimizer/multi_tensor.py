@@ -67,9 +67,11 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
             targets.append(group[k])  # noqa: PERF401  a comprehension is a frame for each weight
     for numbers in passed:
         kept = list(numbers)
+        # from the end, so that the positions before stay right
         for k, _ in reversed(fixed):
             del kept[k]
         arguments += kept
+    # sparse gradients are applied one weight at a time: the rows that they store differ
     if any(map(is_sparse_array, arguments)):
         for group, numbers in zip(operands, scalars, strict=True):
             update_stored(op.bind(True, **params), [*group, *numbers])
@@ -103,6 +105,7 @@ def _several(
         groups = []
         for k in range(count):
             own = list(scalars if shared else scalars[k * width : (k + 1) * width])
+            # literals again stand where the rule expects them, and are folded when it is compiled
             for place, value in fixed:
                 own.insert(place, value)
             groups.append((*arrays[k * each : (k + 1) * each], *own))

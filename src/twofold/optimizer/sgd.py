@@ -36,6 +36,7 @@ class WithMaster(WithMomentum):
 
     def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         momentum, master = state
+        # the base class expects the master copy first
         super()._update_through_master(index, weight, grad, (master, momentum))
 
 
@@ -237,6 +238,7 @@ class DCASGD(Optimizer):
         g = self._scaled(grad)
         step = -lr * (g + wd * weight + self.lamda * g * g * (weight - previous))
         if mom is not None:
+            # before the weight changes: the next gradient is corrected for the distance from this one
             mom[:] = step = self.momentum * mom + step
         previous[:] = weight
         weight[:] = weight + step

@@ -70,6 +70,7 @@ class Updater:
             if not self.states_synced.get(i):
                 self._prepare(i, w)
         call = _Call(index, grad, weight, size, weight[0].context.device_id, _groups(index, weight, grad, size))
+        # only tuples cannot change while they are the same objects: lists are grouped anew in each call
         if index.__class__ is grad.__class__ is weight.__class__ is tuple:
             self._calls[index[0], len(index)] = call
         return call
@@ -118,6 +119,7 @@ class Updater:
         elif progress is not None:
             self.optimizer.set_progress(progress)
         self.states_synced = dict.fromkeys(self.states, False)
+        # cached calls would not move the new states to the devices of their weights
         self._calls.clear()
 
     def get_states(self, dump_optimizer: bool = False, *, dump_progress: bool = False) -> bytes:

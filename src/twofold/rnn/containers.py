@@ -13,7 +13,7 @@ from .sequences import Inputs, merged, steps_of
 
 
 class _Container(BaseRNNCell):
-    """A cell made of others, whose states are theirs, one after another."""
+    """A cell made of other cells. Its states are their states, one after another."""
 
     def __init__(self, params: RNNParams | None) -> None:
         self._cells: list[BaseRNNCell] = []

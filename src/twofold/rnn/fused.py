@@ -127,6 +127,7 @@ class FusedRNNCell(BaseRNNCell):
         like, size = found[first], found[first].shape[1]
         vector = nd.zeros((self._packed.length(size),), ctx=like.context, dtype=like.dtype)
         for name, piece in self._packed.pieces(vector, size):
+            # the pieces are views of the vector, so writing them fills it
             piece[:] = taken(found, self._prefix + name)
         found[self._parameter_name] = vector
         return found

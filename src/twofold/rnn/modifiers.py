@@ -52,7 +52,7 @@ class DropoutCell(BaseRNNCell):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Outputs, Sequence[Any]]:
-        """Apply dropout to a sequence, at once if it is one symbol; see `BaseRNNCell.unroll`."""
+        """Apply dropout to a sequence, in one operation if it is one symbol; see `BaseRNNCell.unroll`."""
         self.reset()
         found = arranged(length, inputs, layout, merge_outputs)
         if isinstance(found, Symbol):
@@ -61,7 +61,7 @@ class DropoutCell(BaseRNNCell):
 
 
 class ModifierCell(BaseRNNCell):
-    """Base class of cells that modify another cell, whose parameters and states are used.
+    """Base class of cells that modify another cell. They use its parameters and states.
 
     Parameters
     ----------

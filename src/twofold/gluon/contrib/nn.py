@@ -128,7 +128,7 @@ class SparseEmbedding(Block):
 
     def forward(self, x: Any) -> Any:
         """The rows (…, output_dim) of the integers x (…)."""
-        # of the whole table: rows that are retained first are of another number in each batch, and each number has programs of its own
+        # from the whole table: retaining the batch's rows first would give arrays of another size, and another program, for each batch
         return nd.Embedding(x, self.weight.row_sparse_copy(x.context), **self._kwargs)
 
     def __repr__(self) -> str:

@@ -209,7 +209,7 @@ def _stack(data: Sequence[Any]) -> Batch:
 
 
 def stacked_rows(arrays: Sequence[Any], indices: Sequence[Any]) -> Batch | None:
-    """What `default_batchify_fn` makes of some samples of an `ArrayDataset`, by one copy for each array instead of one for each sample.
+    """The batch that `default_batchify_fn` makes of samples of an `ArrayDataset`, with one copy per array instead of one per sample.
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ def stacked_rows(arrays: Sequence[Any], indices: Sequence[Any]) -> Batch | None:
 
     Returns
     -------
-    The batch; None if arrays are neither NumPy's own nor those of `mx.nd` on the CPU, or of dtypes that batches do not have, or indices are
-    not integers in range.
+    The batch. None if an array is neither a NumPy array nor an array of `mx.nd` on the CPU, if its dtype is not one that
+    batches have, or if an index is not an integer in range.
     """
     rows = [host_of(x) if type(x) is nd.NDArray and x.context.is_host else x for x in arrays]
     if not all(type(x) is np.ndarray and x.dtype in NAME_OF for x in rows):
@@ -240,12 +240,12 @@ def _host(x: object) -> np.ndarray:
 
 
 def _array(row: np.ndarray, data: Sequence[object]) -> Array:
-    """An array of `mx.nd` with a copy of one of NumPy's."""
+    """A copy of a NumPy array as an array of `mx.nd`."""
     return _adopted(row.copy(), data)
 
 
 def _adopted(batch: np.ndarray, data: Sequence[object]) -> Array:
-    """An array of `mx.nd` that takes over a new one of NumPy's."""
+    """A new NumPy array as an array of `mx.nd`, which takes over its memory."""
     if batch.dtype not in NAME_OF:
         kinds = ", ".join(sorted({type(x).__name__ for x in data}))
         raise _CannotStack(
@@ -255,4 +255,4 @@ def _adopted(batch: np.ndarray, data: Sequence[object]) -> Array:
 
 
 class _CannotStack(DTypeError, KeyError):
-    """Samples that do not form an array, for whose type MXNet raises KeyError."""
+    """Raised for samples that do not form an array; MXNet raises KeyError for their type."""

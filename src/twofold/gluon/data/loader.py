@@ -31,7 +31,7 @@ class DataLoader:
     """Batches of a dataset, for training and evaluation.
 
     Workers are processes, for transformations written in Python, or threads, which run in parallel only while samples are read from
-    files or computed by NumPy and operators, but start at once and see what the program changes in the dataset. Processes are forked at
+    files or computed by NumPy and operators, but start immediately and see what the program changes in the dataset. Processes are forked at
     the first iteration, and again after an error that ended them; their batches come back in shared memory. Random numbers that are drawn
     in a process depend on NumPy's global state when the iteration starts and on the batch, not on the number of workers.
 
@@ -52,14 +52,14 @@ class DataLoader:
     batchify_fn
         The function that collates a list of samples into a batch; `default_batchify_fn` if None.
     num_workers
-        Number of workers that prefetch batches; 0 for none, and so is, with a warning, a negative one.
+        Number of workers that prefetch batches; 0 for none. A negative number counts as 0, with a warning.
     pin_memory, pin_device_id
         Whether to copy batches to page-locked memory, for fast transfer to that GPU.
     prefetch
         Number of batches to prefetch; twice the number of workers if None.
     thread_pool
-        Whether workers are threads. They also are where processes cannot be forked, and where they would be spawned (see
-        ``multiprocessing.set_start_method``) and the dataset or a function cannot be pickled, which a warning says.
+        Whether workers are threads. Threads are also used where processes cannot be forked, and where processes would be spawned (see
+        ``multiprocessing.set_start_method``) but the dataset or a function cannot be pickled; a warning says so.
     timeout
         Time to wait for a batch from a worker, in seconds.
     auto_reload
@@ -133,6 +133,7 @@ class DataLoader:
         self._epoch = 0
         self._place: _Place | None = None  # of the last iteration
         self._resumed: _Place | None = None  # of the next one
+        # the prefetched iteration, with `auto_reload`
         self._next: Iterator[Any] | None = None
         if auto_reload:
             self.refresh()
@@ -140,7 +141,7 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         if not self._auto_reload:
             return self._iterator()
-        # Taken before the first batch is: a second iteration begun meanwhile must not share the prefetched one.
+        # Taken before the first batch: a second iteration that begins meanwhile must not share the prefetched one.
         batches, self._next = self._next or self._iterator(), None
         return self._reloading(batches)
 
@@ -184,7 +185,7 @@ class DataLoader:
         ParameterError
             If it is not that of such a loader.
         """
-        # samples that rolled over may have made one batch more; the batches of samplers of your own may differ in number
+        # samples that rolled over may have made one batch more, and a user-defined sampler may yield any number of batches
         last = len(self._batches) + 1 if isinstance(self._batches, BatchSampler) else inf
         checked_state(type(self).__name__, state, epoch=whole_number(), batches=whole_number(0, last), numpy=_is_numpy_state)
         self._epoch = state["epoch"]
@@ -209,12 +210,14 @@ class DataLoader:
         return self._delivered(_Prefetching(submit, indices, self._prefetch + 1, self._timeout), place)
 
     def _delivered(self, batches: Iterator[Loaded], place: "_Place") -> Iterator[Any]:
+        # this is a generator: it becomes the current iteration when its first batch is asked for
         self._place, self.skipped = place, SkippedSamples(type(self).__name__, self._policy)
         skipped = self.skipped
         for one in batches:
             place.batches += 1
             for index, reason in one.bad:
                 skipped.add(index, reason)
+            # a batch without any readable sample is left out
             if one.size or not one.bad:
                 skipped.any_read = True
                 yield _move(one.batch, self._pinned)
@@ -346,11 +349,12 @@ class _Place:
 
     @property
     def seed(self) -> tuple[int, ...]:
-        """What the random numbers of its workers depend on."""
+        """The values on which the random numbers of its workers depend."""
         return crc32(np.asarray(self.numpy[1], "uint32").tobytes()), int(self.numpy[2]), self.epoch
 
     def rest_of(self, batches: Any) -> Iterator[list[Any]]:
         """The batches that it has not returned yet, in the order that was drawn when it began."""
+        # the sampler draws from the global state: restore the one at the iteration's beginning, and put the program's own back after
         now = np.random.get_state()  # noqa: NPY002
         np.random.set_state(self.numpy)  # noqa: NPY002
         try:

@@ -1,4 +1,4 @@
-"""What is loaded of a dataset for a batch, by whichever worker: its samples, collated, and those that could not be read."""
+"""Loads one batch of a dataset, in any kind of worker: collates its samples, and lists the samples that could not be read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def loaded(
     """
     try:
         return _loaded(dataset, indices, batchify, skips, began)
-    except StopIteration as error:  # which would end the epoch in silence
+    except StopIteration as error:  # StopIteration would end the epoch silently
         raise EngineError(
             f"DataLoader: StopIteration was raised for the samples {list(indices)}", None, "give next() a default, or catch it"
         ) from error

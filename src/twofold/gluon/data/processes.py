@@ -81,7 +81,7 @@ class WorkerProcesses:
     ----------
     count
         Number of processes.
-    load
+    Function that loads a batch, given the indices of its samples and ``began``; see `loaded`.
         What loads a batch, from the indices of its samples and ``began``; see `loaded`.
     worker_init
         A function that each worker calls first with its number; or None.
@@ -100,13 +100,17 @@ class WorkerProcesses:
     ) -> None:
         method = multiprocessing.get_start_method(allow_none=True)
         context: Any = multiprocessing.get_context(method or "fork")
+        # shared memory: the parent can read where a worker was even after the worker has died
         self._places = context.RawArray("q", count)
         self._pipes: list[Any] = []
         self._processes: list[Any] = []
+        # the finalizer gets the lists, which the loop below fills, and not `self`, which it would keep alive
         self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._pipes)
+        # by number of the batch: the worker that loads it, and the indices of its samples
         self._jobs: dict[int, tuple[int, Sequence[Any]]] = {}
         self._queued: list[int] = []  # numbers of batches for which no worker's pipe has room yet
         self._waiting: dict[int, tuple[Any, ...]] = {}
+        # by number of the batch: whether it was loaded, and the batch or the error
         self._results: dict[int, Any] = {}
         self._dropped: set[int] = set()
         self._number = 0
@@ -128,6 +132,7 @@ class WorkerProcesses:
                 self._stop()
                 raise
             self._processes.append(process)
+            # only the child keeps this end open, so that the parent reads the end of the pipe when the child dies
             theirs.close()
 
     def submit(self, indices: Sequence[Any], seed: Sequence[int], numpy: bool) -> Pending:
@@ -202,6 +207,7 @@ class WorkerProcesses:
                 else:
                     self._results[found] = good, value
         self._hand_out()
+        # a worker may send the batch and then die: the batch counts, and the death is reported when a later batch is missing
         if number not in self._results:
             for sentinel in (s for s in ready if s in sentinels):
                 self._died(sentinels[sentinel])
@@ -233,7 +239,8 @@ class WorkerProcesses:
 
 
 def _stop(parent: int, processes: list[Any], pipes_: list[Any]) -> None:
-    """End worker processes: those that are idle at once, the others by signals. Other children of the parent leave them alone."""
+    """End worker processes: closed pipes end the idle ones, signals the others. In a forked child of the parent, do nothing."""
+    # a forked child inherits the finalizer, but the workers are not its own
     if os.getpid() != parent:
         return
     for pipe in pipes_:
@@ -254,6 +261,7 @@ def _stop(parent: int, processes: list[Any], pipes_: list[Any]) -> None:
 def _work(pipe: Any, worker: int, places: Any, load: Callable[..., Loaded], worker_init: Callable[[int], object] | None) -> None:
     """Load batches until the parent closes the pipe or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles the interrupt: it ends its workers
+    # a handler that the program has installed must not keep a worker from ending
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     failure = None
     try:
@@ -263,6 +271,7 @@ def _work(pipe: Any, worker: int, places: Any, load: Callable[..., Loaded], work
         failure = _told(error, f"in worker_init of worker {worker}")
     with contextlib.suppress(EOFError, BrokenPipeError):
         for number, indices, seed, numpy in _jobs_of(pipe):
+            # an error of worker_init is the answer to every job
             result = (number, False, failure) if failure else _loaded(number, indices, seed, numpy, worker, places, load)
             _send(pipe, result)
 
@@ -270,6 +279,7 @@ def _work(pipe: Any, worker: int, places: Any, load: Callable[..., Loaded], work
 def _jobs_of(pipe: Any) -> Iterator[Any]:
     parent = os.getppid()
     while True:
+        # workers that were forked later hold the parent's end of this pipe too, so its closing need not be seen here: look at the parent
         while not pipe.poll(HEARTBEAT):
             if os.getppid() != parent:
                 return
@@ -280,6 +290,7 @@ def _loaded(
     number: int, indices: list[Any], seed: Sequence[int], numpy: bool, worker: int, places: Any, load: Callable[..., Loaded]
 ) -> tuple[int, bool, Any]:
     """Load a batch: its number, whether that went well, and the batch or the error."""
+    # first of all: an early error must not name a sample of the previous batch
     places[worker] = 0
     try:
         _seed(seed)
@@ -303,6 +314,7 @@ def _told(error: BaseException, where: str) -> BaseException:
     try:
         if not isinstance(error, Exception):
             raise TypeError("it would end the parent without a message")
+        # some exceptions can be pickled but not restored: that is found here, not in the parent
         copy = pickle.loads(pickle.dumps(error))
         copy.add_note(note)
         pickle.dumps(copy)
@@ -320,6 +332,7 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Array) and not isinstance(obj, BaseSparseNDArray) and obj.context.is_host:
+            # as a NumPy array: pickle's protocol 5 passes its elements as a buffer, without a copy
             return _wrapped, (type(obj)._root or type(obj), np.ascontiguousarray(host_of(obj)))
         return NotImplemented
 
@@ -329,7 +342,7 @@ def _wrapped(cls: Any, array: np.ndarray) -> Any:
 
 
 def _send(pipe: Any, message: object) -> None:
-    """Send a message. Its arrays, and whatever else is large, go through a memory file."""
+    """Send a message. Its arrays and other large parts go through a memory file."""
     buffers: list[pickle.PickleBuffer] = []
     body = io.BytesIO()
     _Pickler(body, 5, buffer_callback=buffers.append).dump(message)
@@ -350,6 +363,7 @@ def _send(pipe: Any, message: object) -> None:
                 memory[start:stop] = part
         reduction.send_handle(pipe, file, None)
     finally:
+        # the receiver has a descriptor of its own, and the memory lives as long as a mapping of it
         os.close(file)
 
 
@@ -362,6 +376,7 @@ def _receive_from(pipe: Any) -> Any:
     try:
         memory = memoryview(mmap.mmap(file, ends[-1][1]))
     finally:
+        # the mapping keeps the memory alive without the descriptor
         os.close(file)
     (start, stop), *buffers = ends
     return pickle.loads(memory[start:stop], buffers=[memory[a:b] for a, b in buffers])
@@ -372,9 +387,10 @@ def _memory_file(size: int) -> int:
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("DataLoader", os.MFD_CLOEXEC)
     else:
-        import tempfile  # here, as it takes long to load, and Linux does without
+        import tempfile  # here, because it takes long to load and Linux does not need it
 
         with tempfile.TemporaryFile() as named:
+            # the duplicate stays open when the temporary file is closed
             file = os.dup(named.fileno())
     os.truncate(file, size)
     return file

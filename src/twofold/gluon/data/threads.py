@@ -95,6 +95,7 @@ class WorkerThreads:
     def __init__(self, count: int) -> None:
         self._jobs: SimpleQueue[ThreadJob | None] = SimpleQueue()
         self.threads = [Thread(target=_work, args=(self._jobs,), name=f"DataLoader_{k}", daemon=True) for k in range(count)]
+        # the finalizer holds the queue and not `self`, which could otherwise never be freed
         self.close = weakref.finalize(self, _close, self._jobs, count)
         _opened.add(self)
         for thread in self.threads:
@@ -138,6 +139,7 @@ def _close(jobs: SimpleQueue[ThreadJob | None], count: int) -> None:
             job.cancel()
     except Empty:
         pass
+    # one None for each thread: it ends the thread that takes it
     for _ in range(count):
         jobs.put(None)
 

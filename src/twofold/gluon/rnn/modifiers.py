@@ -61,7 +61,7 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
         merge_outputs: bool | None = None,
         valid_length: Operand | None = None,
     ) -> tuple[Operand | list[Operand], Sequence[Operand]]:
-        """Apply dropout to a whole sequence at once if input and output are single arrays; see `RecurrentCell.unroll`."""
+        """Apply dropout to a whole sequence in one operation if input and output are single arrays; see `RecurrentCell.unroll`."""
         if isinstance(inputs, ARRAYS) and merge_outputs is not False:
             self.reset()
             return self.hybrid_forward(functions_for(inputs), inputs, [] if begin_state is None else begin_state)

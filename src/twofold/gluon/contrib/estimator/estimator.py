@@ -171,7 +171,7 @@ class Estimator:
         Raises
         ------
         ParameterError
-            If the data are no `DataLoader`, or a handler is none.
+            If the data is not a `DataLoader`, or an object among the handlers is not a handler.
         """
         _check_loader(val_data)
         self.batch_axis = batch_axis
@@ -214,7 +214,7 @@ class Estimator:
         Raises
         ------
         ParameterError
-            If the data are no `DataLoader`, a handler is none, or not exactly one length is given.
+            If the data is not a `DataLoader`, an object among the handlers is not a handler, or not exactly one length is given.
         """
         _check_loader(train_data)
         if bool(epochs) == bool(batches):
@@ -240,7 +240,7 @@ class Estimator:
         _call(handlers, TrainEnd, self)
 
     def _epochs(self, handlers: Sequence[Any]) -> Iterable[int]:
-        """Numbers of epochs without end, between which spares may join the workers of the trainer's store."""
+        """Yield epoch numbers without end; between two epochs, spares may join the workers of the trainer's store."""
         store = self.trainer._store_of_workers()
         training = Training(self.net, self.trainer, handlers)
         return itertools.count() if store is None else store._epochs(0, None, training.give, training.take)
@@ -257,7 +257,7 @@ class Estimator:
 
 
 def _call(handlers: Sequence[Any], event: type[EventHandler], estimator: Estimator, **kwargs: Any) -> bool:
-    """Call the handlers of an event, all of them; whether any returned True."""
+    """Call all handlers of an event; return whether any of them returned True."""
     method = next(name for name in vars(event) if not name.startswith("_"))
     answers = [getattr(handler, method)(estimator, **kwargs) for handler in handlers if isinstance(handler, event)]
     return any(answers)

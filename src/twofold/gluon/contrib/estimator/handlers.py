@@ -1,4 +1,4 @@
-"""The handlers without which nothing is trained: when to stop, updates, metrics and validation."""
+"""The handlers that every training needs: they stop it, update the parameters and metrics, and validate."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     Parameters
     ----------
     max_epoch, max_batch
-        The numbers; None for no limit. ``fit`` replaces them by those that it is given.
+        The numbers; None for no limit. ``fit`` replaces them with its own arguments.
     """
 
     def __init__(self, max_epoch: int | None = None, max_batch: int | None = None) -> None:

@@ -34,7 +34,7 @@ def comparison(monitor: EvalMetric | None, mode: str) -> Callable[[float, float]
 
 
 def worst(is_better: Callable[[float, float], bool]) -> float:
-    """The value that every other one improves."""
+    """The worst value: every other value improves on it."""
     return math.inf if is_better is operator.lt else -math.inf
 
 
@@ -58,7 +58,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
     monitor
         One of the estimator's metrics.
     min_delta
-        Smaller changes are no improvement.
+        Smaller changes do not count as improvements.
     patience
         Number of epochs without improvement after which training stops.
     mode

@@ -1,4 +1,4 @@
-"""`Training`: what a process that joins the training of an estimator gets from the others."""
+"""`Training`: the state that a process gets from the other workers when it joins the training of an estimator."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ class Training:
         return {**values, COUNTS: nd.array(counts, dtype="int64")}
 
     def take(self, newest: Mapping[str, NDArray]) -> None:
-        """Go on where the others are.
+        """Continue from the state of the other workers.
 
         Raises
         ------

@@ -15,7 +15,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     Parameters
     ----------
     log_interval
-        ``"epoch"``, or a number of batches after which there is a line too.
+        ``"epoch"``, or a number n: a line is then also written after every n batches.
     metrics
         A metric or a list of metrics.
     priority

@@ -17,7 +17,7 @@ Size = int | tuple[int, int]
 
 
 class CenterCrop(Block):
-    """Cuts the center out of images (h, w, c) or (n, h, w, c). Of smaller images it is as large as its aspect ratio allows, and enlarged.
+    """Cuts the center out of images (h, w, c) or (n, h, w, c). Of a smaller image, the largest part of that shape is cut and enlarged.
 
     Parameters
     ----------
@@ -37,16 +37,16 @@ class CenterCrop(Block):
 
 
 class RandomCrop(Block):
-    """Cuts a part at a random place out of images (h, w, c) or (n, h, w, c), the same of a batch.
+    """Cuts a part at a random place out of images (h, w, c) or (n, h, w, c), at the same place in all images of a batch.
 
-    Of smaller images it is as large as its aspect ratio allows, and enlarged.
+    Of a smaller image, the largest part of that aspect ratio is cut and enlarged.
 
     Parameters
     ----------
     size
         Width and height of the part; a single number is both.
     pad
-        Pixels by which the image is extended on each side before; or pairs, before and after, for each axis or one for all.
+        Pixels by which the image is first extended on each side; or pairs, before and after, for each axis or one for all.
     pad_value
         The value of those pixels.
     interpolation
@@ -80,7 +80,7 @@ class RandomCrop(Block):
 
 
 class RandomResizedCrop(Block):
-    """Cuts a part of a random size and aspect ratio out of images (h, w, c) or (n, h, w, c), the same of a batch, and resizes it.
+    """Cuts a part of random size and aspect ratio out of images (h, w, c) or (n, h, w, c), one per batch, and resizes it.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class RandomResizedCrop(Block):
 
     Notes
     -----
-    Szegedy and others, "Going deeper with convolutions", CVPR 2015. If ten attempts do not fit, it is the center.
+    Szegedy and others, "Going deeper with convolutions", CVPR 2015. If ten attempts do not fit, the center is cut out.
     """
 
     def __init__(
@@ -214,12 +214,12 @@ class RandomRotation(Block):
     zoom_in, zoom_out
         As for `Rotate`.
     rotate_with_proba
-        The probability that images are rotated, all of a batch.
+        The probability that images are rotated; one draw decides for a whole batch.
 
     Raises
     ------
     ParameterError
-        If the limits are not in order, or the probability is none.
+        If the limits are not in order, or the probability is not between 0 and 1.
     DTypeError
         If the images are not float32.
     """

@@ -16,9 +16,9 @@ _named: set[tuple[str, str, str]] = set()
 
 
 def check_published(title: str, source: str, name: str, content: bytes, sums: dict[str, str]) -> None:
-    """Warn, once for each file, if a file is not the published one of its name: what is trained on it compares with no published figure.
+    """Warn once per file that is not the published file of its name: results trained on it compare with no published figure.
 
-    MXNet would download it again. Files made for a test, subsets and reconstructions are read all the same.
+    MXNet would download it again. Files made for a test, subsets and reconstructions are still read.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def check_published(title: str, source: str, name: str, content: bytes, sums: di
     source, name
         The file that the content is from, and the name that the dataset has for it. Names without a known checksum are not checked.
     content
-        What the file has.
+        The content of the file.
     sums
         Checksums by name.
 
