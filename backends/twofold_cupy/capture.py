@@ -216,7 +216,7 @@ class Specialization:
             self._forget(graph)
 
     def _forget(self, graph: "CapturedGraph") -> None:
-        """Be without a graph; captures that do not pay are postponed."""
+        """Drop a graph; further captures are postponed if earlier ones did not pay."""
         self.graph = None
         if graph.launches >= PROVEN_LAUNCHES:
             self._capture_count = 0
@@ -260,6 +260,7 @@ class Specialization:
         if self.traits.steps <= 1 + copied:
             raise NotCapturable(f"{self.traits.steps} steps, no more than a graph launch and its copies")
         self._capture_count += 1
+        # Counted before the attempt, so that failures lengthen the pause of `_postpone`, too.
         graph = self.graph = CapturedGraph(self, arrays)
         self.graphs.add(graph)
         return graph

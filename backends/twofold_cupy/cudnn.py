@@ -132,7 +132,7 @@ def graph_for(shape: Shape, handle: object, **options: object) -> CudnnGraph | N
         graph.build_plans()
     except cudnn.cudnnGraphNotSupportedError:
         return None
-    except RuntimeError as error:  # an unexpected failure: warn, and fall back all the same
+    except RuntimeError as error:  # an unexpected failure: warn, but fall back as well
         warnings.warn(
             f"gpu: cuDNN cannot plan {shape}; it is computed by matrix products over columns: {error}", RuntimeWarning, stacklevel=2
         )

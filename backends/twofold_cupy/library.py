@@ -29,7 +29,7 @@ def cuda_wheel() -> str:
 def cuda_library(name: str) -> Any:
     """Load one of CUDA's libraries in the major version of this CuPy; the finder alone would take the newest that is installed.
 
-    `PyDLL` keeps the GIL during calls, which makes them mutually exclusive: a handle must not be used by two threads at once. (CuPy does
+    `PyDLL` keeps the GIL during calls, which makes them mutually exclusive: two threads must not use a handle simultaneously. (CuPy does
     not support free-threaded Python.)
 
     Raises

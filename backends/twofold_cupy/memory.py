@@ -1,6 +1,6 @@
 """Device memory: when a block may be reused, and what happens when the device is full.
 
-CuPy's pool returns a freed block at once to the stream that was current at its allocation. That is correct for memory that only this
+CuPy's pool immediately returns a freed block to the stream that was current at its allocation. That is correct for memory that only this
 stream uses, since its work is ordered. Memory that another stream may still use is held here until that stream has passed an event.
 """
 
@@ -95,7 +95,7 @@ class Memory:
         return cupy.ndarray(shape, dtype, cupy_memory.MemoryPointer(owned, 0))
 
     def lent(self, array: cupy.ndarray, user: Stream | Consumer) -> cupy.ndarray:
-        """An array over another array's memory, whose owner is kept until a stream has passed the point where the new array died.
+        """A new array over another array's memory. The owner is kept until a stream has passed the point where the new array died.
 
         Used for DLPack in both directions: memory of other libraries, and memory handed to them.
         """

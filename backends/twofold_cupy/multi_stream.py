@@ -27,7 +27,7 @@ class MemoryRange(NamedTuple):
 
     @property
     def users(self) -> tuple[StepId, ...]:
-        """Writers and readers: what a step that overwrites the memory depends on."""
+        """Writers and readers: a step that overwrites the memory depends on all of them."""
         return (*self.writers, *self.readers)
 
 
@@ -130,7 +130,7 @@ class MultiStreamCapture:
 
     def step(self, read: Iterable[Array], written: Iterable[Array]) -> None:
         """Begin a step on the most suitable stream; ``written`` is existing memory, not what the step allocates."""
-        self._end_step()
+        self._end_step()  # first, so that the mark lies after the last step's work and before the wait of the next one
         read, written = (list(_ranges(arrays)) for arrays in (read, written))
         needed: list[StepId] = []
         for ranges, writes in ((read, False), (written, True)):
@@ -142,6 +142,7 @@ class MultiStreamCapture:
         self._enter(number, needed)
         self._count[number] += 1
         self._step = number, self._count[number]
+        # Reads before writes: if the step overwrites memory that it also reads, it must end as that memory's only user.
         for low, high in read:
             start, block = self._blocks.pop_merged(low, high)
             self._blocks.put(start, block._replace(readers=(*block.readers, self._step)))

@@ -41,7 +41,7 @@ class Pool:
         self._blocks: OrderedDict[int, list[np.ndarray]] = OrderedDict()
         self._waiting = 0
         self._lock = threading.Lock()
-        #: Blocks from `_Loan.__del__`, which may run at any point, even while this thread holds the lock: hence a deque, which needs none.
+        #: Blocks from `_Loan.__del__`, which may run at any point, even while this thread holds the lock; a deque needs none.
         self._returned: deque[np.ndarray] = deque()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> np.ndarray:

@@ -198,7 +198,7 @@ def _bind(key: object, a: np.ndarray, b: np.ndarray) -> Product:
 
 
 def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
-    """The fastest way for operands of these layouts."""
+    """The fastest product for operands of these layouts."""
     library = blas()
     if library is None or a.dtype.char not in "fdFD" or not a.dtype.isnative or a.dtype != b.dtype:
         return _by_numpy
@@ -219,7 +219,7 @@ def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
 
 
 class _Patience:
-    """How many products have not been worth loading the compiler."""
+    """Counts the products that were not worth loading the compiler."""
 
     used = 0
 
@@ -317,7 +317,7 @@ def _by_own_transpose(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.
 def _in_pieces(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """The product piece by piece with NumPy, on helpers that run Python if it takes long enough."""
     stacks = _stacks(a, b)
-    assert stacks is not None  # these are operands like those that it was made for
+    assert stacks is not None  # these operands have the layouts that it was made for
     all_stacks = (*stacks, out.reshape(of.batch, of.rows, of.columns))
     with threads.HOLD as hold:
         _run([partial(_multiply_part, *of.parts(piece, all_stacks)) for piece in of.pieces], of, hold)

@@ -13,7 +13,7 @@ from .ir import Code, Vector, splat
 from .kernel_state import Machine
 from .primitives import APPROXIMATE, Typed, constant, has_rule, step_value
 
-#: What an input of the steps is: the convolution's result, an array of its shape, one number for each channel, or one number.
+#: The role of an input of the steps: the convolution's result, an array of its shape, one number for each channel, or one number.
 Role = Literal["result", "whole", "channel", "number"]
 #: The place of the first further input among the arguments: after image, weight, result and scratch.
 FIRST = 4
@@ -48,7 +48,7 @@ def epilogue_of(program: RowProgram, place: int) -> Epilogue | None:
 
 
 def _role(given: ArrayType, whole: tuple[int, ...]) -> Role | None:
-    """What an array is to results (n, c, …); None if it is anything else."""
+    """The role of an array beside results (n, c, …); None if it has none of these roles."""
     if given.shape == whole:
         return "whole"
     if all(n == 1 for n in given.shape):

@@ -1,11 +1,11 @@
 """Shares tasks with helper threads, without the interpreter in between: offering a piece takes less than 1 µs.
 
-A task is cut into pieces. The thread that has it writes it on the board, works on pieces itself, and returns when all are done; helpers
-take pieces from the board. A helper spins for the next task in machine code, without the GIL, for some 100 µs, then sleeps until a task
-large enough wakes it. No thread waits for a helper to begin, so a helper without a core costs nothing. If a helper is late with a piece
-that it has begun, because it has lost its core, nothing is offered for four times as long as was lost, and twice as long if the next
-piece is late too. Before a helper is woken it is moved off the core of the thread that wakes it: the system would often run the two in
-turns there.
+A task is cut into pieces. The thread that owns the task writes it on the board, works on pieces itself, and returns when all are done;
+helpers take pieces from the board. A helper spins for the next task in machine code, without the GIL, for some 100 µs, then sleeps until a
+task large enough wakes it. No thread waits for a helper to begin, so a helper without a core costs nothing. A helper may be late with a
+piece that it has begun because it has lost its core. Then nothing is offered for four times as long as was lost, and for twice as long if
+the next piece is late too. Before a helper is woken it is moved off the core of the thread that wakes it: the system would often run the
+two in turns there.
 
 | word of the board | |
 |---|---|
@@ -13,7 +13,7 @@ turns there.
 | owner | whether a thread has a task on the board; another thread with a task then computes all pieces itself |
 | function, numbers, arguments, count | the task: ``function(numbers, arguments, count, piece)`` returns null, or refuses |
 | finished, refused | how many pieces helpers have finished, and how many of these refused |
-| alone, level | until when nothing is offered, and for how long that was the last time, in nanoseconds |
+| alone, level | the time until which nothing is offered, and the length of the last such pause, in nanoseconds |
 | helpers | their number |
 | cores | a bit for each core that the process may use |
 
@@ -47,8 +47,8 @@ FIRST_HELPER, HELPER_SIZE = CORES + MASK_WORDS, 8
 PATIENCE, LEAST_PATIENCE = 4_500, 100
 #: Iterations for which a thread spins for the end of a piece before it sleeps, and microseconds of each sleep.
 SHORT_WAIT, NAP = 20_000, 20
-#: A helper is late if it needs GRACE nanoseconds more than the other thread would need for its pieces. For how long nothing is offered then
-#: at most.
+#: A helper is late if it needs GRACE nanoseconds more than the other thread would need for its pieces; and the longest pause after that, in
+#: which nothing is offered.
 GRACE, MOST_ALONE = 20_000, 100_000_000
 
 #: Computations of any number of pieces, each ``piece(words, arguments, count, piece)``, with BLAS held to one thread.
@@ -173,7 +173,7 @@ def split_kernel(
 
 
 def starting_helpers(own: Compiler, alone: BuiltinFunctionType) -> Callable[..., None]:
-    """A kernel in one piece, that starts the helpers when it is called, for the next time."""
+    """A kernel in one piece that also starts the helpers when it is called, so that the next call has them."""
 
     def run(*arrays: object) -> None:
         start(own)

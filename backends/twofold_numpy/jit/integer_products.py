@@ -46,7 +46,7 @@ INT32, WORD = np.dtype(np.int32), np.dtype(np.float32)
 
 @cache
 def integer_products() -> "VectorProducts | None":
-    """What multiplies 8-bit integers; None if this processor lacks the instruction, or there is no compiler."""
+    """The products of 8-bit integers; None if this processor lacks the instruction, or there is no compiler."""
     own, library = compiler(), blas()
     return None if own is None or library is None or not own.has_integer_products else VectorProducts(own, library)
 
@@ -105,7 +105,7 @@ class VectorProducts:
         return out.view(INT32)
 
     def _offsets(self, weight: np.ndarray) -> np.ndarray:
-        """What a filter's sums with flipped numbers begin with (f,)."""
+        """The initial values (f,) of the filters' sums, which cancel the effect of the flipped bits."""
         if len(weight) < TILE:
             return weight.sum(1, np.int32) * -OFFSET
         return self.matmul(np.ones((1, weight.shape[1]), np.uint8), weight)[0] * -OFFSET
@@ -268,7 +268,7 @@ def _step(name: str, at: str, mask: str, lanes: int) -> Iterator[str]:
 
 
 def _totals(lanes: int) -> Iterator[str]:
-    """Sum the lanes of all vectors of sums at once: pairs of vectors become one, whose lanes belong to twice as many sums, until all do."""
+    """Sum the lanes of all vectors together: each step adds pairs of vectors into one, whose lanes belong to twice as many sums."""
     kind, values = f"<{lanes} x i32>", []
     for r, c in _cells():
         yield f"  %found.{r}.{c} = phi {kind} [ %sum.{r}.{c}, %rest ], [ %last.{r}.{c}, %rest.do ]"

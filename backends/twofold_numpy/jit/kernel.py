@@ -57,6 +57,7 @@ class Printer(KernelState):
         for axis in range(self.last):
             self._open(axis)
         self._row()
+        # Innermost first: the exit of an inner loop is the last block in the body of the loop around it.
         for axis in reversed(range(self.last)):
             self._close(axis)
         if self.structure.has_blocks:
@@ -99,7 +100,7 @@ class Printer(KernelState):
             self._check_strided(HEAD + 3 * self.structure.rank)
         else:
             self._check_contiguous(HEAD + 3 * self.structure.rank)
-        self._scratch()
+        self._scratch()  # after the checks, so that rejected arguments leave nothing to free
         entered = "room" if self.buffered else "taken"
         # The GIL is released after the checks, which read Python objects. A null state at the exit says that it is still held.
         self.emit(
@@ -198,6 +199,7 @@ class Printer(KernelState):
             "br i1 %none.left, label %refused, label %room",
             "room:",
         )
+        # One row per step suffices: rows are processed one after another, and each overwrites the scratch of the one before.
         for number, t in enumerate(self.buffered):
             self.emit(f"%k{t}.offset = mul i64 %size{self.last}, {8 * number}")
             self.emit(f"%k{t}.row = getelementptr i8, ptr %scratch, i64 %k{t}.offset")
@@ -285,6 +287,7 @@ class Printer(KernelState):
             if own == STRIDED:
                 self._lane_offsets(k)
         for k in self.inputs:
+            # An input that is broadcast along the row has one element in it: load and splat that once, before the loops over vectors.
             if not self.axes[k][self.last]:
                 ref = Ref("in", k)
                 self.of_row[ref] = self.as_computed(self._splat_of_row(code, k), ref)

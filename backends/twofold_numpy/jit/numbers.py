@@ -33,7 +33,7 @@ def _reader(own: Compiler) -> NumberReader:
 
     def read(text: bytes) -> tuple[np.ndarray, np.ndarray] | None:
         most = len(text) // 2 + 1
-        numbers, separators = np.empty(most, "float64"), np.empty(most, "uint8")  # of which only pages that are written take memory
+        numbers, separators = np.empty(most, "float64"), np.empty(most, "uint8")  # only pages that are written take memory
         count = run(text, len(text), numbers.ctypes.data, separators.ctypes.data)  # releases the GIL
         return None if count < 0 else (numbers[:count], separators[:count])
 

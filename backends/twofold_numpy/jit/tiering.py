@@ -1,7 +1,7 @@
 """Tiered compilation: a kernel runs as blocked ufuncs first, and as machine code from its structure's second use on, small ones later.
 
-LLVM itself takes 0.1 s to load. The first structure waits for it until all kernels together have done so much work that a program is no
-short one. Work is estimated from sizes, so every run of a program decides alike.
+LLVM itself takes 0.1 s to load. It is loaded for the first structure only after all kernels together have done so much work that the
+program is not a short one. Work is estimated from sizes, so every run of a program decides alike.
 """
 
 import os
@@ -89,13 +89,13 @@ class Stats:
 
 
 class _Work:
-    """What kernels have computed before LLVM was loaded, in estimated nanoseconds. `_lock` guards it."""
+    """The work that kernels did before LLVM was loaded, in estimated nanoseconds. `_lock` guards it."""
 
     done = 0.0
 
 
 def _in_child() -> None:
-    """In a forked child: compilations by other threads of the parent will not finish, so that anyone may start them again."""
+    """In a forked child: compilations by other threads of the parent never finish here, so any thread may start them again."""
     for entry in _entries.values():
         if entry.compiler != threading.get_ident():
             entry.compiler = None
@@ -178,7 +178,7 @@ class _JitKernel(Formed):
 
     @property
     def form(self) -> str:
-        """What calls run by now, for `explain`."""
+        """The tier that calls run at present, for `explain`."""
         if self._first is None:
             return "ufuncs so far"
         return "ufuncs" if self._first is self._default else "machine code"
@@ -256,7 +256,7 @@ class _JitKernel(Formed):
             self._dispatch(*arrays)
 
     def _run_on_copies(self, *arrays: np.ndarray) -> None:
-        """Run on copies of the inputs that cannot be read in place; anything else that is wrong the default kernel reports."""
+        """Run on copies of the inputs that cannot be read in place; the default kernel reports any other fault of the arguments."""
         count = len(self.program.inputs)
         outputs = arrays[count:]
         packed = [*[as_kernel_input(a, outputs) for a in arrays[:count]], *outputs]

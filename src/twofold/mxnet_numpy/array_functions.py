@@ -1,4 +1,4 @@
-"""The functions of the dialect on arrays: how operators are applied, and what needs the values of arrays."""
+"""The functions of the dialect on arrays: how operators are applied, and the functions that need the values of arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -163,7 +163,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         return self.take(x, from_host(ndarray, kept, x.context), at)
 
     def unique(self, *args: Any, **options: Any) -> Any:
-        """The sorted distinct elements; with what was requested beside them a tuple."""
+        """The sorted distinct elements; a tuple if other results were requested too."""
         found = super().unique(*args, **options)
         return tuple(found) if isinstance(found, list) else found
 
@@ -248,7 +248,7 @@ def converted(array: Any) -> Any:
 
 
 def host_result(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """The result of a function of NumPy's on the host, with arrays in place of NumPy's; numbers stay numbers.
+    """The result of a NumPy function on the host, with arrays of the dialect instead of NumPy's; numbers stay numbers.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def host_result(function: Callable[..., Any], args: tuple[Any, ...], options: di
 
 
 def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """NumPy's function of a name as one of the dialect: see `host_result`."""
+    """The NumPy function of this name, as a function of the dialect: see `host_result`."""
 
     @named(name, f"NumPy's ``{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}")
     def call(*args: Any, **options: Any) -> Any:

@@ -1,7 +1,7 @@
-"""What the functions of MXNet's NumPy dialect are written over: a front that applies operators to its own arrays.
+"""The base of the functions of MXNet's NumPy dialect: a front that applies operators to its own arrays.
 
-The same methods serve arrays (`mxnet_numpy`) and symbols (`mx.sym.np`); a class for each says what an array is and how an operator is
-applied. So a function is written once, names the operators that MXNet's files name, and asks no flag.
+The same methods serve arrays (`mxnet_numpy`) and symbols (`mx.sym.np`). A subclass for each defines what an array is and how an operator is
+applied. So each function is written once, by the operator names of MXNet's files, and tests no flag.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from ..opdef.spec import Op
 __all__ = ["FRONTS", "NUMBERS", "Front", "Unsupported", "UnsupportedOption", "check_options", "public_name", "without_none"]
 
 NUMBERS = (bool, int, float, np.generic)
-#: The keywords of NumPy's ufuncs, with the values that MXNet takes, and what to do instead of passing others.
+#: The keywords of NumPy's ufuncs, with the values that MXNet accepts, and the advice for any other value.
 UFUNC_OPTIONS = {
     "where": (True, "choose elements of the result by np.where"),
     "dtype": (None, "convert the result by astype"),
@@ -25,7 +25,7 @@ UFUNC_OPTIONS = {
     "subok": (True, "omit it"),
 }
 
-#: Fronts by the class of their operands, for functions of arrays that are called with symbols; the module of the class enters it.
+#: Fronts by the class of their operands, for functions of arrays that are called with symbols. The module of a class enters its front.
 FRONTS: "dict[type, Front]" = {}
 
 
@@ -65,7 +65,7 @@ def public_name(op: Op) -> str:
 
 
 def without_none(**params: Any) -> dict[str, Any]:
-    """Parameters without those that are None, which MXNet leaves out of its files."""
+    """The parameters that are not None; MXNet leaves the others out of its files."""
     return {name: value for name, value in params.items() if value is not None}
 
 

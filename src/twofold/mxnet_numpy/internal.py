@@ -1,6 +1,6 @@
 """``mxnet.ndarray.numpy._internal``: operators by the names of MXNet's files (``_npi_add`` as ``add``), on arrays of the dialect.
 
-They take arrays in order and parameters by keyword, as ``mx.nd`` does, without what the functions of ``mx.np`` add.
+They take arrays in order and parameters by keyword, as in ``mx.nd``, and add nothing as the functions of ``mx.np`` do.
 """
 
 import sys

@@ -66,7 +66,7 @@ class Products(Front):
         return self._rows(self.apply(mxnet_numpy_creation.npi_diag_indices_from, (self.operand(arr),)))
 
     def _rows(self, found: Any) -> Any:
-        """What a function that returns an array for each axis returns."""
+        """The result of a function that returns an array for each axis."""
         return found
 
 

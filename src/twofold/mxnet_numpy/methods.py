@@ -16,7 +16,7 @@ from .method_names import methods_of
 
 __all__: list[str] = []
 
-#: What MXNet's arrays lack and NumPy's have is NumPy's.
+#: Methods that NumPy's arrays have and MXNet's lack: they are NumPy's.
 INHERITED = (
     "__divmod__", "__floordiv__", "__lshift__", "__pos__", "__rdivmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rshift__",
     "compress", "conj", "conjugate", "cumprod", "searchsorted",

@@ -12,7 +12,7 @@ from .host_names import CONSTANTS, FALLBACKS, of_numpy
 __all__ = ["array", "attribute_names", "find_attribute"]
 
 PACKAGE = __name__.rpartition(".")[0]
-#: What the functions are written over is not part of the namespace.
+#: Names of the front that the functions are written over; they are not part of the namespace.
 _OWN = frozenset(n for n in dir(Front) if not n.startswith("_")) | {"combined"}
 
 
@@ -32,7 +32,7 @@ def find_attribute(name: str) -> Any:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    """A function of the dialect. Those that need values or shapes of arrays give way to those of symbols if they are called with one."""
+    """A function of the dialect. If it needs values or shapes and is called with a symbol, the function for symbols is called instead."""
     function = getattr(FUNCTIONS, name)
     if name not in vars(ArrayFunctions):
         return function

@@ -23,7 +23,7 @@ __all__: list[str] = []
 
 
 def _general(name: str, reverse: bool) -> Callable[..., Any]:
-    """What the short paths call where they do not apply.
+    """The function that the short paths call if they do not apply.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def _in_place(op: Op, name: str) -> Callable[..., Any]:
                 try:
                     run(fn, a, b, a)
                     return self
-                except RECOVERABLE:  # the general way finds a result, or raises
+                except RECOVERABLE:  # the general path gives a result, or raises
                     pass
         if not isinstance(other, (ndarray, *NUMBERS)):
             raise DTypeError(f"type {type(other)} not supported", f"in-place {name}", "pass an array of mx.np or a number")
@@ -77,7 +77,7 @@ def _unary(op: Op, name: str) -> Callable[..., Any]:
     return specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, general=lambda self: function(self))
 
 
-#: What the methods of operators take without converting it.
+#: The operands that the methods of operators take without a conversion.
 _OPERANDS = frozenset({ndarray, ndarrayView, float, int})
 
 

@@ -1,4 +1,4 @@
-"""Small arrays of the dialect made by NumPy at once, where nothing but values or a shape, and a dtype, are given."""
+"""Small arrays of the dialect that NumPy makes directly, for calls that give nothing but values or a shape, and a dtype."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from .creation import Creation
 
 __all__ = ["ShortCreation", "at_once"]
 
-#: Exceptions after which the general call is made: it finds a result, or raises an error that says what to do.
+#: Exceptions after which the general call is made: it gives a result, or raises an error that says what to do.
 _ELSEWHERE = (*RECOVERABLE, KeyError)
 #: Classes of numbers that fill arrays; bools have a dtype of their own.
 NUMBERS = (int, float)
@@ -25,14 +25,14 @@ NUMBERS = (int, float)
 
 @inlined
 def _cell(fresh: Any) -> ndarray:
-    """A new array around a new array of NumPy's."""
+    """A new array around a new NumPy array, whose memory it takes over."""
     made = new(ndarray)
     made._content = plain_or_value(fresh)
     return made
 
 
 def at_once(values: Any, dtype: Any) -> ndarray | None:
-    """The array of a list or of NumPy's array on the host; None if that takes more than a copy."""
+    """An array on the host from a list or a NumPy array; None if making it takes more than a copy."""
     if tls.tape is not None or DEFAULTS.stack or LISTENERS:
         return None
     try:
@@ -71,7 +71,7 @@ def _like(a: Any, value: Any, dtype: Any) -> ndarray | None:
 
 
 class ShortCreation(Creation):
-    """`Creation` of arrays, with short ways."""
+    """`Creation` for arrays, with short paths."""
 
     def zeros(self, shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None, device: Any = None) -> Any:
         """Zeros of a shape."""

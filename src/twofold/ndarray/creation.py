@@ -25,7 +25,7 @@ from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 
 A = TypeVar("A", bound=Array)
-#: The dtypes of what is made at once, by the commonest of their names.
+#: The dtypes of arrays that the short paths make, by the commonest of their names.
 TYPES: dict[Any, np.dtype] = {name: dtype for d in NUMPY.values() for name, dtype in ((NAME_OF[d], d), (d, d), (d.type, d))}
 TYPES = TYPES | {None: NUMPY["float32"], float: NUMPY["float64"], int: NUMPY["int64"]} if PLAIN is np.ndarray else {}
 
@@ -79,14 +79,14 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             "array: source_array must be array like object", str(error), "pass numbers, nested lists of numbers or an array"
         ) from None
     device = _device(ctx)
-    # the array made from a list has no other owner, so its memory is taken over; a NumPy array of the right dtype must be copied
+    # An array made from a list has no other owner, so its memory is taken over. A NumPy array of the right dtype is the caller's: copy it.
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
 
 
 @inlined
 def _cell(fresh: Any) -> NDArray:
-    """A new array around a new array of NumPy's."""
+    """A new array around a new NumPy array, whose memory it takes over."""
     made = new(NDArray)
     made._content = plain_or_value(fresh)
     return made
@@ -172,7 +172,7 @@ def from_dlpack(dlpack: object) -> NDArray:
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "pass an array or an unused capsule"
         ) from None
     if isinstance(data, np.ndarray):
-        # NumPy marks every bare capsule read-only, so that says something about arrays only
+        # NumPy marks every bare capsule read-only, so the flag is meaningful for arrays only.
         if not data.flags.c_contiguous or (source is dlpack and not data.flags.writeable):
             return from_host(NDArray, data, device)
         data = _adopt_host(data if data.flags.writeable else np.asarray(WritableMemory(data)))
@@ -276,7 +276,7 @@ def zeros(
     dtype
         float32 if None.
     stype
-        Storage type: ``"default"`` (dense) if None; of ``"csr"`` and ``"row_sparse"`` arrays nothing is stored.
+        Storage type: ``"default"`` (dense) if None; ``"csr"`` and ``"row_sparse"`` arrays store no element.
     out
         Existing array to write to.
     name

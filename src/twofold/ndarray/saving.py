@@ -69,7 +69,7 @@ def load(fname: str | os.PathLike[str], names: Collection[str] | None = None) ->
     fname
         A path, or a URL such as ``"s3://bucket/key"``, which fsspec opens.
     names
-        Which arrays to read; all of them if None. Of the others only what says where they are is read, or fetched from a URL.
+        The arrays to read; all of them if None. The content of the others is not read or fetched, only the headers that locate it.
 
     Returns
     -------

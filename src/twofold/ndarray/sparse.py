@@ -62,8 +62,9 @@ def csr_matrix(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = None, dt
     Parameters
     ----------
     arg1
-        ``(data, indices, indptr)``: what is stored, see `CSRNDArray`. ``(data, (row, column))``: elements at coordinates, those at one
-        place added. ``(rows, columns)``: a matrix of zeros. Or a dense matrix (array or nested lists), a csr matrix, or SciPy's.
+        ``(data, indices, indptr)``: the stored parts, see `CSRNDArray`. ``(data, (row, column))``: elements at coordinates; elements at
+        equal coordinates are added. ``(rows, columns)``: a matrix of zeros. Or a dense matrix (array or nested lists), a csr matrix, or
+        SciPy's.
     shape
         The shape; inferred from the largest indices if None.
     ctx
@@ -107,8 +108,8 @@ def row_sparse_array(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = No
     Parameters
     ----------
     arg1
-        ``(data, indices)``: rows (n, …) and their numbers (n,). A shape: an array of zeros. Or a dense array (or nested lists), of which
-        the rows that are not all zero are stored, or a row-sparse array.
+        ``(data, indices)``: rows (n, …) and their numbers (n,). A shape: an array of zeros. Or a dense array (or nested lists), whose
+        rows are stored unless they are all zero, or a row-sparse array.
     shape
         The shape; inferred from the largest index if None.
     ctx
@@ -143,14 +144,14 @@ def row_sparse_array(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = No
 
 
 def multiply(lhs: Any, rhs: Any) -> NDArray:
-    """The product of two arrays, or of an array and a number; where one is sparse and has the other's shape, it is sparse."""
+    """The product of two arrays, or of an array and a number. It is sparse if one operand is sparse and has the other's shape."""
     if isinstance(lhs, NDArray) and isinstance(rhs, BaseSparseNDArray) and lhs.shape == rhs.shape:
         return call(_PRODUCT, (lhs, rhs), {})
     return broadcast_product(lhs, rhs)
 
 
 def divide(lhs: Any, rhs: Any) -> NDArray:
-    """The quotient of two arrays, or of an array and a number. That of two arrays of one shape is dense, and NaN where both are 0."""
+    """The quotient of two arrays, or of an array and a number. For two arrays of one shape it is dense, and NaN where both are 0."""
     if isinstance(lhs, NDArray) and isinstance(rhs, NDArray) and lhs.shape == rhs.shape:
         return call(_QUOTIENT, (lhs, rhs), {})
     return quotient(lhs, rhs)

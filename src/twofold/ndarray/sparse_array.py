@@ -24,7 +24,7 @@ from .types import DTypeLike
 
 
 class BaseSparseNDArray(NDArray, SparseArray):
-    """What the sparse arrays share. Operators that have a form for sparse operands compute with what is stored."""
+    """Base of the sparse arrays. Operators that have a form for sparse operands compute with the stored elements or rows alone."""
 
     __slots__ = ()
     _stype: ClassVar[str]
@@ -48,7 +48,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
 
     @property
     def data(self) -> NDArray:
-        """A copy of what is stored: the elements (n,) of a csr matrix, the rows (n, …) of a row-sparse array."""
+        """A copy of the stored values: the elements (n,) of a csr matrix, the rows (n, …) of a row-sparse array."""
         return self._content.sparse.values.copy()
 
     @property
@@ -57,7 +57,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         return CELLS.structure(np.copy, self._content.sparse.indices)[0]
 
     def wait_to_read(self) -> None:
-        """Wait until what is stored is computed.
+        """Wait until the stored values are computed.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
             part.wait_to_read()
 
     def wait_to_write(self) -> None:
-        """Wait until nothing reads what is stored any more."""
+        """Wait until no pending operation reads the stored values."""
         for part in self._content.sparse.parts:
             part.wait_to_write()
 
@@ -79,7 +79,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
             _mark_values(self._content, variable)
 
     def _promote(self, content: Any) -> Value:
-        """A dense copy, for graphs, which know no other storage. The array itself stays sparse."""
+        """A dense copy for graphs, which have no other storage. The array itself stays sparse."""
         return dense_array(self)._capture()
 
     def _view(self, *chain: Any) -> Any:
@@ -91,7 +91,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
     # gradients
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Mark what is stored as variables: `backward` stores the gradient in ``grad``, an array of the same storage type.
+        """Mark the stored values as variables: `backward` stores the gradient in ``grad``, an array of the same storage type.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         _mark_values(self._content, self._gradient)
 
     def _stored_head(self, grad: Any) -> tuple[Any, Any]:
-        """What is stored, as a head of `backward`, and its head gradient; None stands for ones."""
+        """The stored values as a head of `backward`, and the head gradient; None stands for ones."""
         stored = self._content.sparse
         if grad is None:
             return stored.values, None
@@ -183,12 +183,12 @@ class BaseSparseNDArray(NDArray, SparseArray):
         return self._with_values(self._content.sparse.values.detach().copy())
 
     def check_format(self, full_check: bool = True) -> None:
-        """Raise unless what is stored is an array of this storage type.
+        """Raise unless the stored parts form a valid array of this storage type.
 
         Parameters
         ----------
         full_check
-            Also look at every index: in range, sorted, without duplicates.
+            Also check every index: in range, sorted, without duplicates.
 
         Raises
         ------
@@ -362,12 +362,12 @@ class RowSparseNDArray(BaseSparseNDArray):
             super()._assign(value)
 
     def retain(self, indices: NDArray) -> "RowSparseNDArray":
-        """The rows of the given numbers (n,). One that is not stored becomes a stored row of zeros."""
+        """The rows with the given numbers (n,). A row that is not stored becomes a stored row of zeros."""
         return by_storage(sparse_storage.retain.bind(True), (self, indices))[0]
 
 
 def _mark_values(content: SparseValue, variable: Variable) -> None:
-    """Make what is stored a variable, also after updates of its rows."""
+    """Make the stored values a variable, also after updates of the rows."""
     values = content.sparse.values
     values._gradient = variable
     mark(values, variable)

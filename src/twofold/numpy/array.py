@@ -66,7 +66,7 @@ class ndarray(Array):  # NumPy's name
 
     @property
     def base(self) -> "Array | None":
-        """The array whose memory this is a view of; None if it has its own."""
+        """The array that owns the memory of this view; None if the array owns its memory."""
         return None
 
     @property
@@ -384,7 +384,7 @@ class ndarrayView(ViewMixin, ndarray):
 
 
 class ndarrayElement(ElementMixin, ndarray):
-    """A single element: an array without axes that holds NumPy's scalar. It becomes an `ndarray` where more than its value is asked for."""
+    """A single element: an array without axes that holds NumPy's scalar. It becomes an `ndarray` if more than its value is needed."""
 
     __slots__ = ()
     _ordinary: ClassVar[Any] = ndarray
@@ -430,7 +430,7 @@ def element_of(scalar: Any) -> ndarray:
 
 
 def ready_memory(x: Any) -> np.ndarray | None:
-    """NumPy's array of the memory of an array that is ready and not tracked; None for others."""
+    """The NumPy array over the memory of an array that is ready and not tracked; None for any other array."""
     if x._root is not None and is_tracked(x._base._content):  # reading it would be recorded
         return None
     v = x._operand

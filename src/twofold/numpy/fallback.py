@@ -1,8 +1,8 @@
 """Functions without an operator: NumPy itself, on copies in host memory.
 
-They work on any device: results are placed on the device of the first array among the arguments. From recorded arrays a function in `FORMS`
-is computed by that form, which has a gradient. Any other that computes floating-point results from recorded arrays raises instead of losing
-the gradient, unless it only moves elements into an array: that is recorded as the move.
+They work on any device: results are placed on the device of the first array among the arguments. For recorded arrays a function in `FORMS`
+is computed by its form, which has a gradient. Any other function that would compute floating-point results from recorded arrays raises,
+since the gradient would be lost. The exception is a function that only moves elements into an array: the move is recorded.
 """
 
 from collections.abc import Callable
@@ -171,7 +171,7 @@ class vectorize(np.vectorize):  # type: ignore[misc]
 
 
 class _Indexed:
-    """An object of NumPy that makes arrays of its index, such as ``r_``."""
+    """A NumPy object that makes an array from its index, such as ``r_``."""
 
     def __init__(self, name: str, numpys: Any) -> None:
         self._name, self._numpys = name, numpys
@@ -191,7 +191,7 @@ class _Indexed:
 
 
 class _Namespace(ModuleType):
-    """A module of NumPy whose attributes are looked up by a function: those that take arrays are wrapped."""
+    """A NumPy module, whose attributes a function looks up: attributes that take arrays are wrapped."""
 
     def __init__(self, module: ModuleType, find: Callable[[ModuleType, str], Any]) -> None:
         super().__init__(module.__name__, module.__doc__)
@@ -329,5 +329,5 @@ MODULES: dict[str, Callable[[ModuleType, str], Any]] = {
     "polynomial": _of_polynomials,
     "lib": _of_library,
 }
-#: Objects that make arrays of their index.
+#: Objects that make arrays from their index.
 INDEXED = frozenset({"r_", "c_", "mgrid", "ogrid"})

@@ -1,4 +1,4 @@
-"""What functions of NumPy without an operator compute from recorded arrays; entered by `differentiable`, read by their callers."""
+"""The forms of NumPy functions without an operator for recorded arrays. `differentiable` enters them, their callers read them."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def form_of(*functions: Any) -> Callable[[F], F]:
-    """Decorator: what functions of NumPy (or objects such as ``r_``) compute from recorded arrays."""
+    """Decorator: the form of NumPy functions (or of objects such as ``r_``) for recorded arrays."""
 
     def enter(form: F) -> F:
         FORMS.update(dict.fromkeys(functions, form))

@@ -108,7 +108,7 @@ def get(x: ndarray, index: Any) -> ndarray:
 
 
 def _piece(x: Any, key: Any) -> ndarray | None:
-    """What an index without arrays selects of a view made by another operation; None if it has to wait or to be recorded."""
+    """The part that an index without arrays selects from a view that another operation made; None if it must wait or be recorded."""
     for k in key if key.__class__ is tuple else (key,):
         if k.__class__ is not int and k.__class__ is not slice:
             return None
@@ -119,7 +119,7 @@ def _piece(x: Any, key: Any) -> ndarray | None:
     seen = x._seen if x._of is of else look(HOST, memory, x._chain)
     if not seen.ndim:
         return None
-    x._of = None  # another thread must not take the old ``_seen`` for that of this content
+    x._of = None  # Another thread must not mistake the old ``_seen`` for the one of this content.
     x._seen = seen
     x._of = of
     try:
@@ -160,7 +160,7 @@ def is_variable(x: Any) -> bool:
 
 
 def changed_at_once(x: Any, change: Callable[[Any], object], value: object = None) -> bool:
-    """Change an array by a function of NumPy's; False if that cannot be done now.
+    """Change an array by a NumPy function; False if the change has to wait or to be recorded.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def changed_at_once(x: Any, change: Callable[[Any], object], value: object = Non
     change
         Writes to the NumPy array that it is called with.
     value
-        What else the function reads. NumPy cannot write it if it is tracked.
+        The other operand that the function reads. If it is tracked, NumPy cannot write it into the array.
     """
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)
     if is_recorded(value):

@@ -88,7 +88,7 @@ def _sort(self: ndarray, axis: int = -1, kind: str | None = None, order: None = 
 
 
 def _sorts_at_once(x: ndarray, axis: int, kind: Any, stable: bool | None) -> bool:
-    """Whether NumPy has sorted the memory of an array."""
+    """Sort an array's memory with NumPy if that is possible now; whether it was."""
     try:
         return changed_at_once(x, lambda memory: memory.sort(axis, kind, stable=stable))
     except (ValueError, TypeError):  # the function raises an error that says what to do
@@ -117,7 +117,7 @@ def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     return _array_ufunc(self, ufunc, method, *inputs, **options)
 
 
-#: Ours, by NumPy's, of those that NumPy has asked for.
+#: Our functions by NumPy's, for the functions that NumPy has already dispatched here.
 _ufuncs: dict[np.ufunc, Any] = {}
 
 
@@ -132,7 +132,7 @@ def counterpart(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
     if getattr(np, name, None) is function:
         return find_attribute(name)
-    # one name may be two functions, one per module (`diagonal`): hence the comparison of the functions themselves
+    # The functions themselves are compared, since one name may be two functions, one in each module (`diagonal`).
     for module, ours in ((np.linalg, linalg), (np.lib.stride_tricks, stride_tricks)):
         if getattr(module, name, None) is function:
             return getattr(ours, name)

@@ -20,7 +20,7 @@ MODULES = (creation, linear, reductions, selecting, shapes)
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
     """The functions that a module defines under NumPy's names."""
-    # not those that it imports: several modules import `sum`, say
+    # not the functions that it imports: several modules import `sum`, for example
     named = {name: f for name, f in vars(module).items() if name in np.__all__ and isinstance(f, FunctionType)}
     return {name: f for name, f in named.items() if f.__globals__ is vars(module)}
 

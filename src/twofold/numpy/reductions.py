@@ -72,7 +72,7 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
 
 
 def _at_once(v: Value) -> np.ndarray | None:
-    """The array of a large content, which a reduction reads at once if it is ready: there is little to gain from other operations.
+    """The array of a large content. A reduction reads it immediately if it is ready: fusing it with other operations gains little.
 
     None for very large ones, which programs reduce on several threads.
     """

@@ -251,12 +251,12 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
             named: Any = kind  # of any text, which NumPy refuses
             found = np.sort(memory, axis, named, stable=stable)
         except np.exceptions.AxisError:
-            return run(ordering.sort_axis, x, axis=axis)  # whose error says what to do
+            return run(ordering.sort_axis, x, axis=axis)  # its error says what to do
         except ValueError as error:
             raise own_error("sort: the kind is not NumPy's", error) from error
         COUNTERS.inline += 1
         return wrap(ndarray, content(HOST.as_array(found), CPU))
-    _sorted(np.sort, np.empty(0), -1, kind, stable)  # refuses what NumPy refuses
+    _sorted(np.sort, np.empty(0), -1, kind, stable)  # rejects the options that NumPy rejects
     return run(ordering.sort_axis, x, axis=axis)
 
 

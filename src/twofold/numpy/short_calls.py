@@ -1,9 +1,9 @@
 """Short calls: NumPy's own function on the contents of small arrays, and one array for its result.
 
-A small, ready array in host memory that is not recorded holds NumPy's array, and what a function of ``twofold.np`` computes of such arrays
-is by definition what NumPy computes. So every function is wrapped in one that calls NumPy's at once where all its arguments are such
-arrays, numbers, names, or nested sequences of these (the templates of `calls.short`). Anything else goes the general way, and so does a
-call that NumPy refuses. The general way also makes results that show an argument's memory, which are views.
+A small, ready array in host memory that is not recorded holds a NumPy array, and the result of a ``twofold.np`` function of such arrays is
+by definition NumPy's. So every function is wrapped (by the templates of `calls.short`): the wrapper calls NumPy's function directly if all
+arguments are such arrays, numbers, names, or nested sequences of these. Any other call takes the general path, and so does a call that
+NumPy rejects. The general path also makes results that share an argument's memory, which are views.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, 
 def short_call(
     function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True, of_large: bool = False, reads: bool = False
 ) -> Callable[..., Any]:
-    """A function with NumPy's own in its place where all arguments are small arrays of the host or no arrays.
+    """A function that calls NumPy's own instead if all its arguments are small host arrays or no arrays.
 
     Parameters
     ----------
@@ -60,19 +60,19 @@ def short_call(
 
 
 def short_form(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with its own template alone in its place, where NumPy's rounds in other ways."""
+    """A function with its own template alone as the short path, because NumPy's function rounds in another way."""
     template, known, names = SHORTER[numpys]
     return wraps(function)(_generated(template, numpys, {"general": function, **names}, **known)) if PLAIN is np.ndarray else function
 
 
 def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
-    """The function that a template gives for a function of NumPy's."""
+    """The function that a template generates for a NumPy function."""
     given = {"cls": ndarray, "view": ndarrayView, "element": ndarrayElement, "native": NATIVE, "atoms": ATOMS, **names}
     given["numpys"] = getattr(numpys, "_implementation", numpys)  # without NumPy's search for arrays of other libraries
     return assembled(template, given, elements=True, of_any_rank=False, legacy=False, exact=False, **known)
 
 
-#: A template, what it is told beforehand, and what it names.
+#: A template, its fixed parameters, and the names that it uses.
 Shape = tuple[Callable[..., Any], dict[str, bool], dict[str, Any]]
 
 
@@ -161,7 +161,7 @@ def _at_length(
 
 
 def _by_itself(function: Callable[..., Any], numpys: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """The general function, in place of `_at_length`."""
+    """The general function itself, instead of `_at_length`."""
     return function(*args, **options)
 
 

@@ -1,6 +1,6 @@
 """``ufunc``: NumPy's element-wise functions with their arguments and methods, created for each of NumPy's ufuncs on first use.
 
-Those with an operator run as such: recorded, fused, on any device. The others are computed by NumPy on the host.
+A ufunc that has an operator runs as that operator: recorded, fused, on any device. NumPy computes the others on the host.
 """
 
 from collections.abc import Callable
@@ -126,7 +126,7 @@ class ufunc:  # NumPy's name
         memory = owned_memory(target)
         try:
             return memory is not None and HOST.quick(partial(self._numpys, out=memory), *arrays) is memory
-        except Exception:  # whatever it is, the general way raises an error that says what to do, or finds a way
+        except Exception:  # Whatever the error was, the general path gives a result or raises an error that says what to do.
             return False
 
     def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
@@ -283,7 +283,7 @@ def function_of(name: str) -> ufunc:
     if numpys.__name__ != name:
         return function_of(numpys.__name__)
     found = ufunc(numpys)
-    # what is composed of primitives has other roundings than NumPy's; the matrix product is that of the operator `@`
+    # A function composed of primitives rounds in other ways than NumPy's; the matrix product is that of the operator `@`.
     if found._op is not None and (not found._op.primitive or found._op.ufunc is None):
         return found
     # Python looks up ``__call__`` in the class, so each has a class of its own

@@ -1,4 +1,4 @@
-"""``FoldingArray``: a large array of a NumPy script. Ready: a view of real memory. ChainNode: the result of an operation that waits.
+"""``FoldingArray``: a large array of a NumPy script. It is either ready, a view of real memory, or pending, the result of a `ChainNode`.
 
 This file has the states, indexing and Python's protocols. `operators` and `methods` attach the rest.
 """
@@ -30,7 +30,7 @@ new = object.__new__
 class _Class(type):
     """The class of `FoldingArray`: ``type(x) == numpy.ndarray`` holds; ``is`` cannot."""
 
-    __name__: Any = property(lambda cls: "ndarray")  # what Python writes into its messages is the class's own
+    __name__: Any = property(lambda cls: "ndarray")  # Python's messages use the class's own name.
 
     # Built-in functions: NumPy looks a class up while it has no reference to the object, which another thread could free if code in
     # Python ran. The tuple finds the class itself by asking this method again.
@@ -38,7 +38,7 @@ class _Class(type):
     __hash__ = type.__hash__.__get__(NDARRAY)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, NDARRAY)  # what ``isinstance(small, type(large))`` asks
+        return isinstance(instance, NDARRAY)  # ``isinstance(small, type(large))`` calls this.
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, NDARRAY) or type.__subclasscheck__(cls, subclass)
@@ -57,7 +57,7 @@ class FoldingArray(metaclass=_Class):
     memory
         The memory, with its lease and its readers.
     pending
-        The operation that is to give the content; None once it has.
+        The operation that will compute the content; None once it has.
     operand
         The array as an operand of operations that wait, once one has read it.
     kind
@@ -91,17 +91,17 @@ class FoldingArray(metaclass=_Class):
     # states
 
     def ready(self) -> np.ndarray:
-        """The array over the memory, computed if it is pending; for functions that keep nothing of it."""
+        """The array over the memory, computed first if it is pending; only for functions that keep no reference to it."""
         while (found := self.array) is None:
             pending = self.pending
-            if pending is not None:  # else another thread is just changing it
+            if pending is not None:  # else another thread is changing the state at this moment
                 pending.compute()
-                if self.array is None:  # computing gives the result to its owner, unless the cycle collector has cleared that
+                if self.array is None:  # `compute` gives the result to its owner, unless the cycle collector has cleared that reference
                     pending.hand_over(self)
         return found
 
     def shown(self) -> np.ndarray:
-        """The array over the memory's lease, which other code may read and write; no pending operation reads the memory."""
+        """The array over the memory's lease, which other code may read and write: after this call no pending operation reads the memory."""
         found = self.leased
         if found is None:
             array = self.ready()
@@ -168,7 +168,7 @@ class FoldingArray(metaclass=_Class):
         elif (
             key.__class__ is not int
             and key.__class__ is not tuple
-            and (key.__class__ is not slice or key.stop is None)  # others take too little time to look at what is written
+            and (key.__class__ is not slice or key.stop is None)  # smaller writes take too little time to be worth counting
         ):
             self._count_writing(leased, key)
         leased[key] = value
@@ -351,7 +351,7 @@ FoldingArray.__module__ = "numpy"
 
 
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
-    """An array over the lease that is like one over the memory."""
+    """The same elements as ``array``, which is over the memory, in an array over the lease."""
     owner = memory.owner
     if array is owner and lease.strides == owner.strides and lease.shape == owner.shape:
         return lease
@@ -367,7 +367,7 @@ def offset_in(owner: np.ndarray, array: np.ndarray) -> int:
 
 
 def is_place(at: Any, array: np.ndarray) -> bool:
-    """Whether two arrays are the same elements."""
+    """Whether two arrays have the same elements of memory, in the same order."""
     return (
         type(at) is NDARRAY
         and at.shape == array.shape
@@ -407,7 +407,7 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
     Parameters
     ----------
     array, where
-        The array, whose memory nobody else knows, and where it was made.
+        The array, whose memory no other code knows, and where it was made.
     owners
         The memories of other results of the same call, by the ids of their owners.
     """
@@ -433,7 +433,7 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
 
 
 def gathered(found: np.ndarray, where: Site) -> Any:
-    """What an array as index gives."""
+    """The elements that an array as index selects."""
     where.count(GATHERED)
     return owned(found, where) if found.size >= LEAST else found
 
@@ -455,7 +455,7 @@ def waiting(pending: ChainNode) -> FoldingArray:
 class Exported(np.ndarray):
     """The memory as a buffer shows it, which keeps the folding array.
 
-    NumPy converts the elements of a list without references of its own to them, while another thread may change the list.
+    NumPy holds no references to the elements of a list while it converts them, and another thread may change the list meanwhile.
     """
 
     __slots__ = ("of",)
@@ -475,7 +475,7 @@ if sys.version_info >= (3, 12):
         return memoryview(exported(self))
 
     def _release_buffer(self: FoldingArray, view: memoryview) -> None:
-        """Nothing; where there is no such method, NumPy's `frombuffer` does not keep the buffer but the array."""
+        """Do nothing. The method must exist: without it NumPy's `frombuffer` keeps the array instead of the buffer."""
 
     attach_method(FoldingArray, "__buffer__", _buffer)
     attach_method(FoldingArray, "__release_buffer__", _release_buffer)

@@ -20,21 +20,21 @@ from .rules import Rule, Shape, loop_types
 
 #: Bytes of a block of an array: a few of them fit into the second cache of a core.
 BLOCK = 1 << 17
-#: The same where several threads take turns to dispatch: their calls must be long beside the dispatch.
+#: The same for several threads: they dispatch under the GIL, in turn, so each call must take long compared with its dispatch.
 SHARED_BLOCK = 1 << 19
 #: Nanoseconds of work from which a second thread pays.
 THREADED = 2_000_000
-#: Pieces for each thread: a helper that comes late still takes some.
+#: Pieces for each thread, so that a helper that starts late still finds some to take.
 PIECES = 4
 CONSTANTS = (float, int, np.ndarray)
-#: What NumPy logged, by the positions of the operations.
+#: The errors that NumPy logged, by the position of the operation in the chain.
 Texts = dict[int, set[str]]
 #: The index of a block.
 Place = slice | tuple[int | slice, ...]
 
 
 def pays_alone(rule: Rule, shape: Shape) -> bool:
-    """Whether an operation that is no part of a chain is faster in blocks, on several threads."""
+    """Whether a single operation, without a chain, is faster in blocks on several threads."""
     return rule.cost >= 1 and math.prod(shape) * rule.cost >= THREADED and workers.count() > 1
 
 
@@ -46,14 +46,14 @@ def computed(order: Sequence[Operation], stored: Collection[Operation]) -> tuple
     order
         The operations, all of one shape, each after its operands.
     stored
-        Those whose results are wanted; other results exist only block by block.
+        The operations whose results are stored; other results exist only block by block.
 
     Returns
     -------
     list of numpy.ndarray
         The stored results, in row-major order.
     dict
-        What NumPy logged.
+        The errors that NumPy logged.
     """
     chain = Blockwise(order, stored)
     return chain.run(), chain.texts
@@ -67,11 +67,11 @@ class Blockwise:
     order, shape
         The operations, and the shape of all of them.
     values
-        Constants, and None for what differs from block to block.
+        The constants, and None for each value that differs from block to block.
     cut
         The arrays that are cut into blocks, with their numbers.
     scratch
-        The numbers of what exists only in blocks, with dtypes.
+        The numbers of values that exist only in blocks, with dtypes.
     calls
         For each operation a function, the numbers of its operands, and that of its result.
     space
@@ -121,13 +121,13 @@ class Blockwise:
                 held[id(node)] = number, dtype
             known[id(node)] = number
             self.calls.append((node.rule.write, operands, number))
-            # After its last reader scratch serves others; after the operation itself if that is computed for its warnings only.
+            # Scratch is free for others after its last reader, or after the operation itself if it has no reader and runs for its warnings.
             for x in (node, *node.operands):
                 if last[id(x)] == k and (over := held.pop(id(x), None)):
                     free.setdefault(over[1], []).append(over[0])
 
     def _array(self, array: np.ndarray, known: dict[int, int]) -> int:
-        """The number of an array of NumPy's, which blocks cut unless it has no axes."""
+        """The number of a NumPy array. The array is cut into blocks unless it has no axes."""
         number = known.get(id(array))
         if number is None:
             number = known[id(array)] = len(self.values)
@@ -141,7 +141,7 @@ class Blockwise:
         shape = self.shape
         for _, array in self.cut:
             if array.shape != shape or not array.flags.c_contiguous:
-                # results are written, so they must stay what they are: a broadcast array cannot be written
+                # Results already have the shape and stay themselves: they are written, and a broadcast array cannot be.
                 wide = [(k, a if a.shape == shape else np.broadcast_to(a, shape)) for k, a in self.cut]
                 self.space = merge_axes(shape, [a.strides for _, a in wide]).sizes or (1,)
                 self.cut = [(k, a.reshape(self.space)) for k, a in wide]
@@ -180,6 +180,7 @@ class Blockwise:
             own = values[first].shape
             if own != shape:
                 shape, size = own, math.prod(own)
+                # Only the last block of a row is smaller, so scratch is allocated about once, and each thread has its own.
                 if not flat or flat[0][1].size < size:
                     flat = [(number, np.empty(size, dtype)) for number, dtype in self.scratch]
                 for number, memory in flat:
@@ -197,7 +198,7 @@ class Blockwise:
 
 
 def converted(fn: Callable[..., Any], operands: tuple[Operand, ...]) -> Sequence[Operand | np.ndarray]:
-    """The operands with Python's numbers as arrays of the dtype to which NumPy converts them: at once instead of in each block."""
+    """The operands with Python's numbers as arrays of the dtype to which NumPy converts them: once, instead of in each block."""
     if type(fn) is not np.ufunc:
         return operands
     kinds: list[Any] = []
@@ -218,7 +219,7 @@ def converted(fn: Callable[..., Any], operands: tuple[Operand, ...]) -> Sequence
 
 
 def blocks(space: Shape, elements: int) -> list[Place]:
-    """Indices of blocks of about so many elements."""
+    """The indices of blocks of about ``elements`` elements."""
     inner = math.prod(space[1:])
     if inner <= elements or len(space) == 1:
         step = max(1, elements // inner)

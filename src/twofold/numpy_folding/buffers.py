@@ -45,17 +45,17 @@ def attach() -> Any:
     def get_buffer(x: Any, view: int, flags: int) -> int:
         try:
             return get(exported(x), view, flags)
-        except Exception:  # an exception cannot leave here: Python raises a SystemError for -1
+        except Exception:  # an exception cannot cross into C: for -1 without one Python raises a SystemError
             return -1
 
     @ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.c_void_p)
     def release_buffer(x: Any, view: int) -> None:
-        """Nothing; where the slot is empty, NumPy's `frombuffer` does not keep the buffer but the array."""
+        """Do nothing. The slot must not be empty: NumPy's `frombuffer` would keep the array instead of the buffer."""
 
     slots = (ctypes.c_void_p * 2).from_address(_slots(FoldingArray))
     slots[0], slots[1] = (ctypes.cast(f, ctypes.c_void_p).value for f in (get_buffer, release_buffer))
     return get_buffer, release_buffer
 
 
-#: What the slot points to.
+#: The functions that the slot points to. C code calls them, so they must live as long as the process.
 KEPT = attach() if sys.version_info < (3, 12) and _is_as_known() else None

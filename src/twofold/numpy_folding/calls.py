@@ -18,7 +18,7 @@ from .reasons import numpys
 from .rules import is_foldable
 from .sites import PATHS, Site
 
-#: Functions whose results never look at their operands, and that call nobody else.
+#: Functions whose results share no memory with the operands, and that call no code of other libraries or of the program.
 FRESH = {
     np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.amax, np.amin, np.argmax, np.argmin, np.any, np.all, np.cumsum,
     np.cumprod, np.dot, np.inner, np.vdot, np.sort, np.argsort, np.searchsorted, np.nonzero, np.count_nonzero, np.concatenate, np.take,
@@ -31,7 +31,7 @@ OUT_AT = {
     "argmin": 2, "cumsum": 3, "cumprod": 3, "dot": 2, "take": 3, "compress": 3, "choose": 2, "trace": 5, "round": 2, "clip": 3,
     "concatenate": 2,
 }  # fmt: skip
-#: Functions whose results are NumPy's own arrays: broadcast ones warn when they are written.
+#: Functions whose results stay NumPy's own arrays: broadcast arrays warn when they are written.
 NUMPYS = {np.broadcast_arrays}
 #: Python's numbers, which NumPy converts.
 NUMBERS = {int, float, complex, bool}
@@ -74,7 +74,7 @@ class Given:
         return x
 
     def folded(self, found: Any, where: Site, owners: dict[int, Memory] | None = None) -> Any:
-        """What a function gave, with folding arrays for large ones that only this call knows, or that look at their memory."""
+        """A function's result. Large arrays in it become folding arrays if only this call knows them, or if they are views of one."""
         t = type(found)
         if t is NDARRAY:
             return self._folded(found, where, owners)
@@ -91,12 +91,12 @@ class Given:
         for x, view in self.arrays:
             if found is view:
                 return x
-            # a view of this operand: NumPy based it on the lease, on the view in the call, or on the memory itself
+            # A view of this operand: its base is the lease, the view that stood for the operand, or the memory itself.
             if base is not None and (base is view.base or base is view or base is x.memory.root):
                 return part_of(x.memory, found, where)
         if found.size < LEAST:
             return found
-        # a result that may share memory with an array of NumPy's must stay one: we cannot know who writes that memory
+        # A result that may share memory with one of NumPy's arrays stays NumPy's: any code may write that memory.
         for other in self.others:
             if found is other or (base is not None and np.may_share_memory(found, other)):
                 return found
@@ -104,10 +104,11 @@ class Given:
 
 
 def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
-    """A view of the memory that a function gave: large ones fold, others are handed out over the lease.
+    """A view of the memory that a function returned: a large view folds, a small one is handed out over the lease.
 
-    The view may be based on the wrong one of the two. A folding array based on the lease would keep the lease alive, and operations on it
-    would never wait; a small view based on the memory would not keep the lease alive, and a pending operation could miss its writes.
+    NumPy may have based the view on the wrong array of these two. A folding array based on the lease would keep the lease alive, and
+    operations on it would never wait. A small view based on the memory would not keep the lease alive, and a pending operation could miss
+    its writes.
     """
     folds, is_ours = found.size >= LEAST and is_foldable(found.dtype) and where.is_own, found.base is memory.root
     if folds and is_ours:
@@ -123,7 +124,7 @@ def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
 
 
 def now(fn: Callable[..., Any], args: Any, options: dict[str, Any], where: Site) -> Any:
-    """What a NumPy function gives at once."""
+    """The result of a NumPy function, computed now."""
     PATHS["now"] += 1
     given = Given(fn in FRESH)
     if given.fresh:
@@ -135,7 +136,7 @@ def now(fn: Callable[..., Any], args: Any, options: dict[str, Any], where: Site)
 
 
 def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[Any, ...]:
-    """The positional arguments with what is to be written as a view over a lease."""
+    """The positional arguments, with a view over a lease for the array that is to be written."""
     at = OUT_AT.get(name)
     if at is None or len(args) <= at or type(args[at]) is not FoldingArray:
         return args
@@ -145,7 +146,7 @@ def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[Any, ..
 
 
 def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
-    """The options with what is to be written as views over leases."""
+    """The options, with views over leases for the arrays that are to be written."""
 
     def target(x: Any) -> Any:
         if type(x) is not FoldingArray:
@@ -159,9 +160,9 @@ def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
 
 
 def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
-    """What a ufunc gives at once."""
+    """The result of a ufunc, computed now."""
     PATHS["now"] += 1
-    # The usual call: with plain operands and one new result nothing can keep a view, so the memory itself is given.
+    # The usual call has plain operands and one new result. Nothing can keep a view, so NumPy gets the memory itself, without a lease.
     if not options and ufunc.nout == 1:
         arrays: list[Any] = []
         for x in args:
@@ -176,7 +177,7 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
             found = error_state.call(ufunc, arrays, options, where)
             return owned(found, where) if type(found) is NDARRAY and found.size >= LEAST else found
     given = Given(all(type(x) in KNOWN or isinstance(x, np.generic) for x in args))
-    # Python asks the classes in turn: a class of the program that computes ufuncs itself is to see the folding array, not a view
+    # NotImplemented makes Python ask the other operand's class: a class of the program gets the folding array, not a view.
     if not given.fresh and any(overrides(x) for x in args):
         return NotImplemented
     if "out" in options:
@@ -186,7 +187,7 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
 
 
 def overrides(x: Any) -> bool:
-    """Whether an operand is of a class of the program that computes ufuncs, so that it gets the folding arrays."""
+    """Whether the operand's class belongs to the program and computes ufuncs, so that it is given the folding arrays."""
     return getattr(type(x), "__array_ufunc__", None) is not None and is_programs(type(x))
 
 
@@ -199,11 +200,11 @@ def is_programs(cls: type) -> bool:
 
 
 def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
-    """What a method of a ufunc gives."""
+    """The result of a method of a ufunc, computed now."""
     given = Given(True)
     if any(overrides(x) for x in args if type(x) is not FoldingArray):
         return NotImplemented
-    # ``ufunc.at`` writes its first operand, so that pending operations must have read the memory
+    # ``ufunc.at`` writes into its first operand, so the pending operations that read this memory are computed first.
     if method == "at" and type(args[0]) is FoldingArray:
         args = (args[0].shown(), *args[1:])
     if "out" in options:

@@ -1,10 +1,10 @@
 """Pending operations, and how they are computed: one alone by NumPy, a chain block by block (`blocks`) or as one program (`compiled`).
 
-A chain is a graph of `ChainNode` objects over memory. A node refers to the nodes that it reads, and only weakly to the folding array whose
-content it is. When a chain is computed, the nodes that still have an array are its results, and the others are never stored.
+A chain is a graph of `ChainNode` objects over memory. A node refers to the nodes that it reads, and only weakly to the folding array that
+will get its content. When a chain is computed, the nodes that still have an array are its results, and the others are never stored.
 
-A thread that computes a chain has claimed its nodes, in `_claimed`; other threads wait for these nodes only. `LOCK` is held while nodes are
-claimed and while results are given, never in between.
+A thread that computes a chain has claimed its nodes, in `_claimed`; other threads wait for these nodes only. A thread holds `LOCK` while it
+claims nodes and while it stores results, never in between.
 """
 
 import atexit
@@ -24,14 +24,15 @@ from .memory import LOCK, ArrayOperand, Memory, Operand, Operation, View, array_
 from .rules import ArrayKind, Rule
 from .sites import PATHS, Site
 
-#: Operations issued since the first of a chain from which it is computed before another joins.
+#: The most operations issued since the first of a chain: then the chain is computed before another operation joins it.
 LONGEST = 64
 #: The number of the last operation that waited.
 issued = 0
-#: The nodes that are being computed, and by which thread.
+#: The nodes that are being computed, with the computing thread. `LOCK` protects it.
 _claimed: dict["ChainNode", int] = {}
 _changed = Condition(LOCK)
-#: Operations that may warn, by number, until they are computed: so their warnings come even if nobody reads the results.
+#: Operations that may warn, by number, until they are computed. The strong references keep them alive after the program has dropped
+#: their results, so that their warnings still come.
 _watched: dict[int, "ChainNode"] = {}
 MOST_WATCHED = 64
 by_number = attrgetter("number")
@@ -44,7 +45,7 @@ class ChainNode:
     Attributes
     ----------
     rule, operands
-        What is computed, and of what. The operands are empty once the result is there, so that nothing keeps their memory.
+        The function and its operands. The operands are empty once the result is computed, so that the node does not keep their memory.
     kind
         Shape and dtype of the result.
     site, state
@@ -89,7 +90,7 @@ class ChainNode:
         self.first = first
 
     def live_consumer(self) -> "ChainNode | None":
-        """The result that needs this operation and was issued last, or nearly; None if nobody needs it. `LOCK` is held."""
+        """The last issued result that needs this operation, or nearly the last; None if no result needs it. `LOCK` is held."""
         for reference in reversed(self.users):
             user = reference()
             if user is not None and user.result is None:
@@ -99,7 +100,7 @@ class ChainNode:
         return None if self.owner() is None else self
 
     def compute(self) -> None:
-        """Compute it, with whatever else its chain makes that a folding array waits for."""
+        """Compute it, with all other results of its chain that folding arrays wait for."""
         if _watched:
             compute_unread()
         _compute([self], True)
@@ -108,7 +109,7 @@ class ChainNode:
         """Take the result. `LOCK` is held."""
         assert (found.shape, found.dtype) == self.kind, (found.shape, found.dtype, self.kind)
         memory = Memory(found)
-        memory.pending = [*self.users]  # what was to read the node reads its memory from now on
+        memory.pending = [*self.users]  # the operations that were to read the node now read this memory
         self.result = ArrayOperand(found, memory, self.site)
         self.operands, self.users = (), []
         owner = self.owner()
@@ -116,7 +117,7 @@ class ChainNode:
             _give_to(owner, self.result, memory)
 
     def hand_over(self, array: View) -> None:
-        """Give the result to the folding array, if that has not got it: the cycle collector clears `owner` before it calls finalizers."""
+        """Give the result to the folding array if it has none: the cycle collector clears `owner` before it calls finalizers."""
         with LOCK:
             result = self.result
             if array.pending is self and result is not None and result.memory is not None:
@@ -128,19 +129,20 @@ def _give_to(array: View, result: ArrayOperand, memory: Memory) -> None:
     memory.add(array)
     array.operand = result
     array.array = result.array
-    array.pending = None  # last: other threads read `array` first, and take an array with neither for one that is changing
+    array.pending = None  # last: another thread reads `array` first; if it finds neither, it knows that the array is changing
 
 
 def _compute(roots: Sequence[ChainNode], stored: bool) -> None:
-    """Compute operations of one shape; those that nobody can read are not ``stored``, but only warn."""
+    """Compute operations of one shape. If not ``stored``, no code can read the results: the operations run for their warnings alone."""
     while (chain := _claim(roots, stored)) is not None:
-        if isinstance(chain, ChainNode):  # of another shape
+        if isinstance(chain, ChainNode):  # an operand of another shape, which is a chain of its own
             _compute([chain], True)
             continue
         results: list[np.ndarray] = []
         try:
             results = chain.compute()
         finally:
+            # Even after an error the claims end, or other threads would wait for these nodes forever.
             with LOCK:
                 for node in chain.order:
                     _claimed.pop(node, None)
@@ -149,12 +151,12 @@ def _compute(roots: Sequence[ChainNode], stored: bool) -> None:
                     if node.result is None:
                         node.give(array)
                 _changed.notify_all()
-        chain.report()
+        chain.report()  # last and without the lock: it may raise, or call the program's handler
         return
 
 
 def _claim(roots: Sequence[ChainNode], stored: bool) -> "Chain | ChainNode | None":
-    """Claim what is to be computed for some results; or what must be computed before; None if all of them are there."""
+    """Claim the nodes of some results. Returns their chain, or a node that must be computed first, or None if all results exist."""
     me = get_ident()
     with LOCK:
         while True:
@@ -166,15 +168,16 @@ def _claim(roots: Sequence[ChainNode], stored: bool) -> "Chain | ChainNode | Non
             for node in order:
                 if node.kind[0] != shape:
                     return node
+                # A signal handler may compute what its own thread has claimed; waiting for itself would be a deadlock.
                 taken = taken or _claimed.get(node, me) != me
             if not taken:
                 _claimed.update(dict.fromkeys(order, me))
                 return Chain(order, [p for p in order if p.owner() is not None or (stored and p in roots)])
-            _changed.wait()
+            _changed.wait()  # then look again: the other thread may have computed some of these nodes
 
 
 def _order(roots: Sequence[ChainNode]) -> list[ChainNode]:
-    """What is to be computed, operands first: also what else needs an operation that is not a result, lest that be computed twice."""
+    """The nodes to compute, operands first. Other users of a node that is not stored are included, or it would be computed twice."""
     waiting = [p for p in roots if p.result is None]
     found = set(waiting)
     asked = found.copy()
@@ -192,20 +195,20 @@ def _order(roots: Sequence[ChainNode]) -> list[ChainNode]:
             if type(x) is ChainNode and x.result is None and x not in found:
                 found.add(x)
                 waiting.append(x)
-    return sorted(found, key=by_number)
+    return sorted(found, key=by_number)  # operands are issued before the operations that read them
 
 
 class Chain:
-    """What is computed at once.
+    """Operations that are computed together.
 
     Attributes
     ----------
     order
         All operations, each after its operands; all of one shape.
     results
-        Those whose results are stored, in the same order.
+        The operations whose results are stored, in the same order.
     texts
-        Floating-point errors, as NumPy logs them, by positions in the order.
+        Floating-point errors as NumPy logs them, by position in ``order``.
     """
 
     __slots__ = ("order", "results", "texts")
@@ -243,7 +246,7 @@ class Chain:
         return found
 
     def _dead(self) -> list[np.ndarray]:
-        """The arrays whose memory a result may take: nobody looks at it, and nothing else reads it."""
+        """The operands whose memory a result may take: no array is over it, and no operation outside this chain reads it."""
         read: dict[int, ArrayOperand] = {}
         for x in [x for node in self.order for x in node.operands if not isinstance(x, (float, int))]:
             operand = x if type(x) is ArrayOperand else x.result
@@ -256,13 +259,13 @@ class Chain:
             if x.memory is not None
             and x.array is x.memory.owner
             and not x.memory.is_seen()
-            and memories.count(x.memory) == 1
+            and memories.count(x.memory) == 1  # a second operand over it could be read after the first was overwritten
             and all(self._is_over(reader) for reader in x.memory.readers())
             and x.array.flags.writeable
         ]
 
     def _is_over(self, reader: Operation) -> bool:
-        """Whether nobody has to compute an operation again after this chain."""
+        """Whether an operation is never computed again after this chain, so that it needs its operands no longer."""
         node = next((p for p in self.order if p is reader), None)
         if node is None:
             return False
@@ -287,10 +290,10 @@ def watch(node: ChainNode) -> None:
 
 
 def compute_unread() -> None:
-    """Compute what may warn and nobody can read any more: successive operations of one shape in one pass, which stores no result.
+    """Compute the watched operations whose results no code can read any more, for their warnings alone.
 
-    A loop that drops a result in each iteration leaves many of them. Computed one by one, each would take a claim, a pass over its operands
-    and an array for a result that nobody reads.
+    A loop that drops a result in each iteration leaves many such operations. Successive operations of one shape are computed in one pass
+    that stores no result. One by one, each would take a claim, a pass over its operands and an array for a result that is never read.
     """
     groups: list[list[ChainNode]] = []
     with LOCK:
@@ -304,25 +307,25 @@ def compute_unread() -> None:
         try:
             _compute(nodes, False)
         except BaseException:
-            # such as a warning that the program has made an error since: the next read reports the rest
+            # For example, the program may have turned warnings into errors since. The next read reports the rest.
             _watched.update((node.number, node) for rest in groups[k:] for node in rest if not node.has_warned)
             raise
 
 
 @atexit.register
 def compute_watched() -> None:
-    """Compute what may warn, at the end of the program."""
+    """Compute the operations that may warn, at the end of the program."""
     for node in list(_watched.values()):
         node.compute()
 
 
 def value_of(x: Operand) -> np.ndarray | float:
-    """An operand that is there, for NumPy."""
+    """An operand that is already computed, for NumPy."""
     return x if isinstance(x, (float, int)) else array_of(x)
 
 
 def _before_fork() -> None:
-    """No other thread may be computing: it would not exist in the child, which would wait for it."""
+    """Wait until no other thread computes: a thread that has claimed nodes does not exist in the child, which would wait forever."""
     LOCK.acquire()
     me = get_ident()
     while any(thread != me for thread in _claimed.values()):

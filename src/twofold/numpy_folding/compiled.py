@@ -30,7 +30,7 @@ BOUND |= {RULES[dtype].numpys: primitive_arithmetic.astype.bind(dtype=dtype.name
 
 
 def has_program(fn: Callable[..., Any], operands: Sequence[Operand], is_quiet: bool) -> bool:
-    """Whether a program may contain a function of operands: it warns of nothing but overflow, or warnings are ignored."""
+    """Whether a compiled program may contain this operation: it warns of nothing but overflow, or the program ignores warnings."""
     if fn not in BOUND:
         return False
     return is_quiet or fn not in WARNING or (fn is np.divide and all(type(x) in (float, int) and x != 0 for x in operands[1:]))
@@ -86,7 +86,7 @@ def computed(order: Sequence[Operation], stored: Sequence[Operation], dead: Sequ
     order
         The operations, each after its operands.
     stored
-        Those whose results are wanted.
+        The operations whose results are stored.
     dead
         Arrays whose memory a result may take.
 
@@ -106,7 +106,7 @@ def computed(order: Sequence[Operation], stored: Sequence[Operation], dead: Sequ
     results = []
     for place in known.where:
         array = found[place]
-        # what is simplified to an operand is the operand's own, and two results of one structure are one array
+        # An operation that is simplified to its operand gives the operand's array, and two equal results give one array.
         if any(array is a for a in kept) or not array.flags.c_contiguous:
             array = array.copy()
         kept.append(array)

@@ -1,7 +1,7 @@
 """NumPy's floating-point error state: computes with it as the program has set it, and warns at the program's line.
 
-NumPy warns at the line of the innermost Python frame, which would be one of this package. So its functions run in a context in which it
-logs instead; what it logs is then handled as the program's own error state says, with NumPy's text.
+NumPy warns at the line of the innermost Python frame, which would be a line of this package. So NumPy's functions run in a context in which
+NumPy logs its errors. Each logged error is then handled as the program's own error state says, with NumPy's text.
 """
 
 import sys
@@ -22,7 +22,7 @@ WAITING_MODES = {"ignore", "warn"}
 
 
 class Log:
-    """What NumPy has logged in a context."""
+    """The errors that NumPy has logged in a context."""
 
     __slots__ = ("texts",)
 
@@ -34,7 +34,7 @@ class Log:
         self.texts.append(text)
 
 
-#: Contexts that no call is using. A context cannot be entered twice, and threads and nested calls need one each.
+#: Contexts that are free. A context cannot be entered twice, so each thread and each nested call needs its own.
 _FREE: list[tuple[Context, Log]] = []
 
 
@@ -46,7 +46,7 @@ def _logging() -> tuple[Context, Log]:
 
 
 def logged(fn: Callable[[Log], None]) -> None:
-    """Run a function in a context in which NumPy logs, into what it is given; it empties the log itself."""
+    """Call ``function(log)`` in a context in which NumPy writes its errors to ``log``. The function empties the log itself."""
     context, log = _FREE.pop() if _FREE else _logging()
     try:
         context.run(fn, log)
@@ -56,7 +56,7 @@ def logged(fn: Callable[[Log], None]) -> None:
 
 
 def logged_call(fn: Callable[..., Any], args: Any, options: dict[str, Any]) -> tuple[Any, list[str]]:
-    """What a NumPy function gives, and what NumPy has logged meanwhile."""
+    """The result of a NumPy function, and the errors that NumPy logged during the call."""
     context, log = _FREE.pop() if _FREE else _logging()
     texts: list[str] = []
     try:
@@ -69,7 +69,7 @@ def logged_call(fn: Callable[..., Any], args: Any, options: dict[str, Any]) -> t
 
 
 def call(fn: Callable[..., Any], args: Any, options: dict[str, Any], site: Site) -> Any:
-    """What a NumPy function gives, with its warnings at a site of the program."""
+    """The result of a NumPy function; its warnings name a site of the program."""
     found, texts = logged_call(fn, args, options)
     if texts:
         report(texts, site)
@@ -82,11 +82,11 @@ class State(NamedTuple):
     Attributes
     ----------
     modes
-        What happens for each key.
+        The mode ("warn", "raise" and so on) of each key.
     handler
-        What is called, or written to.
+        The function that is called, or the object that is written to.
     may_wait
-        Whether operations may wait: nothing raises, calls or prints where it happens.
+        Whether operations may wait: no mode raises, calls a function or prints, so the moment of an error cannot be observed.
     is_quiet
         Whether division by zero and invalid operations are ignored.
     """
@@ -98,7 +98,7 @@ class State(NamedTuple):
 
 
 def _variable() -> ContextVar[Any] | None:
-    """NumPy's context variable of the error state: to compare its content by identity takes 20 ns, ``geterr`` takes 1 µs."""
+    """NumPy's context variable of the error state: comparing its content by identity takes 20 ns, calling ``geterr`` 1 µs."""
     context = Context()
     context.run(np.seterr, all="ignore")
     found = list(context)
@@ -126,12 +126,12 @@ def current() -> State:
 
 #: The interpreter's own list of filters; inside `warnings.catch_warnings` there is another.
 _FILTERS = warnings.filters
-#: The list, its length and its first entry, when it was last looked at, and whether warnings may come late.
+#: The list of filters at the last look, its length and first entry then, and whether warnings may come late.
 _seen: tuple[Any, int, Any, bool] = (None, -1, None, False)
 
 
 def warnings_may_come_late() -> bool:
-    """Whether nobody can tell at which moment a warning comes: it is not turned into an exception, and nobody collects warnings."""
+    """Whether the moment of a warning cannot be observed: no filter turns it into an exception, and no code collects warnings."""
     global _seen
     filters = warnings.filters
     first = filters[0] if filters else None

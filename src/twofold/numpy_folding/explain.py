@@ -22,7 +22,7 @@ class Line(NamedTuple):
     elements
         How many elements its operations that may wait have computed.
     reasons
-        Why NumPy computed others at once, or made an array of its own, with how many.
+        Why NumPy computed other operations immediately, or made an array of its own, with their numbers.
     """
 
     file: str

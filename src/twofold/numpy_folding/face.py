@@ -17,7 +17,7 @@ from .makers import CONVERSIONS, DRAWS, NAMES, Grid, conversion, drawing, genera
 
 
 class Signed:
-    """What a method of the face wraps, to ``inspect.signature``: NumPy's function with one more parameter, which stands for the face."""
+    """The function that ``inspect.signature`` sees behind a method of the face: NumPy's, with one parameter more for the face."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -38,7 +38,7 @@ def signed(function: Any) -> Any:
 
 
 class Functions:
-    """What the functions of a face are bound to: like NumPy's built-in ones they become no methods of classes."""
+    """The object that a face's functions are bound to: thus, like NumPy's built-in ones, they never become methods of a class."""
 
     __slots__ = ("_module",)
 
@@ -59,7 +59,7 @@ def _functions_of(name: str) -> Functions:
 def face_of(module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[], Any]] | None = None) -> Any:
     """A module that looks like another one, with some names of its own.
 
-    It is an instance of `ModuleType` itself, whose attributes Python finds in a fifth of the time that one of a subclass takes.
+    It is an instance of `ModuleType` itself: Python finds its attributes in a fifth of the time that an instance of a subclass takes.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def face_of(module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[
     own
         Its own names; functions get a first argument, which is of no use to them.
     later
-        What makes names when they are first asked for.
+        Makes names on their first use.
     """
     face = ModuleType(module.__name__, module.__doc__)
     functions, missing = Functions(face), later or {}
@@ -112,7 +112,7 @@ def _numpy() -> Any:
     return face_of(np, own | {"meshgrid": meshgrid, "mgrid": Grid()}, {"random": _random})  # which takes as long to load as the rest
 
 
-#: What a script imports as ``numpy``.
+#: The module that a script imports as ``numpy``.
 numpy = _numpy()
 _namespace = FoldingArray.__array_namespace__
 

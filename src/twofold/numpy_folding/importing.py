@@ -23,9 +23,9 @@ class Importers(NamedTuple):
     Attributes
     ----------
     folder
-        What Python finds in this folder belongs to the program: its modules and packages. None: nothing.
+        The folder of the program: modules and packages that Python finds there see the face. None for no folder.
     packages
-        Names of other modules, and of packages with all that is in them.
+        Names of other modules, and of packages with all their modules.
     """
 
     folder: str | None = None
@@ -33,12 +33,12 @@ class Importers(NamedTuple):
 
     @classmethod
     def beside(cls, folder: str, packages: Sequence[str] = ()) -> "Importers":
-        """What lies in a folder, unless libraries are installed there, and some packages."""
+        """The modules of a folder, unless libraries are installed there, and those of some packages."""
         folder = os.path.realpath(folder)
         return cls(None if folder in libraries() else folder, tuple(packages))
 
     def have(self, name: str, variables: Mapping[str, Any]) -> bool:
-        """Whether a module is one of them, by its name and its variables."""
+        """Whether a module, given by its name and its variables, is one of the importers."""
         if any(name == package or name.startswith(package + ".") for package in self.packages):
             return True
         head = sys.modules.get(name.partition(".")[0])
@@ -70,7 +70,7 @@ _installed: list[_Installed] = []
 
 
 def is_own(variables: Mapping[str, Any]) -> bool:
-    """Whether a module, given by its variables, belongs to the program, so that its arrays fold; all do where nothing is installed.
+    """Whether a module, given by its variables, belongs to the program, so that its arrays fold. Without `install` every module does.
 
     Parameters
     ----------

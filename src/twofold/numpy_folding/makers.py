@@ -16,14 +16,14 @@ from .sites import ran_at_once, site
 
 LOCAL = Device._local
 
-#: Functions whose large results nobody else can know, whatever they are given.
+#: Functions whose large results are always in new memory, whatever their arguments.
 NAMES = (
     "zeros", "ones", "empty", "full", "linspace", "logspace", "geomspace", "arange", "eye", "identity", "tri", "vander", "indices",
     "fromiter", "fromfile", "fromstring", "loadtxt", "genfromtxt", "load",
 )  # fmt: skip
-#: Those of a shape and a dtype alone.
+#: Functions whose result depends on a shape and a dtype alone.
 FILLED = ("zeros", "ones", "empty")
-#: Functions that may return what they are given.
+#: Functions that may return their argument itself.
 CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"]
 #: Classes whose objects have no memory that a conversion could share.
 SEQUENCES = (list, tuple, int, float, complex, range)
@@ -37,7 +37,7 @@ DRAWS = (
     "geometric", "hypergeometric", "logseries", "negative_binomial", "multinomial", "dirichlet", "multivariate_normal", "permutation",
     "permuted",
 )  # fmt: skip
-#: Other names of ``random_sample``, which are no methods.
+#: Other names of ``random_sample``; generators have no methods of these names.
 SAMPLES = ("ranf", "sample")
 
 
@@ -48,10 +48,10 @@ def is_elsewhere() -> bool:
 
 
 def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function of NumPy's that makes arrays, as a method of the face: like NumPy's built-in ones it binds to no other object."""
+    """A NumPy function that makes arrays, as a method of the face: as an attribute of a class it is not bound, as NumPy's is not."""
 
     def elsewhere(*args: Any, **options: Any) -> Any:
-        from ..numpy.namespace import MAKERS  # here, as few programs need it, and it loads all of Twofold
+        from ..numpy.namespace import MAKERS  # here: it loads all of Twofold, and few programs need it
 
         there = MAKERS.get(name)
         return there(*args, **options) if there is not None else moved(function(*args, **options))
@@ -65,7 +65,7 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @wraps(function)
     def fill(face: Any, shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-        # named parameters: to collect any others into a tuple and a dictionary takes as long as NumPy does
+        # Named parameters, since collecting arguments into a tuple and a dictionary would take as long as NumPy's function.
         if ENTERED or device is not None or like is not None:
             given = {"dtype": (dtype, float), "order": (order, "C"), "device": (device, None), "like": (like, None)}
             return make(face, shape, **{key: value for key, (value, default) in given.items() if value is not default})
@@ -84,18 +84,18 @@ def folded(found: np.ndarray) -> Any:
 
 
 def moved(found: Any) -> Any:
-    """What NumPy made, on the device of the context."""
+    """NumPy's result, copied to the device of the context."""
     from .. import numpy as twofolds
 
     return twofolds.array(found) if type(found) is NDARRAY else found
 
 
 def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's that converts to arrays, as a method of the face."""
+    """A NumPy function that converts its argument to an array, as a method of the face."""
 
     @wraps(function)
     def convert(face: Any, a: Any = MISSING, *args: Any, **options: Any) -> Any:
-        kind = type(a)  # the class of folding arrays equals NumPy's, so no set may tell them apart
+        kind = type(a)  # compared by `is`: the class of folding arrays equals NumPy's, so a set could not tell them apart
         if (kind is list or kind is NDARRAY or kind is tuple) and not (args or options or ENTERED):
             found = function(a)
             if found.size < LEAST or found is a:
@@ -115,13 +115,14 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
         if type(a) is FoldingArray:
             given = Given(function is np.array)
             if type(options.get("like")) is FoldingArray:
+                # NumPy would pass the call to the folding array's ``__array_function__``.
                 del options["like"]
             if function is np.array:
                 ran_at_once("array")
             return given.folded(function(given.plain(a), *args, **options), site())
         try:
             found = function(a, *args, **options)
-        # NumPy raises ValueError where ``__array__`` returns an object of another class than its own, such as a folding array
+        # NumPy raises ValueError if ``__array__`` returns anything but NumPy's own array, and a folding array is none.
         except ValueError:
             if not hasattr(type(a), "__array__") or isinstance(a, (np.generic, np.ndarray)):
                 raise
@@ -130,7 +131,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
             return shown.given.folded(found, site())
         if type(found) is not NDARRAY or found.size < LEAST:
             return found
-        # anything else with a buffer or an ``__array__`` may share the memory with its owner
+        # Any other object with a buffer or an ``__array__`` may share its memory with the result.
         is_new = isinstance(a, SEQUENCES) or (function is np.array and not args[1:] and options.get("copy", True) is True)
         return folded(found) if is_new and found is not a else found
 
@@ -138,7 +139,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Shown:
-    """Stands for an object of the program whose ``__array__`` may return a folding array: NumPy gets a view of the memory instead."""
+    """Replaces an object of the program whose ``__array__`` may return a folding array: NumPy gets a view of that array's memory."""
 
     def __init__(self, of: Any) -> None:
         self.of, self.given = of, Given(False)
@@ -186,6 +187,7 @@ def draw(function: Callable[..., Any]) -> Callable[..., Any]:
 def shuffle(function: Callable[..., Any]) -> Callable[..., Any]:
     """A generator's ``shuffle``, which writes into its operand."""
 
+    # `shown` computes every pending operation that reads the operand before the shuffle overwrites it.
     @wraps(function)
     def shuffled(*args: Any, **options: Any) -> None:
         args = tuple([x.shown() if type(x) is FoldingArray else x for x in args])
@@ -195,7 +197,7 @@ def shuffle(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class GeneratorClass(type):
-    """What `generator_class` makes: NumPy's own generators, from pickles and libraries, are instances too."""
+    """The metaclass of `generator_class`: NumPy's own generators, which pickles and libraries make, are instances too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.__mro__[1])
@@ -205,7 +207,7 @@ class GeneratorClass(type):
 
 
 def _copied(self: Any, memo: dict[int, Any]) -> Any:
-    """A copy whose large draws fold, where ``__reduce__`` would make one of NumPy's class."""
+    """A copy whose large draws fold, too; a copy by ``__reduce__`` would be of NumPy's class."""
     _, args, state = self.__reduce__()
     found = type(self)(*copy.deepcopy(args, memo))
     if state is not None:

@@ -30,7 +30,7 @@ MOST_READERS = 32
 
 
 class Operation(Protocol):
-    """A pending operation, which `chain.ChainNode` is: as Memory, and what computes chains, know it."""
+    """A pending operation (`chain.ChainNode`), as `Memory` and the modules that compute chains see it."""
 
     rule: Rule
     operands: tuple[Any, ...]  # `Operand`
@@ -38,7 +38,7 @@ class Operation(Protocol):
     result: "ArrayOperand | None"
 
     def live_consumer(self) -> "Operation | None":
-        """The result that needs this operation and was issued last, or nearly; None if nobody needs it. `LOCK` is held."""
+        """The last issued result that needs this operation, or nearly the last; None if no result needs it. `LOCK` is held."""
         ...
 
     def compute(self) -> None:
@@ -46,7 +46,7 @@ class Operation(Protocol):
 
 
 class View(Protocol):
-    """A folding array: as its memory, and the operation that gives its content, know it."""
+    """A folding array, as its memory and the operation that gives its content see it."""
 
     array: np.ndarray | None
     leased: np.ndarray | None
@@ -59,7 +59,7 @@ class _Gone:
     __slots__ = ("__weakref__",)
 
 
-#: A dead weak reference: what refers to nobody.
+#: A dead weak reference.
 nobody: "ref[Any]" = ref(_Gone())
 
 
@@ -76,13 +76,13 @@ class Memory:
     lease
         A weak reference to the lease.
     pin
-        The lease, once somebody has the memory's address.
+        The lease, once code outside has the memory's address: no reference tells when it is done, so the lease never dies.
     arrays
         Weak references to the folding arrays over it.
     pending
         Weak references to the pending operations that have it as an operand, the oldest first.
     limit
-        How many of these there may be before dead references are dropped.
+        The length of `pending` from which dead references are dropped.
     """
 
     __slots__ = ("__weakref__", "arrays", "lease", "limit", "owner", "pending", "pin", "root")
@@ -103,25 +103,26 @@ class Memory:
         self.arrays.append(ref(array))
 
     def is_shared(self) -> bool:
-        """Whether several folding arrays are views of it."""
+        """Whether more than one folding array is a view of it."""
         return len(self.arrays) > 1 and sum([r() is not None for r in self.arrays]) > 1
 
     def leased(self) -> np.ndarray:
-        """The lease, once the pending operations that read the memory are computed; it lives as long as it, or a view of it, is held."""
+        """The lease, after the pending operations that read the memory are computed; it lives while it, or a view of it, is referenced."""
         found = self.lease()
         while found is None:
-            self.settle()
+            self.settle()  # without the lock, since it computes
             with LOCK:
                 found = self.lease()
-                # another thread may have issued an operation after `settle`: then the lease has to wait for that one too
+                # Another thread may have issued an operation since `settle`: the loop computes that one, too.
                 if found is None and self._live_reader() is None:
                     owner = self.owner
+                    # Over a memoryview the array's base is no ndarray, so NumPy ends the chain of bases at the lease.
                     found = np.asarray((owner if owner.flags.c_contiguous else owner.T).data)
                     self.lease = ref(found)
         return found
 
     def revoke_own_leases(self) -> bool:
-        """Take the lease away from the folding arrays, since an operation is about to read the memory; False if other code holds it too."""
+        """Drop the folding arrays' references to the lease before an operation becomes a reader; False if other code holds the lease."""
         for r in self.arrays:
             array = r()
             if array is not None:
@@ -129,12 +130,13 @@ class Memory:
         return self.lease() is None
 
     def is_seen(self) -> bool:
-        """Whether any array can see it, the folding arrays included."""
+        """Whether any array is over it, folding arrays included."""
         return self.lease() is not None or any(r() is not None for r in self.arrays)
 
     def forget_what_has_read(self) -> list[Callable[[], Operation | None]]:
-        """Drop the operations that will not read it any more; the list to which the next reader is added."""
+        """Drop the operations that will not read it any more. Returns the list to which the next reader is added."""
         self.pending = [r for r in self.pending if (p := r()) is not None and p.result is None]
+        # Twice the live readers, so that dropping dead ones costs each new reader constant time on average.
         self.limit = max(MOST_READERS, 2 * len(self.pending))
         return self.pending
 
@@ -146,7 +148,7 @@ class Memory:
                 yield found
 
     def _live_reader(self) -> "Operation | None":
-        """A result that would read the memory later; the newest first: it may contain the others. `LOCK` is held."""
+        """A pending result that would read the memory, the newest first, since computing it may compute the others. `LOCK` is held."""
         while self.pending:
             reader = self.pending[-1]()
             found = None if reader is None or reader.result is not None else reader.live_consumer()
@@ -156,7 +158,7 @@ class Memory:
         return None
 
     def settle(self) -> None:
-        """Compute now what would read the memory later."""
+        """Compute the pending operations that read the memory."""
         while self.pending:
             with LOCK:
                 found = self._live_reader()
@@ -166,16 +168,16 @@ class Memory:
 
 @final
 class ArrayOperand:
-    """An operand that is there.
+    """An operand that is already computed.
 
     Attributes
     ----------
     array
         The array.
     memory
-        Who looks at its memory; None for a copy, which only the operations that read it know.
+        Its memory, with the lease and the readers; None for a copy, which only the operations that read it refer to.
     site
-        Where it was made, if a site of the program made it.
+        The site that made it, if it was a site of the program.
     """
 
     __slots__ = ("array", "memory", "site")
@@ -184,12 +186,12 @@ class ArrayOperand:
         self.array, self.memory, self.site = array, memory, where
 
 
-#: What an operation is applied to.
+#: An operand of a pending operation: another one, an array, or a Python number.
 Operand = Operation | ArrayOperand | float
 
 
 def array_of(x: Operation | ArrayOperand) -> np.ndarray:
-    """The array of an operand that is there."""
+    """The array of an operand that is already computed."""
     operand = x if type(x) is ArrayOperand else x.result
     assert operand is not None
     return operand.array

@@ -14,13 +14,13 @@ from .reasons import COPIED, KINDS, numpys
 from .rules import CASTS, is_foldable
 from .sites import ran_at_once, site
 
-#: Methods whose results never look at the memory.
+#: Methods whose results are never views of the memory.
 REDUCTIONS = ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all")
 FRESH = (
     "argmax", "argmin", "cumsum", "cumprod", "dot", "searchsorted", "argsort", "argpartition", "nonzero", "take", "repeat", "compress",
     "choose", "trace", "flatten", "round", "clip",
 )  # fmt: skip
-#: Methods whose results are not arrays: lists of a million numbers are not looked through for arrays.
+#: Methods whose results contain no arrays, so that a list of a million numbers is not searched for them.
 LEAVING = ("tobytes", "tolist", "item", "tofile", "dump", "dumps")
 #: Methods that write into the array.
 WRITING = ["sort", "fill", "put", "partition", "byteswap", "setfield", "itemset"]
@@ -28,7 +28,7 @@ SKIPPED = {"flat", "__array_finalize__", "__array_prepare__", "__class_getitem__
 
 
 def _reduction(name: str) -> Callable[..., Any]:
-    """A reduction. NumPy implements these in Python, so that their warnings name a line of NumPy."""
+    """A reduction. NumPy implements these in Python, so their warnings would name a line of NumPy."""
     function, general = getattr(NDARRAY, name), _fresh(name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
@@ -81,7 +81,7 @@ def _writing(name: str) -> Callable[..., Any]:
 
 
 def _general(name: str) -> Callable[..., Any]:
-    """A method whose result may look at the memory."""
+    """A method whose result may be a view of the memory."""
     function = getattr(NDARRAY, name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
@@ -158,12 +158,12 @@ def _base_view(self: FoldingArray, *args: Any, **options: Any) -> Any:
 
 
 def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
-    np.empty(0).resize(0, refcheck=refcheck)  # NumPy's error for what is no boolean
+    np.empty(0).resize(0, refcheck=refcheck)  # raises NumPy's error for a value that is no boolean
     array, memory = self.ready(), self.memory
     if array is not memory.owner:
         raise ValueError("cannot resize this array: it does not own its data")
     with LOCK:
-        memory.settle()  # resizing moves the memory, so that every pending operation must have read it
+        memory.settle()  # Resizing moves the memory, so the pending operations that read it are computed first.
         is_referenced = memory.is_shared() or not memory.revoke_own_leases()
     if refcheck and is_referenced:
         held = np.zeros(1)
@@ -181,7 +181,7 @@ def _setflags(self: FoldingArray, write: Any = None, align: Any = None, uic: Any
 
 
 class Flags:
-    """NumPy's record of a memory layout; a flag that is set is set on each array that stands for the same one."""
+    """NumPy's flags of an array. A flag that is set here is set on both NumPy arrays of the folding array, over memory and lease."""
 
     __slots__ = ("_array",)
 
@@ -215,7 +215,7 @@ class Flags:
 
 
 def attach() -> None:
-    """Attach what `array` and `operators` have left."""
+    """Attach the methods and attributes that `array` and `operators` do not define."""
     own = vars(FoldingArray)
     special: dict[str, Any] = {
         "copy": _copy, "astype": _astype, "view": _base_view, "resize": _resize, "setflags": _setflags, "flags": property(Flags),

@@ -31,12 +31,12 @@ IDLE = {
     np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.diagonal, np.flip, np.fliplr, np.flipud, np.rot90, np.real, np.imag,
     np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided, np.empty_like, np.reshape, np.ravel,
 }  # fmt: skip
-#: What NumPy computes for an array to the power of a number.
+#: The ufuncs that NumPy uses for an array to the power of a number.
 POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
 
 def applied(ufunc: np.ufunc, operands: tuple[Any, ...], where: Site) -> Any:
-    """A ufunc of operands: pending where it may be, else at once."""
+    """The result of a ufunc: pending if it may wait, otherwise computed now."""
     found = operation(ufunc, operands, where)
     if type(found) is FoldingArray:
         return found
@@ -54,7 +54,7 @@ def _by_numpy(ufunc: np.ufunc, x: FoldingArray, y: Any, dunder: str) -> Any:
     if overrides(y):
         return ufunc(y, x) if dunder in REVERSED else ufunc(x, y)
     given = Given(False)
-    # to Python a subclass of `ndarray` is none of `FoldingArray`, whose methods it would try first
+    # To Python a subclass of `ndarray` is no subclass of `FoldingArray`, so it would not try the subclass's methods first.
     function = WITH_SUBCLASS.get(dunder) if isinstance(y, NDARRAY) else None
     found = (function or getattr(NDARRAY, dunder))(given.plain(x), y)
     if found is NotImplemented:

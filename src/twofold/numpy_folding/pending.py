@@ -2,7 +2,7 @@
 
 `operation` decides in three steps. It *classifies* the operands: their kinds, taken together, have a rule or have none. It *plans*: the
 error state, the settings and the counts of the site say whether waiting is allowed and may pay. It *admits*: under `LOCK`, the operands
-that are there must have memory that nobody else looks at.
+that are already computed must have memory that no other code can see.
 """
 
 from itertools import pairwise
@@ -29,9 +29,9 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
     Parameters
     ----------
     key
-        A key of `RULES`, or a function that has none.
+        A key of `RULES`, or a function without a rule.
     operands
-        What it is applied to; at least one is a folding array.
+        The operands; at least one is a folding array.
     where
         The site in the program.
     """
@@ -51,13 +51,15 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
         return WARNS
     if SETTINGS.engine == "naive":
         return ENGINE
-    # `folds` counts the elements, so it is asked even where a pending operand decides: what has begun to chain goes on
+    # `folds` also counts the elements, so it is called first, even where a pending operand decides: a chain that has begun continues.
     if not where.folds(typed.size) and not first:
         return NEVER_JOINED
     if typed.holds:
+        # The program may write its small arrays before the operation is computed, so the operation reads copies.
         operands = tuple([_held(x, operands) for x in operands])
     if first and chain.issued - first >= LONGEST:
         shorten(operands)
+    # Under one lock: between `admit` and the node's registration as a reader, no thread may take a lease of an operand's memory.
     with LOCK:
         admitted = admit(operands)
         if isinstance(admitted, str):
@@ -65,13 +67,13 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
         where.folded += 1
         made = waiting(ChainNode(typed.rule, admitted, typed.kind, where, state))
         node = made.pending
-    if may_warn and node is not None:  # outside the lock: watching too many operations computes the oldest
+    if may_warn and node is not None:  # outside the lock: `watch` computes the oldest operations if there are too many
         watch(node)
     return made
 
 
 def classify(key: Any, operands: tuple[Any, ...]) -> tuple[TypedRule, int] | str:
-    """The rule for operands of these kinds, and the number of the first operation that they wait for (0: none); or why there is no rule."""
+    """The rule for operands of these kinds, and the number of the first operation in their chains (0: none); or why there is no rule."""
     signature, first = [key], 0
     for x in operands:
         t = type(x)
@@ -84,7 +86,7 @@ def classify(key: Any, operands: tuple[Any, ...]) -> tuple[TypedRule, int] | str
             signature.append(t)
         elif t is NDARRAY:
             if x.size >= LEAST:
-                return PLAIN  # its memory is the program's, which may write it without our knowledge
+                return PLAIN  # the program owns its memory, and may write it without our knowledge
             if not is_foldable(x.dtype):
                 return KINDS
             signature.append((x.shape, x.dtype))
@@ -96,7 +98,7 @@ def classify(key: Any, operands: tuple[Any, ...]) -> tuple[TypedRule, int] | str
     if typed is None:
         return KINDS
     if typed.numbers:
-        # NumPy refuses, or warns of, a number that an array's dtype cannot hold: at once, and by value
+        # NumPy rejects, or warns about, a number that an array's dtype cannot hold. That depends on the value, so NumPy computes it now.
         for x in operands:
             if type(x) in NUMBERS and not fits(x, typed.numbers):
                 return KINDS
@@ -104,7 +106,7 @@ def classify(key: Any, operands: tuple[Any, ...]) -> tuple[TypedRule, int] | str
 
 
 def shorten(operands: tuple[Any, ...]) -> None:
-    """Compute the operands of what would become too long a chain: its memory would stay, and claiming it would take ever longer."""
+    """Compute operands whose chain would become too long: a chain keeps its memory, and the time to claim it grows with its length."""
     for x in operands:
         if type(x) is FoldingArray and (node := x.pending) is not None:
             node.compute()
@@ -124,7 +126,7 @@ def admit(operands: tuple[Any, ...]) -> tuple[Operand, ...] | str:
             memory, operand = x.memory, x.operand
             if operand is None and not x.array.flags.c_contiguous and not is_row_major(x.array):
                 return LAYOUT
-            # While the lease is dead no folding array has one of its own either, so that nothing has to be revoked.
+            # If the lease is dead, no folding array holds it either (`leased`), so there is nothing to revoke.
             if memory.lease() is not None and not memory.revoke_own_leases():
                 PATHS["exported"] += 1
                 return LOOKED_AT
@@ -137,18 +139,18 @@ def admit(operands: tuple[Any, ...]) -> tuple[Operand, ...] | str:
 
 
 def is_row_major(array: np.ndarray) -> bool:
-    """Whether NumPy gives a row-major result for it: layouts decide what ``reshape`` shares, so they must be NumPy's."""
+    """Whether NumPy computes a row-major result from it. The layout decides whether ``reshape`` gives a view, so it must be NumPy's."""
     strides = [abs(s) for n, s in zip(array.shape, array.strides, strict=True) if n > 1]
     return all(s >= t > 0 for s, t in pairwise(strides)) and (not strides or strides[-1] > 0)
 
 
 def _held(x: Any, operands: tuple[Any, ...]) -> Any:
-    """An operand as it is now: what NumPy owns is small, and copied."""
+    """The operand with its present content: NumPy's arrays are small here, and are copied."""
     t = type(x)
     if t is NDARRAY and x.shape:
         return x.copy()
     if t is NDARRAY or issubclass(t, np.generic):
-        # a number has the same meaning where all arrays have its dtype, and machine code takes it as an argument
+        # If all arrays have the scalar's dtype, a Python number gives the same result, and machine code takes it as an argument.
         if x.dtype.kind == "f" and all(y.dtype == x.dtype for y in operands if type(y) not in NUMBERS):
             return x.item()
         return np.array(x)
@@ -156,7 +158,7 @@ def _held(x: Any, operands: tuple[Any, ...]) -> Any:
 
 
 def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
-    """Try to make ``target = key(target, other)`` pending in the array itself: where nobody else looks at its memory."""
+    """Try to make ``target = key(target, other)`` pending in the array itself, which is possible if no other code sees its memory."""
     if key not in RULES or type(other) not in (FoldingArray, float, int) or other is target:
         return False
     found = classify(key, (target, other))
@@ -176,8 +178,9 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
             memory = target.memory
             if target.array is not memory.owner or memory.is_shared() or not target.array.flags.writeable:
                 return False
-            memory.arrays.clear()  # from now on the old content is nobody's
+            memory.arrays.clear()  # no array has the old content any more, so a result may take its memory
         elif target.pending is not None:
+            # The old operation has lost its array: it is stored only if another operation reads it.
             target.pending.owner = nobody
         target.array = target.leased = target.operand = None
         target.pending = made = ChainNode(typed.rule, admitted, typed.kind, where, state)

@@ -1,8 +1,8 @@
 """Which of NumPy's functions may be pending, and the types of their results.
 
-All compute each element of a result from the same elements of the operands, so that a chain can be computed block by block by NumPy's own
-functions (`blocks`), with NumPy's bits. Those in `COMPILED` give the same bits as machine code (`compiled`); `exp` and its like do not:
-Twofold's own are within 2 ulp.
+Each function computes an element of its result from the same elements of the operands. So NumPy's own functions can compute a chain block
+by block (`blocks`), with NumPy's bits. The functions in `COMPILED` give the same bits as machine code (`compiled`). `exp` and similar
+functions do not: Twofold's versions are within 2 ulp.
 """
 
 import math
@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     numpys
         NumPy's function.
     write
-        Computes blocks of the operands into a block, its last argument.
+        Computes one block of the result: takes blocks of the operands and, as the last argument, the block to write.
     cost
         Nanoseconds per element in cache: a rough figure, which decides whether a second thread pays.
     """
@@ -47,7 +47,7 @@ SLOW = {
     np.isfinite: 0.3,
     np.signbit: 0.5, np.logical_xor: 0.5, np.left_shift: 0.5, np.right_shift: 0.5, np.deg2rad: 0.5, np.rad2deg: 0.5, np.positive: 0.2,
 }  # fmt: skip
-#: What warns of ordinary operands. Others do when numbers overflow, or are infinite already.
+#: Functions that warn of ordinary operands. The others warn only if numbers overflow or are infinite already.
 WARNING = {
     np.divide, np.sqrt, np.reciprocal, np.log, np.log2, np.log10, np.log1p, np.power, np.float_power, np.floor_divide, np.remainder,
     np.fmod, np.arcsin, np.arccos, np.arccosh, np.arctanh, np.exp, np.exp2, np.expm1, np.sinh, np.cosh,
@@ -63,7 +63,7 @@ def _write_cast(x: Any, out: np.ndarray) -> None:
 
 
 def _by_name(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Functions to which NumPy wants the result's memory passed by name."""
+    """Pass the result's memory by name, as NumPy requires for some functions."""
     return lambda x, y, out: ufunc(x, y, out=out)
 
 
@@ -146,12 +146,14 @@ def _typed(key: Any, *kinds: Any) -> TypedRule | None:
 
 
 class TypedRules(dict[tuple[Any, ...], TypedRule | None]):
-    """What NumPy computes at once is None. The signature: a key of `RULES`, and for each operand its kind, or the class of a Python number.
+    """The typed rules by signature: a key of `RULES`, and for each operand its kind, or the class of a Python number.
 
-    A dictionary, since looking up what is known already enters no function of Python.
+    None stands for an operation that NumPy computes immediately. The class is a dictionary, since a look-up that succeeds enters no Python
+    function.
     """
 
     def __missing__(self, signature: tuple[Any, ...]) -> TypedRule | None:
+        # Signatures contain shapes, so a program whose shapes keep changing would grow the table without bound.
         if len(self) >= MOST_TYPED:
             self.clear()
         found = self[signature] = _typed(*signature)
@@ -162,7 +164,7 @@ TYPED = TypedRules()
 
 
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
-    """The dtype of a pending result; None where NumPy computes at once.
+    """The dtype of a pending result; None if NumPy computes the operation immediately.
 
     Parameters
     ----------
@@ -195,14 +197,14 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
 
 
 def loop_type(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
-    """The dtype of what a NumPy function with one result gives; None if it cannot say."""
+    """The dtype of the result of a NumPy function with one result; None if NumPy cannot say."""
     found = loop_types(ufunc, kinds)
     return found[-1] if found is not None and found[-1].kind in "biufc" else None
 
 
 @lru_cache(4096)
 def loop_types(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype[Any], ...] | None:
-    """The dtypes to which a NumPy function with one result converts its operands, and that of the result; None if it cannot say."""
+    """The dtypes to which a NumPy function with one result converts its operands, and the result's; None if NumPy cannot say."""
     try:
         return ufunc.resolve_dtypes((*kinds, None))
     except (TypeError, ValueError):
@@ -211,7 +213,7 @@ def loop_types(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype[Any],
 
 @lru_cache(4096)
 def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape to which two broadcast; None if they do not."""
+    """The shape to which two shapes broadcast; None if they do not."""
     try:
         return np.broadcast_shapes(a, b)
     except ValueError:
@@ -221,7 +223,7 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
 def fits(value: float, dtypes: tuple[np.dtype[Any], ...]) -> bool:
     """Whether arrays can hold a number without an error or a warning of NumPy's."""
     for dtype in dtypes:
-        if dtype.kind == "f":  # an integer beyond is computed by NumPy at once, which may refuse it
+        if dtype.kind == "f":  # NumPy itself computes with an integer beyond the range, since it may reject it
             if abs(value) > LARGEST and value == value and abs(value) != np.inf:
                 return False
         elif type(value) is int and not RANGES[dtype][0] <= value <= RANGES[dtype][1]:

@@ -1,8 +1,8 @@
 """Sites: the instructions of a program that compute large arrays. Counts at a site decide whether it folds, never clocks.
 
-A chain is computed by NumPy, block by block, until its site has computed so many elements that a compilation is no risk. Operations at a
-site stop waiting if their results were always read at once. A site's results are NumPy's own arrays if none of them ever became part of a
-chain.
+NumPy computes a chain, block by block, until its site has computed so many elements that compiling it is sure to pay. Operations at a site
+stop waiting if the program always read their results before another operation joined. A site makes NumPy's own arrays if none of its
+results ever became part of a chain.
 """
 
 from functools import partial
@@ -14,15 +14,15 @@ from .importing import is_own
 from .reasons import HANDED_OUT, numpys
 
 PACKAGE = __package__
-#: Elements that a site has computed before its chains are compiled: blocks have taken some 100 ms for a chain of ten operations then,
-#: which is what loading the compiler and compiling takes.
+#: Elements that a site has computed before its chains are compiled. By then the blocks of a chain of ten operations have taken some
+#: 100 ms, as long as loading the compiler and compiling take.
 HOT = 64_000_000
-#: Elements that a site has made, none of them part of a chain, after which its arrays are NumPy's.
+#: Elements that a site has made, without any of them becoming part of a chain, after which its arrays are NumPy's.
 RETIRED = 128_000_000
-#: Results read alone, none of them by an operation that waited, after which operations do not wait.
+#: Results that were read before another operation joined them, after which operations at the site do not wait.
 ALONE = 16
-#: How often each path was taken: operations alone, chains in blocks and as programs, calls at once, views that fold, and operations that
-#: did not wait because somebody looked at the memory.
+#: How often each path was taken: single operations, chains in blocks and as programs, calls computed by NumPy, views that fold, and
+#: operations that did not wait because other code held the lease of an operand's memory.
 PATHS = {"single": 0, "blocks": 0, "program": 0, "now": 0, "view": 0, "exported": 0}
 
 
@@ -40,9 +40,9 @@ class Site(InstructionSite):
     folded
         How many of its operations waited.
     made
-        How many folding arrays functions that make arrays gave.
+        How many folding arrays its calls of functions that make arrays returned.
     reasons
-        Why the others did not, and how many.
+        Why operations here did not wait, with how many.
     is_own
         Whether it is in the program's own code. Results of libraries are NumPy's arrays, since compiled code may insist on their class.
     """
@@ -62,11 +62,11 @@ class Site(InstructionSite):
 
     @property
     def is_hot(self) -> bool:
-        """Whether so much has been computed here that compiling it is no risk."""
+        """Whether so much has been computed here that compiling is sure to pay."""
         return self.elements >= HOT
 
     def is_retired(self) -> bool:
-        """Whether what is made here is NumPy's: folding has never paid for it, or a library makes it."""
+        """Whether arrays made here are NumPy's: they never became part of a chain, or a library makes them."""
         return not self.is_own or (not self.joined and self.elements >= RETIRED)
 
     def count(self, reason: str) -> None:
@@ -78,14 +78,14 @@ SITES: ByInstruction[Site] = ByInstruction()
 
 
 def is_in_program(frame: FrameType) -> bool:
-    """Whether what a frame makes folds: in the program's own code, but not in a method that makes an array for NumPy's C code."""
+    """Whether arrays that a frame makes fold: in the program's own code, except in ``__array__``, where NumPy's C code wants an ndarray."""
     return frame.f_code.co_name != "__array__" and is_own(frame.f_globals)
 
 
 def site() -> Site:
-    """The site in the user's code that has called the package."""
+    """The site in the user's code that called this package."""
     frame = _getframe(2)
-    # code without a module's name, as `exec` runs it, is the program's
+    # Code that `exec` runs has no ``__package__``; it counts as the program's.
     while frame.f_globals.get("__package__") == PACKAGE and frame.f_back is not None:
         frame = frame.f_back
     found = SITES.get((id(frame.f_code), frame.f_lasti))
@@ -98,12 +98,12 @@ def ran_at_once(name: str) -> None:
 
 
 def handed_out(depth: int) -> None:
-    """Note, at the site in the program, that somebody took the memory of an array, unless it was this package.
+    """Note, at the site in the program, that code outside this package took the memory of an array.
 
     Parameters
     ----------
     depth
-        How many frames the package has above the caller.
+        How many frames of the package lie between the caller and the code outside.
     """
     frame: FrameType | None = _getframe(1)
     for _ in range(depth + 1):
