@@ -39,7 +39,7 @@ class GraphRunner(Protocol):
         ...
 
     def backward(self, training: bool, heads: Iterable[tuple[Key, object]]) -> dict[Key, object]:
-        """The gradients of what it reads, by key, for head gradients; None are ones."""
+        """The gradients of the values that the graph reads, by key, for given head gradients; None means ones."""
         ...
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
@@ -48,7 +48,7 @@ class GraphRunner(Protocol):
 
 
 class BoundGraph(Protocol):
-    """What an executor asks of the layer that knows symbols."""
+    """The interface through which an executor calls the layer of symbols, which it must not import."""
 
     def runner(
         self, arguments: Mapping[str, NDArray], gradients: Mapping[str, NDArray | None], states: Mapping[str, NDArray]

@@ -65,7 +65,7 @@ class Recordable:
         device
             Where to draw random keys and create users' objects.
         """
-        operation = self._operations.get(tls.training)  # dropout and batch norm make another graph of each mode
+        operation = self._operations.get(tls.training)  # dropout and batch norm have another graph in each mode
         if operation is None:
             types = [(c.shape, c._dtype) for c in cells]
             operation = self._operations[tls.training] = Operation(self._name, self._make_graph, types, tls.training, self._mirror)

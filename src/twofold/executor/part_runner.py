@@ -103,7 +103,7 @@ class PartRunner:
         dict
             The values that parts make for others, as contents.
         """
-        self._residuals = None  # first, so that this run can use their memory
+        self._residuals = None  # released first, so that this run can reuse the memory
         if not again:
             self._random = []
         made: dict[Key, object] = {}
@@ -188,6 +188,7 @@ class PartRunner:
         for key, head in heads:
             grads.setdefault(key, []).append(head)
         updated: set[str] = set()
+        # in reverse, so that every reader of a value has added its gradient before the part that made the value runs
         for part, arrays in zip(self.parts(training)[::-1], residuals.arrays[::-1], strict=True):
             if updated:
                 self._read_again(part, arrays, updated)
@@ -196,7 +197,7 @@ class PartRunner:
         return {key: reduce(add_contents, found) for key, found in grads.items()}
 
     def _read_again(self, part: Part, arrays: list[Any], updated: Collection[str]) -> None:
-        """Replace states that other parts have updated since forward: a shared state takes the updates of all, one after the other."""
+        """Reload states that other parts have updated since forward: a state shared by several parts takes the updates of all, in turn."""
         stale = {("aux", name) for name in updated}
         for place, k in enumerate(part.training.reads):
             if k < len(part.reads) and part.reads[k][0] in stale:
@@ -231,6 +232,7 @@ class PartRunner:
         made: dict[Key, object] = {}
         for number, part in enumerate(self.parts(training)):
             leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
+            # copies of the states, and new users' objects: monitoring must not run the user's updates on the real states a second time
             states = [self._bound[key].copy() if key[0] == "aux" else None for key, _ in part.reads] if part.objects else []
             leaves += user_objects(part.objects, part.device, states)
             for (key, _), data in zip(part.makes, run_on(part.device, part.inference.run, leaves), strict=False):

@@ -88,7 +88,7 @@ class Training:
         low, marked = low[len(marks) :], low[: len(marks)]
         forward, backward = low[: len(first)], low[len(first) :]
         mirrored = _inside([name for name, _ in graph.mirrored], marked)
-        held = [n for n in forward if may_be_saved(n)] if recomputes() else []  # by the caller, so computing them again saves nothing
+        held = [n for n in forward if may_be_saved(n)] if recomputes() else []  # the caller holds them anyway
         saved = residuals(values_inside(forward), backward, held, again=mirrored, recompute=recomputes())
         # a residual that is an output anyway is not returned twice
         given = set(forward)
@@ -97,7 +97,7 @@ class Training:
         self.saved = [number[n] for n in saved]
         self.shared = [k for k in self.saved if k < len(forward)]
         self._results, self._leaves = results, graph.leaves
-        # in a window, users' code would run when a result is read; and forward's values would exist, so nothing would be recomputed
+        # in a window, users' code would run only when a result is read, and forward's values would exist, so that nothing is recomputed
         self.joins = not (graph.runs_user_code or graph.mirrored or recomputes())
         self.largest = max((n.size for n in [*results, *self._leaves]), default=0)
         stand_ins = [leaf(("saved", k), n.shape, n.dtype) for k, n in enumerate(saved)]

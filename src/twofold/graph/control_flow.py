@@ -28,7 +28,7 @@ class SubGraph:
     @classmethod
     def of(cls, outputs: Sequence[Node], leaves: Sequence[Node], name: str) -> "SubGraph":
         """The sub-graph with its leaves renamed by number, so that equal bodies are the same structure."""
-        # every float leaf is tracked, whether its gradient is wanted or not: a body must not depend on its caller,
+        # every float leaf is tracked, even if the caller wants no gradient for it: a body must not depend on its caller,
         # or the same loop would be compiled several times
         fresh = [leaf((name, k), n.shape, n.dtype, is_float(n.dtype)) for k, n in enumerate(leaves)]
         return cls(tuple(fresh), tuple(substitute(outputs, dict(zip(leaves, fresh, strict=True)))))
@@ -116,12 +116,12 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     heads_out = [leaf((name, "out", k), o.shape, o.dtype) for k, o in enumerate(body.outputs[:count]) if have[k]]
     # a new state is read by the next step, which backward runs before this one: its gradient is a state of the reversed loop
     heads_state = [leaf((name, "state", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(body.outputs[count:])]
-    # `have` is longer: after the outputs it tells about the states before the steps, which are no outputs of the body
+    # not strict, because `have` is longer: its further items are about the states before the steps, which the body does not output
     outputs = [o for o, h in zip(body.outputs[:count], have, strict=False) if h] + list(body.outputs[count:])
     pairs = [(o, h) for o, h in zip(outputs, [*heads_out, *heads_state], strict=True) if o.tracked]
     found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
     closure = body.leaves[data + states :]
-    # a state always gets a gradient, of zeros if need be: the reversed loop must hand it on to the step before
+    # a state always gets a gradient, if necessary of zeros, which the reversed loop passes to the preceding step
     wanted = [k for k, n in enumerate(body.leaves) if data <= k < data + states or n in found]
     # all steps read the same closure, so its gradient is summed over the steps, as a further state
     sums = [leaf((name, "total", k), n.shape, n.dtype, True) for k, n in enumerate(closure) if n in found]
@@ -169,6 +169,7 @@ def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGra
     step, wanted = _body_gradient(body, 0, variables, [d is not None for d in stacked], "while back")
     given = [d for d in stacked if d is not None]
     last = [_or_zeros(dout[count + k], body.outputs[count + k]) for k in range(variables)]
+    # closures whose gradients are summed over the steps, as loop variables of the reversed loop
     summed = [k for k in wanted if k >= variables]
     sums = [xp.zeros(closure[k - variables].shape, closure[k - variables].dtype) for k in summed]
     back, test_back = _reversed_step(step, before, given, [*last, *sums], closure)

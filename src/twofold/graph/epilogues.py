@@ -30,7 +30,7 @@ class Epilogue(NamedTuple):
 def find_epilogues(
     steps: Sequence[tuple[Application, ...]], outputs: Collection[Node], known: Collection[str], takes: Callable[[Application], bool]
 ) -> list[Epilogue]:
-    """The epilogues in a program, given the nodes of its steps. Each runs right before what it leaves of the last of its steps.
+    """The epilogues in a program, given the nodes of its steps. An epilogue runs just before the remaining nodes of its last step.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def find_epilogues(
     taken: set[Application] = set()
     for t, nodes in enumerate(steps):
         found_here = _epilogue(reads, t, known, takes) if len(nodes) == 1 else None
-        # a node belongs to one call: of two products that could take it in, the earlier one does
+        # a node belongs to one call: if two products could include it, the earlier product does
         if found_here is not None and taken.isdisjoint(found_here.nodes):
             found.append(found_here)
             taken.update(found_here.nodes)
@@ -117,7 +117,7 @@ def _kernel(reads: _Reads, t: int) -> Epilogue | None:
 
 
 def _connected(nodes: tuple[Application, ...], first: Node) -> list[Application]:
-    """The nodes of a kernel that are computed from a value, or with it: a kernel may also compute what has nothing to do with it."""
+    """The nodes of a kernel that are connected to a value: a kernel may also compute unrelated nodes."""
     found, before = {first}, 0
     while len(found) > before:
         before = len(found)

@@ -44,8 +44,8 @@ class Step(NamedTuple):
 def _in_order(outputs: Sequence[Node]) -> list[Node]:
     """The nodes below outputs, inputs before users, in an order that keeps few values alive: shallow outputs first, deep operands first.
 
-    So a layer's weights get their gradients as soon as their inputs are known, and a value that is recomputed for backward is
-    recomputed right before its use. What is computed from small arrays alone comes before a large operand: the scale of a normalization,
+    Then a layer's weights get their gradients as soon as the gradients' operands are known, and a value recomputed for backward
+    is recomputed right before its use. What is computed from small arrays alone comes before a large operand: the scale of a normalization,
     say, would otherwise come between two operations on the data, and keep them out of one kernel.
     """
     #: Steps on the longest path from a node to a leaf.
@@ -74,7 +74,7 @@ class _Group:
     def __init__(self, big: Big, rows: bool, whole: bool) -> None:
         self.big, self.rows, self.whole = big, rows, whole
         self.nodes: list[Application] = []
-        #: What exists once the kernel has run: its nodes, and the views of them, which are delayed until then.
+        #: The kernel's nodes and the delayed views of them: these values exist only after the kernel has run.
         self.members: set[Node] = set()
         self.views: dict[Application, None] = {}
         self.reduces = False
@@ -94,7 +94,7 @@ class _Group:
         if self.space_of(n) == self.space:
             return True
         row = (*self.space[:-1], 1)
-        # such a kernel holds its rows while it reduces them: what else there is for each row costs it no pass over memory
+        # such a kernel holds its rows while it reduces them, so other nodes over the same rows cost no pass over memory
         if self.whole and n.shape == row and n.bound_op.op.elementwise and self.reduces:
             return True
         below = any(i in self.members and i.shape == row for i in n.operands)
@@ -186,7 +186,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     """The primitives below outputs in order of execution, with element-wise nodes of at least ``big`` elements fused into kernels.
 
     A node joins the open kernel if it has its shape. A node that reads nothing from the open kernel may run before it; one that
-    does closes it.
+    reads from it closes the kernel.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
         Reductions over the last axis join kernels too, and so does what is computed from their results. Before such a kernel is
         closed, it takes later nodes that it can compute as well (`_Group.also`).
     whole_rows
-        Kernels over rows take everything that is computed for each row.
+        Kernels over rows include every node that is computed for each row.
     horizontal
         Similar kernels at the end become one step (`graph.horizontal_fusion`).
     """
@@ -242,7 +242,7 @@ def _users_of(nodes: Sequence[Application]) -> dict[Node, list[Application]]:
 def with_epilogues(
     steps: Sequence[Step], outputs: Sequence[Node], known: Collection[str], takes: Callable[[Application], bool]
 ) -> list[Step]:
-    """The steps with each matrix product or convolution and its epilogue as one step, for what the backend has (see `find_epilogues`)."""
+    """The steps, with each product or convolution and its epilogue as one step if the backend supports it (see `find_epilogues`)."""
     found = find_epilogues([s.nodes for s in steps], outputs, known, takes)
     if not found:
         return list(steps)

@@ -123,7 +123,7 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
     several: dict[Node, list[Node | None]] = {}
 
     def add(node: Node, grad: Node) -> None:
-        # the rule of an operator with several results runs once, with the gradients of all of them: collect these at their owner
+        # the rule of an operator with several results runs once, given the gradients of all results: collect them at the operator's node
         if applies(node, item) and node not in ends:
             (owner,) = node.operands
             parts = several.setdefault(owner, [None] * len(owner.parts))
@@ -153,18 +153,18 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
 def _plus(total: Node, grad: Node) -> Node:
     """The sum of two contributions.
 
-    One that is zero but for a slice, or for what one index array selects, is added in place there: many of them cost no array each.
+    A contribution that is zero outside a slice, or outside one index array's selection, is added in place there, without its own array.
     """
     for whole, part in ((total, grad), (grad, total)):
         if whole.dtype != part.dtype or not (applies(part, slice_update) or applies(part, index_add)) or fill_of(part.operands[0]) != 0:
             continue
         _, value, *places = part.operands
         key = part.bound_op.params["key"]
-        if 2 * value.size > part.size:  # half of the array or more takes part in kernels instead
+        if 2 * value.size > part.size:  # a larger part stays an ordinary sum, which kernels fuse
             continue
         if not places and value.shape == sliced_shape(part.shape, key):
             return apply(slice_add.bind(key=key), (whole, value))
-        if len(places) == 1:  # several may select an element of each row, which kernels compute (see `rows`)
+        if len(places) == 1:  # several index arrays may select one element per row, which kernels compute (see `rows`)
             return apply(part.bound_op, (whole, value, *places))
     return total + grad
 

@@ -70,7 +70,7 @@ def _readers(order: Iterable[Application]) -> dict[Node, list[Application]]:
 def _cheap_scalars(order: Iterable[Application], wanted: Collection[Node]) -> set[Node]:
     """0-d values cheap enough for every kernel to compute for itself; not the sum of the norms of all weights, say.
 
-    None is computed from a 0-d output: that could be delayed to a kernel of its own, on whose result the others then depended.
+    None of them is computed from a 0-d output: that could be delayed to a kernel of its own, on which the others would depend.
     """
     count: dict[Node, int] = {}
     for n in order:
@@ -133,7 +133,7 @@ def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[N
     waiting: set[Node] = set()
     for _, group in sorted(groups.items(), key=lambda pair: pair[0][0]):
         needs = any(i in waiting for m in group for n in m.nodes for i in n.inputs)
-        # a kernel that reads nothing delayed runs where it stands: in the middle of the program its operands may be freed earlier
+        # a kernel that reads no delayed result keeps its place in the program, where its operands can be freed earlier
         if len(group) > 1 or needs or any(n.shape == () for n in group[0].nodes):
             kept.append(tuple(group))
             waiting.update(n for m in group for n in m.nodes)

@@ -12,7 +12,7 @@
 
 An operand may also be a positive number, and in a product a mask: 0 or 1 by construction, such as a comparison or a one-hot code.
 Composite operators are looked into if their gradient is that of their definition. The rules stand where operators are declared
-(`Op.logarithm`); this is what they share.
+(`Op.logarithm`); this module has what the rules share.
 """
 
 import math
@@ -177,7 +177,7 @@ def _log_of_mask(x: Node, dtype: str) -> Node | None:
 
 
 class Logarithms(Simplifier):
-    """``xp`` of the rules of `Op.logarithm` and `Op.stable`: with what is known of logarithms at one depth."""
+    """``xp`` of the rules of `Op.logarithm` and `Op.stable`, with functions for the logarithms of nodes at one depth."""
 
     apply = staticmethod(apply)
     definition_of = staticmethod(definition_of)

@@ -113,7 +113,7 @@ class _MemoryPlanner:
     def _place_step(self, t: int, step: Step) -> None:
         inside = set(step.nodes)
         # A kernel computes its nodes in order for each block of elements. Node k may write into an operand's memory if no node after k
-        # reads that operand: by then all readers of this block have had it. for each operand the last node of the step that reads it
+        # reads that operand: by then all readers of this block have run. `read` has the last such node for each operand.
         read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.operands}
         self.viewed = {self.owner(i) for n in step.nodes for i in n.operands if self.owner(i) is not i}
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
@@ -130,7 +130,7 @@ class _MemoryPlanner:
                 self.plan.place[n] = Place("kernel")
             else:
                 self._place(n, k, dying, read)
-        # only now: until the step has run, its operands must stay, so its results cannot have their buffers
+        # after placing all results: the operands stay in use until the step has run, so their buffers are free for later steps only
         for place in [self.plan.place[d] for d in dying]:
             if place.kind == "buffer":
                 self.free.setdefault(self.plan.buffers[place.number], deque()).append(place.number)

@@ -38,7 +38,7 @@ def residuals(
     backward
         The gradients.
     given
-        Values that are there in any case, such as operands and results. Those that are read are returned, too.
+        Values that exist in any case, such as operands and results. Those that backward reads are returned too.
     again
         Values that backward computes again.
     recompute
@@ -47,7 +47,7 @@ def residuals(
     may = {n for n in computed if may_be_saved(n) and n not in again}
     found = _reached(backward, may.union(given))
     if recompute:
-        # Only values that backward reads count towards √n. Then the walk starts again: what a dropped value was computed from is now read.
+        # Only values that backward reads count towards √n. Then the walk starts again: backward now reads the operands of dropped values.
         read = may.intersection(found)
         found = _reached(backward, {*checkpoints([n for n in computed if n in read]), *given})
     return found

@@ -53,8 +53,8 @@ def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> lis
 def _may_be_strided(node: Node) -> bool:
     """Whether a node may be a strided view.
 
-    Such a view is made contiguous where an operator's caller could see it: what a later matrix product or reduction reads then has the
-    same strides however operators are grouped, so that all modes of execution give the same bits.
+    Such a view is made contiguous where an operator's caller could see it. The operands of a later matrix product or reduction then have
+    the same strides however operators are grouped, so that all execution modes give the same bits.
     """
     return isinstance(node, Application) and node.bound_op.op.view and not node.bound_op.op.layout.keeps_order
 

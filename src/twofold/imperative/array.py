@@ -77,7 +77,7 @@ class Array(Cell):
         old = self._content
         if old.__class__ is Value and old is not v:
             b = old.sharing
-            if b is PINNED or (b.__class__ is Value and old.pinned):  # a variable's content is an alias of what was exported
+            if b is PINNED or (b.__class__ is Value and old.pinned):  # a variable's content is an alias of the exported array
                 v = written_out(old, v)
         if grad is None:
             history = history_of(old) if old.__class__ is Value and old.entry is not None else None
@@ -88,7 +88,7 @@ class Array(Cell):
             return
         self._content = v
         if v.__class__ is Value and v.entry is not None:
-            v.entry.grad = grad  # on this tape it is the result of an operation, on the next one a variable again
+            v.entry.grad = grad  # on this tape the array is an operation's result; on the next tape it is a variable again
         else:
             mark(self, grad, old)
 
@@ -325,7 +325,7 @@ def check_gradient(what: str, gradient: object, variable: object) -> None:
 
 @inlined
 def record_of(array: Cell, what: str) -> TapeEntry:
-    """An array's record: of an operation on a variable, also where its result is of integers or bools, which carry no gradient.
+    """The tape entry of an array that was computed from a variable, even if the array has integers or bools, which carry no gradient.
 
     Raises
     ------
@@ -371,7 +371,7 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
 
 
 def stored_heads(heads: Sequence[Array], grads: Sequence[Any]) -> tuple[Sequence[Array], Sequence[Any]]:
-    """Heads and head gradients, with what sparse heads store in place of these."""
+    """Heads and head gradients. A sparse head is replaced by the array that it stores, and its head gradient likewise."""
     for h in heads:
         if h._is_sparse:
             break
@@ -398,9 +398,9 @@ def _fitting_head(head: Array, grad: object) -> Cell:
     return wrap(Cell, invoke(primitive_arithmetic.astype.bind(dtype=head._dtype), (flat,))[0])
 
 
-#: Elements of a view from which copying it takes longer than not to need a copy.
+#: Number of elements from which copying a view costs more than the copy saves later.
 GAPS = 4096
-#: Stand for the index of a view that is a reshaped array, or one with its axes reversed.
+#: Take the place of the index in a view that is a reshaped array, or an array with its axes reversed.
 RESHAPED, AXES_REVERSED = object(), object()
 #: The slots of a class of views.
 VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under")
@@ -419,7 +419,7 @@ class ViewMixin:
     _indexer: ClassVar[Any]
     _base: Any
     _gradient: Variable | None
-    #: NumPy's view of the memory of ``_of``, the root's content by then. It holds while the root has that very content.
+    #: NumPy's view of the memory of ``_of``, the root's content when the view was made. Valid while the root still has that content.
     _seen: Any
     _of: Any
     #: How `items` made the view, until its chain is needed: the array that was indexed, and the index (`RESHAPED` and
@@ -513,7 +513,7 @@ class ViewMixin:
 
     @inlined
     def _part(self, of: Any, seen: Any) -> Any:
-        """The part of a ready content that the view shows: itself or an alias of it, a copy if it is small, None for others with gaps."""
+        """The part of a ready content that the view shows: the content, an alias, or a copy if small; None for a larger one with gaps."""
         if seen.size >= GAPS and not seen.flags.c_contiguous:
             return None
         return HOST.as_array(seen) if of.__class__ is PLAIN or is_small(seen) else alias(seen, of)

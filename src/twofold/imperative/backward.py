@@ -40,9 +40,9 @@ ONES = (False,)
 
 
 class Backward(CacheEntry):
-    """For one structure of heads: how to reach the saved values, and the program of the gradients.
+    """How to reach the saved values below one structure of heads, and the program that computes the gradients.
 
-    All devices of a kind share it, so it holds none: each call says where it runs.
+    All devices of one kind share the object, so it stores no device: each call passes the device to run on.
 
     Parameters
     ----------
@@ -60,11 +60,12 @@ class Backward(CacheEntry):
         names, order = self._paths(heads)
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
         variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and r.node.tracked}
+        # head gradients that are not given are constants of ones, which simplification removes from the program
         seeds = [leaf(("head", k), h.node.shape, h.node.dtype) for k, h in enumerate(heads)]
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
         carrying = [(h.node, grad) for h, grad in zip(heads, heads_in, strict=True) if h.node.tracked]
         found = accumulate([node for node, _ in carrying], [grad for _, grad in carrying])
-        self.wrt = list(variables)  # variables before a blocked gradient too: their gradient is 0
+        self.wrt = list(variables)  # includes variables whose gradient is blocked on the way: they get zeros
         self.raw = self._results(found)
         self.heads = tuple([h.node for h in heads])
         #: Whether a variable is complex, so that its gradient must be conjugated.
@@ -76,6 +77,7 @@ class Backward(CacheEntry):
         self.seeds = [s for s, g in zip(seeds, given, strict=True) if g]
         self.outputs = outputs
         self.leaves = [*self.inputs, *self.seeds]
+        # a path begins with its entry's name, as in "r3.saved[0]"
         mirrored = {names[id(r)] for r in order if isinstance(r.node, Application) and r.node.bound_op.op.recompute}
         self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # values computed from these are recomputed
         operations = [r for r in order if isinstance(r.node, Application)]
@@ -85,6 +87,7 @@ class Backward(CacheEntry):
         reached = f"[{', '.join(variables[n] for n in self.wrt)}], [{', '.join(names[id(r)] for r in operations)}]"
         lines = ["def reach(heads):", *self._path_lines, f" return {reached}"]
         lines += ["def fetch(heads):", *self._path_lines]
+        # only entries whose values the program reads are tested: the others may have been freed
         fetched = dict.fromkeys([saved[k][1].partition(".")[0] for k in self.slots])
         if fetched:
             lines += [f" if {' or '.join(f'{r}.tape is None' for r in fetched)}:", "  refuse()"]
@@ -94,11 +97,11 @@ class Backward(CacheEntry):
         exec(self.source, env)
         #: From the heads' entries: the saved values, the entries that own them, and what `reach` returns. Raises if one has been freed.
         self.fetch: Callable[..., Any] = env["fetch"]
-        #: From the heads' entries: those of the variables and those of the operations.
+        #: From the heads' entries: the entries of the variables and the entries of the operations.
         self.reach: Callable[..., Any] = env["reach"]
 
     def _results(self, found: dict[Node, Node]) -> list[Node]:
-        """What is computed, from the gradients that were found: those of the variables."""
+        """The outputs of the program: the gradients of the variables, selected from all gradients that were found."""
         return [found[n] if n in found else G.full(shape=n.shape, value=0, dtype=n.dtype) for n in self.wrt]
 
     def _compile(self, device: Device) -> Program:
@@ -108,11 +111,11 @@ class Backward(CacheEntry):
 
     @cached_property
     def bound_op(self) -> BoundOp:
-        """The same as an operator, so that backward can join a window."""
+        """The program as an operator, so that backward can join a window."""
         return as_operator("backward", self.outputs, self.leaves, self.again)
 
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
-        """The gradients as contents, from the contents of the leaves; deferred if a leaf is."""
+        """The gradients as contents, given the contents of the leaves; the gradients are deferred if a leaf is pending."""
         arrays = []
         lazy = False
         for v in values:
@@ -136,9 +139,9 @@ class Backward(CacheEntry):
             return contents_of(after_failure(error, run, arrays), device)
 
     def joined(self, tape: Tape | None, entries: Sequence[TapeEntry], given: Sequence[Value], device: Device) -> list[Value] | None:
-        """The gradients, added to the window that has all of the tape's operations, so that nothing needs saving.
+        """The gradients, added to the window that holds all of the tape's operations: then no forward value needs to be saved.
 
-        None if there is no such window, if an earlier backward has used some of the operations, or if this one recomputes forward values.
+        None if there is no such window, if an earlier backward has used some operations, or if this backward recomputes forward values.
         """
         if tape is None or not tape.whole or len(tape.windows) != 1 or self.again or any(v.pinned for v in given):
             return None
@@ -147,7 +150,7 @@ class Backward(CacheEntry):
         return join_backward(tape.windows[0], self.raw, self.heads, list(zip(self.seeds, given, strict=True)), device)
 
     def _paths(self, heads: Sequence[TapeEntry]) -> tuple[dict[int, str], list[TapeEntry]]:
-        """A name for every entry, with the code that reaches it from the heads; and the entries in the order in which they are found."""
+        """A name for every entry, and the entries in the order of discovery. Also writes the code that reaches them from the heads."""
         names: dict[int, str] = {}
         order: list[TapeEntry] = []
         self._path_lines: list[str] = []
@@ -172,7 +175,7 @@ class Backward(CacheEntry):
     def _saved(
         order: Sequence[TapeEntry], names: dict[int, str], residuals: bool
     ) -> tuple[dict[Node, Node], list[tuple[Node, str]], list[str]]:
-        """Leaves for the graph nodes with saved values; each leaf with the code that fetches its value; the entry that owns it."""
+        """Leaves for the graph nodes that have saved values; for each leaf the code that fetches its value, and the owning entry."""
         at: dict[Node, Node] = {}
         saved: list[tuple[Node, str]] = []
         owners: list[str] = []
@@ -180,6 +183,7 @@ class Backward(CacheEntry):
             if not isinstance(entry.node, Application) or entry.node.bound_op.op is item:
                 continue
             for j, what in enumerate(cache_of(entry.node).saves or ()):
+                # a residual is a bare array without a record: a gradient of the gradient must compute it again from recorded inputs
                 if what[0] == "res" and not residuals and cache_of(entry.node).tracked[what[1]]:
                     continue
                 nodes = stands_for(entry.node, what)
@@ -214,7 +218,7 @@ def _part(entry: TapeEntry, k: int) -> TapeEntry:
 
 
 class RowGradients:
-    """What `row_gradients`, which is built on this module, enters here."""
+    """Hooks that `row_gradients` fills in: it imports this module, so this module cannot import it."""
 
     #: The class for a structure.
     backward_class: Callable[[Sequence[TapeEntry], bool], type[Backward]]
@@ -223,12 +227,12 @@ class RowGradients:
 
 
 def compiled_for(heads: Sequence[TapeEntry], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:
-    """The cached `Backward` of a structure."""
+    """The cached `Backward` of a structure of heads."""
 
     def new() -> Backward:
         if any(h.tape is None and isinstance(h.node, Application) for h in heads):
             _refuse()
-        with TABLES.lock:  # the gradient is built from definitions that are rebuilt, of one generation
+        with TABLES.lock:  # all nodes of the gradient must belong to one generation, including those of rebuilt definitions
             return RowGradients.backward_class(heads, differentiable)(heads, given, differentiable)
 
     return PROGRAMS.get_or((tuple([h.node for h in heads]), given, device.device_type, differentiable), new)
@@ -250,7 +254,7 @@ class _Pass:
         self.todo.setdefault(_serial(entry), {}).setdefault(entry, []).append(grad)
 
     def copied(self, grad: Any) -> Any:
-        """A copy of a head gradient that is itself the gradient of a leaf, since the caller may write into the former."""
+        """A copy of a head gradient that becomes the gradient of a leaf: the caller may later write into the head gradient."""
         return wrap(self.cls, invoke(primitive_shape.contiguous.bind(), (grad,))[0])
 
     def summed(self, grads: list[Any]) -> Any:
@@ -274,6 +278,7 @@ class _Pass:
                 if entry.grad is not None:
                     before = self.found.get(id(entry.grad))
                     self.found[id(entry.grad)] = entry.grad, grad if before is None else self.summed([before[1], grad])
+        # only now: an error on the way leaves the tape whole, and an entry with results on several devices is read more than once
         for entry in () if self.retain else self.used.values():
             entry.saved, entry.tape = (), None
 
@@ -387,6 +392,7 @@ def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Any]] | N
         variables, entries = b.reach((head,))
     else:
         saved, _, variables, entries = b.fetch((head,))
+    # no side effect up to the last `return None`, so the general path can start afresh
     wanted: list[Variable] = []
     for entry in variables:
         if entry.inputs or entry.grad is None:

@@ -1,8 +1,8 @@
 """Cells and their contents.
 
-A cell (an array object) holds either a *plain* backend array that it alone owns (small, ready, on cpu(0), not recorded: one test of its
-class answers every question of the fast path), or a `Value`, which is immutable and may be shared by cells, views, tape entries and
-windows. A tape, window, alias or export that captures a plain content turns it into a Value.
+A cell (an array object) holds either a *plain* backend array or a `Value`. The cell alone owns a plain array, which is small, ready, on
+cpu(0) and not recorded: one test of its class answers every question of the fast path. A Value is immutable and may be shared by cells,
+views, tape entries and windows. A tape, window, alias or export that captures a plain content turns it into a Value.
 """
 
 from typing import Any, TypeAlias, TypeVar
@@ -37,10 +37,10 @@ class Value:
     data
         The backend array; None while it is pending, or if computing it failed (then ``producer`` has the error).
     entry
-        The tape entry of the operation that made it, or of the leaf that it is; None if it is not recorded.
+        The tape entry of the operation that computed the Value, or of its leaf; None if it is not recorded.
     producer
-        The `Producer` that computes it or was the last to read it, and its type: a window and the node there, or a task or copy
-        (`pending`) with shape and dtype. A single attribute, so that other threads never see half of an update.
+        A pair: the `Producer` that computes the Value or was the last to read it, and the Value's type. For a window the type is the node
+        there; for a task or copy (`pending`) it has shape and dtype. A single attribute, so that other threads never see half of an update.
     sharing
         What else refers to the buffer: None, a weak reference to the tape that saved it or to what its aliases hold (see `shown`),
         `ALWAYS`, or the Value that this one aliases.
@@ -67,7 +67,7 @@ class Value:
         """A Value for a tape to save: itself, not written in place while the tape lives, or a copy if code outside may write the buffer."""
         b = self.sharing
         if b is None or b is tape.ref or (b.__class__ is ref and b() is None):
-            if self.sharing is not b:  # another tape has borrowed it meanwhile
+            if self.sharing is not b:  # meanwhile another thread has lent the Value to its tape
                 return self.lend(tape)
             self.sharing = tape.ref
         elif self.pinned:
@@ -82,7 +82,7 @@ class Value:
             self.sharing = ALWAYS
 
     def shown(self) -> "Value":
-        """What all aliases of the buffer hold: while one of them lives, the buffer is not written in place."""
+        """An object that all aliases of the buffer hold: while it lives, the buffer is not written in place."""
         b = self.sharing
         if b.__class__ is ref and (held := b()).__class__ is Value and held.sharing is self:
             return held
@@ -111,7 +111,7 @@ class Value:
 
     @property
     def is_lent(self) -> bool:
-        """Whether Values that are no aliases share the buffer: equal results, or what a tape has saved. They must not see writes to it."""
+        """Whether Values other than aliases share the buffer: equal results, or values saved by a tape. They must not see writes to it."""
         b = self.sharing
         if b.__class__ is ref:
             held = b()

@@ -1,4 +1,4 @@
-"""Counts how often operations ran in each way, for tests of several modes and for the profiler."""
+"""Counts how often operations ran in each execution mode, for tests and for the profiler."""
 
 
 class Counters:

@@ -1,6 +1,6 @@
 """Adds operations to windows: finds the window, the nodes, and the line of the user's code that issued them.
 
-Another thread may close a window at any time in order to read a result, and a signal handler or finalizer of this thread may do so even
+Another thread may close a window at any time in order to read a result. A signal handler or finalizer of this thread may close it even
 while it holds `LOCK`. Each function therefore checks ``closed`` again after it has added its results and before it commits the operation;
 results added to a closed window are lost.
 """
@@ -28,7 +28,7 @@ from .sites import SITES, inline_site
 from .tape import Tape, TapeEntry
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force
 
-#: Bytes of an array from which an operation that does not wait is run by its program, with pooled memory and on several threads.
+#: Number of bytes from which an operation that does not wait runs as a compiled program, with pooled memory and on several threads.
 DIRECT = 1 << 22
 
 
@@ -48,7 +48,7 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device) -> list[Va
         with LOCK:
             node = apply_node(bound_op, tuple([None if v is None else w.node_of(v) for v in args]))
             outs = [w.result(part, device) for part in node.parts]
-            if w.closed:  # by another thread that reads a result, or by a signal handler or finalizer just now
+            if w.closed:  # closed meanwhile by another thread that reads a result, or by a signal handler or finalizer
                 continue
             w.issued.append((node.parts, user.f_code, user.f_lasti))
             w.nbytes += sum([part.nbytes for part in node.parts])
@@ -113,7 +113,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     Returns
     -------
     Value or None
-        None for anything else: small arrays that are ready, exported memory, a new structure, a result of another window, and where
+        None for anything else: small arrays that are ready, exported memory, a new structure, a result of another window, and sites where
         operations do not wait (see `sites`).
     """
     if not joins_on_cpu(values):
@@ -132,7 +132,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
             return None
         out = Value(None, None, (w, node))
         w.outs.append(ref(out))
-        if w.taken.locked():  # by another thread, or by a signal handler or finalizer of this one, just now
+        if w.taken.locked():  # closed meanwhile by another thread, or by a signal handler or finalizer of this thread
             return None
         w.issued.append((node.parts, user.f_code, user.f_lasti))
         w.nbytes += node.size * ITEMSIZE[node.dtype]
@@ -142,12 +142,12 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
 
 @inlined
 def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | None:
-    """The result of the host library's function where operations do not wait (see `sites`), called by generated code.
+    """The result of a function of the host library, at a site whose operations do not wait (see `sites`). Called by generated code.
 
     Parameters
     ----------
     function, operands
-        With its operands: data of Values on cpu(0), and Python scalars.
+        The function and its operands: data of Values on cpu(0), and Python scalars.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
             return None
     try:
         found = HOST.quick(function, *operands)
-    except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+    except Exception:  # `invoke` repeats the operation: it succeeds, or raises an error that says what to do
         return None
     if found.__class__ is not PLAIN:
         return None
@@ -183,7 +183,7 @@ def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], va
             producer = v.producer
             if producer is not None and producer[0] is w:
                 nodes.append(producer[1])
-            elif scalar is not None or v.data is None:  # the scalar has not been added yet, and this operand's number comes after it
+            elif scalar is not None or v.data is None:  # this operand's number would follow the scalar's, which has not been added yet
                 return None
             else:
                 nodes.append(w.enter(v, None))
@@ -250,18 +250,18 @@ def save_recorded(tape: Tape) -> None:
 
 
 def twin_of(v: Value) -> Value | None:
-    """A second Value, without a tape entry, for what an open window is to compute; None for anything else."""
+    """A second Value, without a tape entry, for a result that an open window will compute; None for any other Value."""
     with LOCK:
         producer = v.producer
         if v.data is not None or not isinstance(producer[0], Window):
             return None
         twin = Value(None, None, producer, v.device)
         producer[0].outs.append(ref(twin))
-        return None if producer[0].closed else twin  # tested last: a finalizer may have closed it meanwhile
+        return None if producer[0].closed else twin  # tested last: a finalizer may have closed the window meanwhile
 
 
 def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = None) -> Window:
-    """The thread's window of a device, after running whatever must run so that each operand is ready or pending in that window."""
+    """The thread's window of a device. Other windows and tasks run first, so that each operand is ready or pending in that window."""
     windows = HERE.by_device
     w = windows.get(device)
     if w is not None and not w.closed and (w.is_full or (tape is not None and w.tape not in (0, tape.serial))):

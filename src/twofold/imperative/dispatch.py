@@ -1,9 +1,9 @@
-"""Decides how an operation runs: at once, in the window of its device, or on a lane of the scheduler; recorded or not.
+"""Decides how an operation runs: immediately, in the window of its device, or on a lane of the scheduler; recorded or not.
 
-It depends on devices, sizes and settings, never on time, so that a program runs in the same way every time.
+The decision depends on devices, sizes and settings, never on time, so that a program runs in the same way every time.
 
-Tests of a single content are in `guards`. What a view or a write decides (`write.read_at_once`, `write._settle`) depends on the size of the
-part, and is a decision of its own.
+Tests of a single content are in `guards`. Views and writes decide for themselves (`write.read_at_once`, `write._settle`), by the size of
+the part that they read or write.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class ExecutionMode(Enum):
     RECORDED
         Now, and recorded on the tape.
     DEFERRED
-        Added to the device's window, and run with what follows it.
+        Added to the device's window, and run together with later operations.
     RECORDED_DEFERRED
         Recorded on the tape and added to the window.
     """
@@ -62,9 +62,9 @@ def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, 
 
 
 def is_lazy(contents: Iterable[Operand], op: Op) -> bool:
-    """Whether an operation on these contents waits: one of them is pending itself, large, or not of the host library.
+    """Whether an operation on these contents waits: one content is pending, large, or not an array of the host library.
 
-    Of the first one its size does not matter if the operator reads only a part of it (`Execution.picks`).
+    The size of the first content does not matter if the operator reads only a part of it (`Execution.picks`).
     """
     execution = op.execution
     big = SETTINGS.defer_elements * execution.waits_from
@@ -78,7 +78,7 @@ def is_lazy(contents: Iterable[Operand], op: Op) -> bool:
 
 def is_ready(contents: Iterable[Operand]) -> bool:
     """Whether all contents are computed and in the host library's arrays on cpu(0)."""
-    for v in contents:  # noqa: SIM110  as below
+    for v in contents:  # noqa: SIM110  see `is_exposed`
         if isinstance(v, Value) and (v.data.__class__ is not PLAIN or v.device is not CPU):
             return False
     return True
@@ -95,7 +95,7 @@ def is_exposed(contents: Iterable[Operand]) -> bool:
 def joins_on_cpu(contents: Iterable[Operand]) -> bool:
     """The short path of `execution_mode`, for an unrecorded operation on cpu(0): whether it is deferred.
 
-    Also False where only `execution_mode` can tell: for operands elsewhere, and for those that code outside the library sees.
+    Also False where only `execution_mode` can decide: for operands on other devices, and operands that code outside the library sees.
     """
     if SETTINGS.engine == "naive":
         return False
@@ -117,7 +117,7 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
 
 @inlined
 def joins_window(largest: int, device: Device) -> bool:
-    """Whether forward and backward of a bound graph join a window: from a size of its largest array on, earlier where launches cost."""
+    """Whether forward and backward of a bound graph join a window: if its largest array is large enough. GPUs have a lower limit."""
     return not runs_inline(largest // (WHOLE if device.is_host else 1)) and SETTINGS.engine != "naive"
 
 
@@ -133,7 +133,7 @@ def runs_here(device: Device, nanoseconds: float, waits: bool, own_lane: bool) -
     waits
         Whether operands are pending.
     own_lane
-        Whether it has a lane of its own, as a copy that waits for a device has.
+        Whether the program has a lane of its own, like a copy that waits for a device.
     """
     if SETTINGS.engine == "naive":
         return True

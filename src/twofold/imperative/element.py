@@ -1,7 +1,7 @@
-"""Single elements as arrays: NumPy's scalar in a cell, whose arithmetic costs a tenth of that of an array without axes.
+"""Single elements as arrays: a NumPy scalar in a cell. Its arithmetic costs a tenth of the arithmetic of a 0-d array.
 
-The scalar is the content only until the content is needed. Then the cell becomes one of the ordinary class, with an array
-without axes as its plain content, which may be written, recorded and captured as any other.
+The cell holds the scalar until its content is needed. Then the cell changes to the ordinary class and holds a 0-d array as its plain
+content, which may be written, recorded and captured like any other.
 """
 
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ..dtype import NAME_OF, NUMPY
 from .cell import HOST, Cell
 
-#: The classes of NumPy's scalars that are kept. Those of ml_dtypes compute in their own way.
+#: The classes of NumPy's scalars that are kept as scalars. The scalars of ml_dtypes have arithmetic of their own.
 NATIVE = frozenset(dtype.type for dtype in NUMPY.values() if dtype.isbuiltin == 1)
 
 
@@ -25,7 +25,7 @@ class ElementMixin:
     @property
     def _content(self) -> Any:
         content = HOST.as_array(self._raw)
-        if self.__class__ is not self._ordinary:  # no call from here on: no thread overwrites what another one has written (see `Value`)
+        if self.__class__ is not self._ordinary:  # no call from here on, so that no thread overwrites another thread's update (see `Value`)
             self._raw = content
             self.__class__ = self._ordinary
         return self._content

@@ -1,4 +1,4 @@
-"""After a failure: raise what callers expect, find the line that issued the operation, and compute the results that do not depend on it."""
+"""After a failure: name the line that issued the failed operation, and compute the results that do not depend on it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
@@ -47,7 +47,7 @@ def name_origin(issued: Sequence[Issued], device: Device, error: Exception, prog
 
 
 def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[Any, int] | None:
-    """Where the first operation of some nodes of a program was issued, or a similar operation if simplification changed the nodes."""
+    """Where the first of some failed nodes was issued. If simplification changed the nodes, where a similar operation was issued."""
     alike = {_kind(n) for n in failed}
     second = None
     for nodes, code, at in issued if failed else ():
@@ -72,7 +72,7 @@ def _compiles(nodes: Sequence[Node], device: Device) -> bool:
 
 
 def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], at: Mapping[Node, Node]) -> Iterator[tuple[Value, Array]]:
-    """The results that do not depend on what failed, each computed by itself, except those that would run user code a second time.
+    """The results that do not depend on the failed operation, each computed by itself. Results that would rerun user code are left out.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
         try:
             program = Program([node], leaves, backend_for(device), boundaries=topological([node]))
             (array,) = run_on(device, program.run, [inputs[n] for n in leaves])
-        except Exception:  # it failed, or depends on what did: the window's error says why
+        except Exception:  # the result failed or depends on the failed operation: the window's error says why
             continue
         yield v, array
 
@@ -100,7 +100,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
 def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
     """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
-        return run(arrays)  # by another thread, or by code that this one has interrupted
+        return run(arrays)  # the context is in use by another thread, or by code that this thread has interrupted
     if isinstance(error, MXNetError):
         raise error
     raise HOST.failure(error) from error

@@ -1,7 +1,7 @@
-"""Process forks: work of other threads is finished or held before a fork, and abandoned in the child, which lacks those threads.
+"""Process forks: other threads finish or hold their work before a fork. The child lacks those threads and abandons their work.
 
-Python drops exceptions in functions that run around a fork, so a Ctrl-C during one would be lost, or leave locks held. It is noted
-instead, and raised soon after.
+Python drops exceptions in functions that run around a fork, so a Ctrl-C during a fork would be lost, or leave locks held. It is recorded
+instead, and raised soon after the fork.
 """
 
 import _thread
@@ -46,7 +46,7 @@ def _interrupt_soon() -> None:
 def _before_fork() -> None:
     """No lane may be at work when the process forks: its thread would not exist in the child.
 
-    The order in which locks are taken: those of `backend.forks`, which lanes may need until they end, then `LOCK`, then the queue's.
+    Lock order: first the locks of `backend.forks`, which lanes may need until they end, then `LOCK`, then the queue's lock.
     """
     _hold_interrupts()
     QUEUE.pause()
@@ -64,13 +64,14 @@ def _in_parent() -> None:
 
 def _release_locks() -> None:
     LOCK.release()
+    # reverse order of `_before_fork`
     for lock in reversed(forks.LOCKS):
         lock.release()
 
 
 def _in_child() -> None:
-    """In a child: what another thread of the parent was running will never finish here; what was only deferred can still run."""
-    _INTERRUPTS.clear()  # those are the parent's
+    """In a child: a window that another thread of the parent was running never finishes; a window still open can run here."""
+    _INTERRUPTS.clear()  # the parent raises its own interrupts
     _let_interrupts_go()
     _release_locks()
     QUEUE.in_child()

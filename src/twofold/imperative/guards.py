@@ -1,6 +1,6 @@
 """Tests of contents, each written once. They are fragments (see `assembly`): functions on hot paths have them written in.
 
-Those that functions call as well are inlined themselves, so that a call enters one frame.
+Guards that ordinary functions call have other guards inlined, so that a call enters one frame.
 """
 
 from typing import Any, TypeGuard
@@ -15,21 +15,21 @@ from .tape import TapeEntry, tls
 
 @fragment
 def runs_inline(size: int) -> bool:
-    """Whether operations on arrays of that many elements run at once rather than wait in a window."""
+    """Whether operations on arrays of that many elements run immediately rather than wait in a window."""
     return size < SETTINGS.defer_elements
 
 
 @fragment
 @inlined
 def is_small(a: Array) -> bool:
-    """Whether operations on an array of its size run at once."""
+    """Whether operations on an array of this size run immediately."""
     return runs_inline(a.size)
 
 
 @fragment
 @inlined
 def is_plain(a: Array) -> bool:
-    """Whether a fresh array of the host may be the plain content of a cell: operations on it run at once."""
+    """Whether a fresh array of the host may be the plain content of a cell: operations on it run immediately."""
     return a.__class__ is PLAIN and is_small(a)
 
 
@@ -42,13 +42,13 @@ def plain_or_value(a: Array) -> Any:
 
 @fragment
 def has_gradient(entry: TapeEntry | None) -> TypeGuard[TapeEntry]:
-    """Whether gradients flow back to what has this entry on a tape."""
+    """Whether gradients flow back to the array with this tape entry."""
     return entry is not None and entry.node.tracked
 
 
 @fragment
 def is_differentiated(v: Value) -> bool:
-    """Whether gradients flow back to a Value while somebody records."""
+    """Whether gradients flow back to a Value while operations are recorded."""
     return (entry := v.entry) is not None and entry.node.tracked
 
 
@@ -61,5 +61,5 @@ def is_tracked(v: Operand) -> TypeGuard[Value]:
 
 @fragment
 def is_watched(v: Value) -> bool:
-    """Whether others read the memory of a Value, so that it must not be written in place now, or it is part of a tape."""
+    """Whether a Value must not be written in place now: something else reads its memory, or it is part of a tape."""
     return v.entry is not None or v.producer is not None or not ((b := v.sharing) is None or (b.__class__ is ref and b() is None))

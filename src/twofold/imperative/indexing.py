@@ -1,7 +1,7 @@
 """Indexing, and assignment to what an index selects. Where the array classes differ is in their `Rules`.
 
 A basic index is a slice of every axis, followed by a reshape that drops the axes selected by integers and inserts new ones. If the items
-include index arrays, slices are taken and new axes inserted first, which leaves NumPy's indexing by arrays and whole axes.
+include index arrays, slices are taken and new axes inserted first. What remains is NumPy's indexing by arrays and whole axes.
 """
 
 from collections.abc import Callable, Sequence
@@ -184,7 +184,7 @@ class Indexer:
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
     def gather_as_given(self, x: Any, index: Any) -> Any:
-        """``x[index]`` for arrays that can be operands as they are, see `_as_given`; None for any other index."""
+        """``x[index]`` for index arrays that can be operands without conversion (see `_as_given`); None for any other index."""
         found = _as_given(x, index)
         return None if found is None else wrap(_class_of(x), invoke(*found)[0])
 
@@ -253,7 +253,7 @@ def _as_given(x: Any, index: Any) -> tuple[BoundOp, list[Any]] | None:
     copied only if they are written in the meantime.
     """
     cls = type(x)._root or type(x)
-    v: Any = x._content if cls is type(x) else None  # that of a view is read once it is needed, since reading it may be recorded
+    v: Any = x._content if cls is type(x) else None  # a view's content is read only when needed, since reading it may be recorded
     shape = v.data.shape if v.__class__ is Value and v.data.__class__ is PLAIN else x.shape
     items = index if index.__class__ is tuple else (index,)
     if len(items) > len(shape):
@@ -275,8 +275,8 @@ def _as_given(x: Any, index: Any) -> tuple[BoundOp, list[Any]] | None:
             break
         if places.dtype is not INT64 or not places.size or places.shape != (extent or places.shape):
             return None
-        unsigned = places.view(UINT64)  # so that negative ones are the largest
-        if unsigned.item(unsigned.argmax()) >= size:  # three times as fast as ``max`` of a few
+        unsigned = places.view(UINT64)  # as unsigned numbers, negative indices are the largest
+        if unsigned.item(unsigned.argmax()) >= size:  # for a few elements three times as fast as ``max``
             return None
         extent = places.shape
         operands.append(item if type(item)._root is None else Value(np.array(places)))
@@ -349,7 +349,7 @@ def _applied(x: Array, chain: Sequence[BoundOp]) -> Array:
 
 
 def _is_there(value: Any, root: Cell, chain: Sequence[BoundOp]) -> bool:
-    """Whether a value is a view of exactly what is assigned to: ``x[k] += y`` updates the view in place, then assigns it."""
+    """Whether a value is a view of the assignment's target itself: ``x[k] += y`` updates the view in place, then assigns it to ``x[k]``."""
     return type(value)._root is not None and value._base is root and value._chain == chain
 
 

@@ -1,4 +1,4 @@
-"""Calls of operators on cells: inspect the operands once, have `way` decide how to run, return the contents of the new cells."""
+"""Calls of operators on cells: inspect the operands once, let `dispatch` decide how to run, return the contents of the new cells."""
 
 import math
 from collections.abc import Sequence
@@ -121,7 +121,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     contents: list[Any] = []
     tape = tls.tape
     tracked = False
-    for a in args:  # once: that of a large view is a copy, and that of a tracked one is recorded
+    for a in args:  # read each content once: for a large view the read is a copy, for a tracked view it is recorded
         v: Any = a._content if isinstance(a, Cell) else a
         contents.append(v)
         if tape is not None and not tracked and v.__class__ is Value and is_differentiated(v):
@@ -134,6 +134,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     if found is not None and found is not WAITS:
         return found
     op = bound_op.op
+    # the general path; whatever the two short paths above cannot run arrives here
     where, tracked, scalars = _inspected(op, contents)
     if where is None:
         where = device or current_device()
@@ -155,17 +156,17 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
 
 
 def _runs_at_once(contents: Sequence[Any]) -> bool:
-    """Whether an operation on cpu(0) that might wait runs at once, since its operands are ready and its site says so."""
+    """Whether an operation on cpu(0) that might wait runs immediately, because its operands are ready and its site does not wait."""
     return not LISTENERS and is_ready(contents) and site_runs_inline()
 
 
-#: In place of results: the operation waits.
+#: Returned by `_run_cached` in place of results if the operation waits; compared by identity.
 WAITS: list[Any] = []
 
 
 @inlined
 def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bool]:
-    """The device of the operands, None if they are all scalars; whether the operation is recorded; and whether it has scalar operands."""
+    """The operands' device (None if all are scalars), whether the operation is recorded, and whether it has scalar operands."""
     recording = tls.tape is not None
     device = None
     tracked = scalars = False
@@ -180,7 +181,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
                 tracked = True
         elif v is not None:
             scalars = True
-            if isinstance(v, Value):  # a content of another class, which is neither plain nor a Value
+            if isinstance(v, Value):  # a subclass, `storage.SparseValue`
                 raise StorageError(f"{op.title}: an operand is sparse", None, "convert it with tostype('default')")
             if not isinstance(v, OPERANDS):
                 raise DTypeError(f"{op.title}: an operand is not an array", type(v).__name__, "create one with nd.array")
@@ -246,7 +247,7 @@ OPERANDS = (int, float, UserFunction)
 
 
 def _common(op: Op, a: Device, b: Device) -> Device:
-    """The common device of operands on two: the first, if both share the host's memory."""
+    """The common device of operands on two devices: the first, if both share the host's memory."""
     if a.shares_memory_with(b):
         return a
     raise DeviceError(f"{op.title}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
@@ -255,6 +256,7 @@ def _common(op: Op, a: Device, b: Device) -> Device:
 def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) -> tuple[Sequence[Any], list[Any]]:
     """The operands and their contents with a random key, drawn now, inserted where the operator expects it."""
     at = len(op.inputs) - 1
+    # drawn now even if the operation is deferred: the stream must not depend on the schedule
     key = Value(STREAMS.next_key(device), device=device)
     return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]
 
@@ -294,7 +296,7 @@ def _inline(bound_op: BoundOp, contents: Sequence[Any], device: Device) -> list[
     key = _key(contents) if device is CPU or device.is_host else None
     found = bound_op.inline.get(key) if key else None
     if found is None:
-        bound_tables()  # code that neither records nor defers begins no tape or window
+        bound_tables()  # tapes and windows bound the tables where they begin; this operation has neither
         node = _application(bound_op, contents)
         given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
         largest = math.inf if bound_op.op.dynamic_shape else max([part.size for part in node.parts])
@@ -321,7 +323,7 @@ def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Any]:
 
 
 def _key(contents: Sequence[Any]) -> Any:
-    """The key of an inline call's program: types of arrays, classes of scalars, values of literals; None if it is more complicated."""
+    """The key of an inline call's program: types of arrays, classes of scalars, values of literals; None for other operands."""
     parts: list[Any] = []
     for v in contents:
         data = v.data if v.__class__ is Value else v
@@ -375,7 +377,7 @@ def _record(
     parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
     hooked = bound_op.op.backward_rule is not None
     kept: Sequence[Any]
-    if not at_once and not runs_inline(plan.largest):  # perhaps a large result of small operands, which others will read
+    if not at_once and not runs_inline(plan.largest):  # small operands with a large result, which later operations may read
         mode = execution_mode(device, tracked=True, lazy=True, exposed=is_exposed(values), at_once=bound_op.op.dynamic_shape)
     if mode is ExecutionMode.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
         outs, kept = defer_recorded(entry, values, parts, device, tape, hooked)
@@ -429,12 +431,12 @@ def _twins(outs: Sequence[Value], plan: NodeCache, every: bool) -> list[Value | 
 
 
 def check_has_gradient(v: Content, what: str) -> None:
-    """Raise unless a content may have a gradient, and warn if that is rounded to integers.
+    """Raise unless a content may have a gradient. Warn if the gradient would be rounded to integers.
 
     Raises
     ------
     DTypeError
-        If it is of bools.
+        If the content has bools.
     """
     dtype = type_of(v)[1]
     if dtype in INTEGERS:

@@ -1,7 +1,7 @@
 """Pending results of programs and copies that a lane, or a device's own queue, runs while the host continues.
 
-A Value without data knows its maker (see `Value.producer`): a window, a task, or a copy in progress. A thread that needs the data calls the
-maker's `finish`, which runs a task in that thread unless another has started it.
+A Value without data refers to its producer (see `Value.producer`): a window, a task, or a copy in progress. To get the data, a thread calls
+the producer's `finish`. If the producer is a task that no thread has started, `finish` runs it in the calling thread.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from .window import LOCK, force, hand_out
 
 
 class ProducerTask(Task):
-    """A task as the maker of Values.
+    """A task as the producer of Values.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ProducerTask(Task):
 
 
 class IncomingCopy:
-    """A copy in progress as the maker of a Value: its first use makes the device's compute queue wait for it."""
+    """A copy in progress as the producer of a Value. The first use of the Value makes the device's compute queue wait for the copy."""
 
     __slots__ = ("__weakref__", "_arrival", "_value")
     closed = True
@@ -55,26 +55,26 @@ class IncomingCopy:
         self._value: ref[Value] | None = None
 
     def value(self, kind: ArrayType, device: Device) -> Value:
-        """The Value that will have its data."""
+        """The Value that will receive the copied data."""
         found = Value(None, None, (self, kind), device)
         self._value = ref(found)
         return found
 
     def finish(self) -> None:
-        """Make the compute queue wait; no thread waits."""
+        """Make the compute queue wait for the copy. The calling thread does not wait."""
         value = self._value() if self._value is not None else None
         if value is not None and value.data is None:
             hand_out(value, self._arrival.receive())
 
 
 def is_pending(v: Value) -> bool:
-    """Whether a task is to compute the Value, and has not done so yet."""
-    producer = v.producer  # read before data: they are written in the opposite order
+    """Whether a task will compute the Value and has not finished."""
+    producer = v.producer  # read before data: the producer's thread writes data first and clears ``producer`` after it
     return v.data is None and producer is not None and isinstance(producer[0], ProducerTask)
 
 
 def by_task(contents: Sequence[Content]) -> list[list[int]]:
-    """Positions of contents: first of those that no task is computing, then of those of each task, in the order of their submission."""
+    """Positions of contents, grouped: first those that no task computes, then one group per task, in the order of submission."""
     found: dict[int, list[int]] = {}
     for k, v in enumerate(contents):
         producer = v.producer if isinstance(v, Value) and is_pending(v) else None
@@ -105,11 +105,11 @@ def issue(
     operands
         Values, and arrays that are never written.
     types
-        For each result something with its shape and dtype: its node, or an `ArrayType`.
+        For each result its node or an `ArrayType`, which give shape and dtype.
     device
         Where the results are.
     nanoseconds
-        Estimated duration. If it is short and all operands are ready, the function runs in this thread at once.
+        Estimated duration. If it is short and all operands are ready, the function runs immediately in this thread.
     lane
         The lane that runs it, if not the device's own compute lane.
     order
@@ -127,8 +127,8 @@ def issue(
         return [Value(r, device=device) for r in run_on(device, run, arrays)]
     for v in waits:
         if is_pending(v):
-            v.share()  # once computed it must not be overwritten before this task has read it
-        else:  # run the window that computes it, or make the device wait for the copy
+            v.share()  # the Value must not be overwritten between its computation and this task's read
+        else:  # the producer is a window or a copy: run the window, or make the device wait for the copy
             force(v)
     made, user = ProducerTask(lane or Lane(device), nanoseconds, sum([kind.nbytes for kind in types])), frame_of_user(1)
     code, instruction = user.f_code, user.f_lasti
@@ -144,6 +144,7 @@ def issue(
                 error.add_note(f"issued at {text_of(code, instruction)}")
             raise
 
+    # assigned after construction, because `work` needs the results, and the results need the task
     made.function = work
     for v in operands:
         if isinstance(v, Value) and v.data is not None:
@@ -154,7 +155,7 @@ def issue(
 
 
 def _lend(v: Value, reader: ProducerTask) -> None:
-    """Protect a Value from being overwritten before a task, which holds it, has read it."""
+    """Protect a Value from being overwritten before the task that holds it has read it."""
     with LOCK:
         if v.producer is None or v.producer[0].is_done:
             v.producer = reader, ArrayType(*v.type)

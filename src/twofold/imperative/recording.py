@@ -28,7 +28,7 @@ def enter(v: Value, tape: Tape) -> TapeEntry:
         tape.entered.append(entry)
         entry.tape = tape
         return entry
-    if entry is not None and entry.is_used:  # backward has freed the operation that computed it: from now on it is a constant
+    if entry is not None and entry.is_used:  # backward has freed the operation that computed the value, which is a constant from now on
         entry = None
     if entry is not None and isinstance(entry.node, Leaf) and entry.node.name == tape.leaves:  # the same bridge
         tape.enter(entry)
@@ -74,10 +74,10 @@ def rec_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | N
 
 @inlined
 def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:
-    """Record a known operation that does not wait, on arrays and numbers, one of them tracked. None for others, left to `invoke`.
+    """Record a known operation that does not wait, on arrays and numbers, one of them tracked. None for other operations: see `invoke`.
 
-    ``contents`` are those of the operands ``args``; arrays among them become Values. What this captures or enters on the tape stays
-    there, as `invoke` would have it. Numbers enter last, when the operation is known.
+    ``contents`` are those of the operands ``args``; arrays among them become Values. After None, operands stay captured
+    and entered on the tape, as `invoke` would have them. Numbers enter last, when the operation is known.
     """
     entries: list[Any] = []
     nodes: list[Any] = []
@@ -138,7 +138,7 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
 
 
 def _several(entry: TapeEntry, node: Application, results: Sequence[Any]) -> list[Value]:
-    """The results of an operation that has several. In `record_again` a comprehension would slow down every use of ``entry``."""
+    """Several results of an operation. A comprehension in `record_again` itself would slow down every use of ``entry`` there."""
     return [Value(results[k], TapeEntry(part, (entry,), (), entry.tape)) for k, part in enumerate(node.parts)]
 
 
@@ -156,7 +156,7 @@ def save_for_backward(entry: TapeEntry, values: Sequence[Any], results: Sequence
     """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
 
     ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
-    which would close a reference cycle. The caller sees to it that those in ``NodeCache.read`` are not written in place.
+    which would close a reference cycle. The caller ensures that results in ``NodeCache.read`` are not written in place.
     """
     node: Any = entry.node
     plan = node.cache

@@ -39,7 +39,7 @@ class NodeCache:
     positions, residuals
         Positions among the body's nodes of the residuals, and these nodes.
     tracked
-        For each residual, whether it depends on a tracked input.
+        Whether each residual depends on a tracked input.
     run
         The compiled functions, by kind of device, from the arrays of the inputs in ``given`` to all results and residuals.
     given
@@ -131,7 +131,7 @@ _last_inner: tuple[Application, int, list[list[Node]]] | None = None
 
 
 def _inner_of_bodies(node: Application) -> list[list[Node]]:
-    """The inner nodes of a node's body, and of the rebuilt body; cached, for a big definition has many residuals."""
+    """The inner nodes of a node's body, and of the rebuilt body. Cached, because a big definition has many residuals."""
     global _last_inner
     last = _last_inner
     if last is None or last[0] is not node or last[1] != TABLES.generation:

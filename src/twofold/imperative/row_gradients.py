@@ -1,7 +1,7 @@
-"""Gradients that only some rows are computed of: those of a variable whose gradient is row-sparse.
+"""Row-sparse gradients of variables: backward computes only the rows that differ from zero.
 
 The gradient graph is one of dense arrays. Where it ends in operations that add rows to zeros (`Op.rows`), as the gradients of `take` and of
-products with csr matrices do, the program stops before them: it computes the rows, and the numbers of the rows, which are then summed.
+products with csr matrices do, the program stops before these operations: it computes rows and their numbers. Equal rows are summed later.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from .invoke import data_of
 from .storage import CELLS, CLASSES, SparseValue, array_of, converted, empty_array
 from .tape import Tape, TapeEntry, Variable
 
-#: What computes the rows of a node that is zero but for these, as (kind, parts); operators declare it (`Op.rows`).
+#: How to compute the rows of a node that is zero elsewhere, as (kind, parts). Operators declare it (`Op.rows`).
 Form = list[tuple[str, tuple[Node, ...]]]
-#: What `Leaf.tracked` is for a variable whose gradient is row-sparse: true, and another structure.
+#: The value of `Leaf.tracked` for a variable whose gradient is row-sparse: truthy, but different from True, which makes another structure.
 ROWS: Any = "row_sparse"
 
 
@@ -41,13 +41,13 @@ class RowVariable(Variable):
 
 
 class Total(SparseValue):
-    """A gradient to which earlier ones have been added: one of the whole array already."""
+    """A gradient to which earlier gradients have been added. It already has the form of the whole array's gradient."""
 
     __slots__ = ()
 
 
 class GradientCell(Cell):
-    """The place of the gradient of what a sparse array stores: assigned to, it completes the sparse gradient."""
+    """Receives the gradient of a sparse array's stored values, and completes it to the sparse gradient of the array."""
 
     __slots__ = ("array", "grad")
 
@@ -63,11 +63,11 @@ class GradientCell(Cell):
         self.grad._rebind(self.whole(new))
 
     def whole(self, new: Any) -> Any:
-        """A gradient of the stored values as one of the array."""
+        """The gradient of the array, given the gradient of its stored values."""
         if new.__class__ is Total:
             return SparseValue(new.sparse, checked=True)
         own = self.array._content.sparse
-        if new.__class__ is SparseValue:  # of some of the stored rows, and of rows that are not stored
+        if new.__class__ is SparseValue:  # the gradient of some stored rows, and of rows that are not stored
             numbers, rows = CELLS.structure(_rows_in_array, own.indices, new.sparse.indices, new.sparse.values)
             return SparseValue(Sparse("row_sparse", own.shape, rows, numbers), checked=True)
         return SparseValue(own.with_values(wrap(CLASSES["default"], new)), checked=True)
@@ -166,12 +166,12 @@ def _given_rows(count: int, rows: np.ndarray, numbers: np.ndarray) -> Any:
 
 
 def _stored_rows(count: int, rows: np.ndarray, places: np.ndarray, numbers: np.ndarray) -> Any:
-    """Rows that are not stored are numbered after the stored ones; see `_rows_in_array`."""
+    """Number rows by their places among the stored rows. Rows that are not stored get numbers after these; see `_rows_in_array`."""
     return rows, np.where(places < 0, count + numbers, places).ravel()
 
 
 def _rows_in_array(stored: np.ndarray, numbers: np.ndarray, rows: np.ndarray) -> Any:
-    """The numbers in an array of rows that `_stored_rows` has numbered, increasing, and the rows in this order."""
+    """The inverse of `_stored_rows`: increasing row numbers in the whole array, and the rows in this order."""
     count = stored.size
     is_stored = numbers < count
     found = numbers - count

@@ -26,7 +26,7 @@ class Scope:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         tape, tls.training = self._was
-        if tls.tape is None or tape is None:  # otherwise a backward inside the scope may have continued on a new tape
+        if tls.tape is None or tape is None:  # else keep the thread's tape: a backward inside the scope may have continued on a new one
             if tls.tape is not None:
                 tls.tape.close()
             tls.tape = tape

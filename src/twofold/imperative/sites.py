@@ -1,7 +1,7 @@
-"""Sites: the instructions of the user's program that issue operations. Counts at a site decide whether its operations wait, never clocks.
+"""Sites: the instructions of the user's program that issue operations. Counts, never clocks, decide whether a site's operations wait.
 
-An operation waits in a window so that others can join it. Where nothing ever joins, because each result is read at once, the window costs
-some 20 µs and gains nothing: after `ALONE` such windows the operations of that site run at once, as long as their operands are ready.
+An operation waits in a window so that others can join it. Where each result is read immediately, nothing ever joins: the window costs
+some 20 µs and gains nothing. After `ALONE` such windows the site's operations run immediately, as long as their operands are ready.
 Every `PROBE`-th of them waits again. If something joins it, the site waits as before.
 """
 
@@ -13,17 +13,17 @@ from typing import Any
 from ..instructions import ByInstruction, InstructionSite
 from ..origin import frame_of_user
 
-#: Windows with a single operation after which a site stops waiting, and operations at once after which one waits again.
+#: Windows with a single operation after which a site stops waiting, and immediate operations after which one operation waits again.
 ALONE, PROBE = 4, 64
 
 
 class Site(InstructionSite):
-    """An instruction; ``alone`` counts the windows in succession that had no operation but the one issued here.
+    """An instruction. ``alone`` counts successive windows whose only operation was issued here.
 
     Attributes
     ----------
     at_once
-        How many operations have run at once since one has waited.
+        Number of operations that have run immediately since the last one that waited.
     """
 
     __slots__ = ("at_once",)
@@ -37,13 +37,13 @@ SITES: ByInstruction[Site] = ByInstruction()
 
 
 def inline_site(user: FrameType) -> Site | None:
-    """The site of the next operation issued by this frame if that does not wait where its operands are ready; the caller counts it."""
+    """The site of this frame's next operation, if ready operands let that operation run immediately; else None. The caller counts it."""
     site = SITES.get((id(user.f_code), user.f_lasti))
     return site if site is not None and site.alone >= ALONE and site.at_once < PROBE else None
 
 
 def site_runs_inline() -> bool:
-    """Whether the operation that is being issued does not wait, as its site says; its operands must be ready. It is counted."""
+    """Whether the operation being issued runs immediately, by the counts of its site, and count it. Its operands must be ready."""
     site = inline_site(frame_of_user(1)) if SITES else None
     if site is None:
         return False
@@ -59,7 +59,7 @@ def count_window(issued: Iterable[tuple[Any, CodeType, int]], is_single: bool) -
     issued
         Its operations, as in `Window.issued`.
     is_single
-        Whether that is one.
+        Whether the window has a single operation.
     """
     for _, code, instruction in issued:
         if is_single:

@@ -1,8 +1,8 @@
 """Results of a window in stages: tasks that read some of them run on other threads while the window still computes the rest.
 
 The thread closes its window, submits the tasks, and then runs the window, whose program hands out each stage's results once they are
-complete. Until the window is done it may go on reading them, so they still count as in use: nothing is written in place, and no memory
-is taken. If the window fails, the results that it has handed out are right, and every stage that is left fails with its error.
+complete. Until the window is done it may still read these results, so they count as in use: they are not written in place, and their
+memory is not taken. If the window fails, results already handed out are right, and every remaining stage fails with the window's error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from .window import HERE, LOCK, Window, close, run_closed
 
 
 class Stage(ProducerTask):
-    """Some results of a window that is running, as a task: done once they are complete.
+    """Some results of a running window, as a task that is done once they are complete.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ class Stage(ProducerTask):
     """
 
     __slots__ = ("_node_of", "_window")
-    reports = False  # as a window's errors
+    reports = False  # readers of the results find the error in their Values, as for a window
 
     def __init__(self, window: Window, values: Sequence[Value]) -> None:
         super().__init__(compute_lane(window.device), float("inf"), 0)
-        #: Stays the producer of the results until the window is done, since its later steps may read them.
+        #: The window becomes the results' producer after they are handed out, since its later steps may read them.
         self._window = window
         self._node_of = {v: v.producer[1] for v in values}
         self.runner = get_ident()
@@ -50,12 +50,12 @@ class Stage(ProducerTask):
         return list(self._node_of)
 
     def complete(self, arrays: Sequence[Array]) -> None:
-        """Hand out the results, and start what waits for them."""
+        """Hand out the results, and start the tasks that wait for them."""
         self.function = partial(self._hand_out, arrays)
         QUEUE.run_here(self)
 
     def fail(self, error: BaseException) -> None:
-        """Fail what waits for them."""
+        """Fail the tasks that wait for the results."""
         self.function = partial(_raise, error)
         QUEUE.run_here(self)
 
@@ -63,7 +63,7 @@ class Stage(ProducerTask):
         with LOCK:
             for (v, node), data in zip(self._node_of.items(), arrays, strict=True):
                 v.data = data
-                v.producer = self._window, node  # which may still read it
+                v.producer = self._window, node  # the window may still read the Value
 
 
 def _raise(error: BaseException) -> None:
@@ -94,7 +94,7 @@ class WindowStages:
         return results
 
     def end(self, error: BaseException) -> None:
-        """Fail the stages that are left after the window has run."""
+        """After the window has run, fail the remaining stages."""
         for stage in self._stages:
             if not stage.is_done:
                 stage.fail(error)
@@ -109,12 +109,12 @@ def in_stages(groups: Sequence[Sequence[Value]]) -> Iterator[None]:
     Parameters
     ----------
     groups
-        The results that each task reads. It makes results of the same size.
+        The results that each task reads. Each task produces results of the same size.
 
     Raises
     ------
     MXNetError
-        At the end of the block, if the window has failed to compute some of these.
+        At the end of the block, if the window has failed to compute some of these results.
     """
     window, stages = _closed(groups)
     if window is None or stages is None:
@@ -132,7 +132,7 @@ def in_stages(groups: Sequence[Sequence[Value]]) -> Iterator[None]:
 
 
 def _closed(groups: Sequence[Sequence[Value]]) -> tuple[Window | None, WindowStages | None]:
-    """Close the window of this thread that has the results: it and its stages, or None and None if it runs as a whole."""
+    """Close this thread's window that holds the results. Returns the window and its stages, or (None, None) if it runs as a whole."""
     with LOCK:
         staged: list[list[Value]] = []
         seen: set[Value] = set()

@@ -31,32 +31,32 @@ from .transfer import on_device, store
 
 
 class SparseArray:
-    """The base of sparse array classes, whose contents are `SparseValue`s. Operators on them go by storage."""
+    """The base of sparse array classes, whose contents are `SparseValue`s. Operators on them are dispatched by storage type."""
 
     __slots__ = ()
 
 
-#: Whether an array is sparse. A method of a type, because it enters no Python frame, which `isinstance` in a generator would.
+#: Whether an array is sparse. A bound method of a type enters no Python frame; `isinstance` in a generator would.
 is_sparse_array = SparseArray.__instancecheck__
 
 
 @fragment
 def goes_by_storage(bound_op: BoundOp, args: Iterable[object]) -> bool:
-    """Whether an operator goes by storage: an operand is sparse, or the result is to be."""
+    """Whether an operator is dispatched by storage type: an operand is sparse, or the result should be."""
     return bound_op.gives_sparse or any(map(is_sparse_array, args))
 
 
 class SparseValue(Value):
-    """The content of a sparse array: the cells of its parts. It is not a `Value` to the tests of short paths, which pass it by.
+    """The content of a sparse array: the cells of its parts. Short paths compare classes with `Value` itself, so they leave it to others.
 
-    ``data`` is the dense array, made for each reader that knows no storage types; `device` is where the parts are.
+    ``data`` is the dense array, computed anew for each reader that knows no storage types. `device` holds the parts.
     """
 
     __slots__ = ("checked", "repeats", "sparse")
 
     def __init__(self, sparse: Sparse, *, checked: bool = False) -> None:
         self.sparse, self.checked = sparse, checked
-        self.repeats = False  # whether some row is stored several times, which only users' arrays do: known once it is checked
+        self.repeats = False  # whether a row is stored several times, as users' arrays may do; set by the check
         self.entry, self.producer, self.sharing = None, None, ALWAYS
         self.device: Device = device_of(sparse.values._content)
 
@@ -108,12 +108,12 @@ class SparseValue(Value):
 
 #: The array classes by storage type, entered by those that define them.
 CLASSES: dict[str, type[AnyArray]] = {}
-#: What has been warned of: operators with the storage types of their operands.
+#: Operators with the storage types of their operands about which a warning has been issued.
 WARNED: set[tuple[str, ...]] = set()
 
 
 def sparse_array(found: Sparse, *, checked: bool = False) -> Any:
-    """A new array around the cells of a sparse one's parts."""
+    """A new sparse array around the cells of its parts."""
     return wrap(CLASSES[found.stype], SparseValue(found, checked=checked))
 
 
@@ -188,7 +188,7 @@ def array_of(content: Any) -> Any:
 
 
 def densified(array: Any) -> Any:
-    """A dense array with the elements of any one. Unlike `dense_array`, it is recorded: gradients flow to what is stored."""
+    """A dense array with the same elements. Unlike `dense_array`, the conversion is recorded: gradients flow to the stored values."""
     return CELLS.convert(_operand(array), "default") if isinstance(array, SparseArray) else array
 
 
@@ -227,7 +227,7 @@ def update_rows(bound_op: BoundOp, args: Sequence[Any]) -> None:
     parts = grad._content.sparse.parts
     if grad._content.repeats:
         parts = CELLS.structure(sparse.sorted_rows, *parts)
-    # padded by copies of the last row, whose results are equal: gradients with other numbers of rows have the same programs
+    # padded with copies of the last row, whose results are equal, so that gradients with different numbers of rows share programs
     values, numbers = CELLS.padded(*parts)
     places = [None if k == 1 else _stored_rows(a, numbers) for k, a in enumerate(args[:count])]
     rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
@@ -249,12 +249,12 @@ def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
 
 
 def _stored_rows(array: Any, numbers: Any) -> tuple[Any, Any]:
-    """The dense array that holds an array's rows, and where those of some numbers are in it.
+    """The dense array that holds an array's rows, and the places of some row numbers in it.
 
     Raises
     ------
     IndexingError
-        If one is not stored.
+        If a row is not stored.
     """
     if array.stype == "default":
         return array, numbers
@@ -311,7 +311,7 @@ def warn_of_dense_form(op: Op, stypes: Sequence[str]) -> None:
 
 
 class CellNamespace(Derived):
-    """``xp`` over cells: what a storage rule calls is an operation like any other, recorded and deferred."""
+    """``xp`` over cells: each call of a storage rule is an ordinary operation, recorded and deferred."""
 
     def __getattr__(self, name: str) -> Any:
         op = OPS.get(name)
@@ -334,7 +334,7 @@ class CellNamespace(Derived):
         return wrap(CLASSES["default"], invoke(bound_op, (), x.context)[0])
 
     def convert(self, x: Any, stype: str) -> Any:
-        """An operand in another storage type. Gradients of a sparse one flow to what is stored."""
+        """An operand in another storage type. Gradients of a sparse operand flow to its stored values."""
         if isinstance(x, Sparse):
             if x.stype == stype:
                 return x
@@ -342,7 +342,7 @@ class CellNamespace(Derived):
         if stype == "default":
             return x
         check_shape(stype, x.shape)
-        # of an array with a gradient every element is stored: zeros have a gradient too
+        # zeros have gradients too, so for an array with a gradient every element is stored
         host = np.ones(x.shape, bool) if is_tracked(x._content) else host_of(x)
         if stype == "row_sparse":
             rows = adopted(CLASSES["default"], sparse.nonzero_rows(host), x.context)
@@ -374,13 +374,13 @@ class CellNamespace(Derived):
         return list(arrays) if any(is_tracked(a._content) for a in arrays) else [self.structure(sparse.padded, a)[0] for a in arrays]
 
     def spare_rows(self, array: Sparse) -> Sparse:
-        """A row-sparse array padded with rows of zeros to one of a few lengths; the padding has numbers that no row has."""
+        """A row-sparse array padded with zero rows to one of a few lengths. The padding has row numbers that the array lacks."""
         count = array.indices.shape[0]
         missing = sparse.capacity(count) - count
-        if not missing or not count or count >= array.shape[0]:  # every row is stored, as in each batch: then there is one number
+        if not missing or not count or count >= array.shape[0]:  # if every row is stored, as in each batch, the length is always the same
             return array
         values = array.values
-        none = np.zeros((missing, *values.shape[1:]), NUMPY[values._dtype])  # made by no program: nearly every batch has another number
+        none = np.zeros((missing, *values.shape[1:]), NUMPY[values._dtype])  # by NumPy: a program would be new in nearly every batch
         zeros = adopted(CLASSES["default"], none, values.context)
         indices = self.structure(sparse.spare_indices, array.indices, missing=missing, number=array.shape[0])[0]
         return Sparse(array.stype, array.shape, self.concat(values, zeros, axis=0), indices)
@@ -439,7 +439,7 @@ class CellNamespace(Derived):
 def _at_once(op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
     """The adapter's result of a primitive on ready, unrecorded arrays on cpu(0); else None.
 
-    What sparse arrays store has another size in each batch, and a program for each size would take longer than most operations.
+    The stored values have another size in each batch, and compiling a program for each size would take longer than most operations.
     """
     arrays = []
     for cell in inputs:

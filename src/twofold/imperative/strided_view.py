@@ -37,7 +37,7 @@ class StridedView(NamedTuple):
         return StridedView(shape, (0,) * new + tuple(own), self.offset)
 
     def windows(self, shape: Sizes, stride: Sizes, dilate: Sizes) -> "StridedView":
-        """Windows over the trailing axes, with the distances of windows and of the elements in them: a view of that shape."""
+        """Windows over the trailing axes, as a view of that shape: ``stride`` separates windows, ``dilate`` the elements of a window."""
         lead = len(self.shape) - len(stride)
         steps = self.strides[lead:]
         between = [s * t for s, t in zip(steps, stride, strict=True)]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TapeEntry:
-    """One recorded operation, or a leaf: its typed node (structure) and what only this run has.
+    """One recorded operation, or a leaf: its typed node (the structure) and the values of this run.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class TapeEntry:
     inputs
         Entries of the node's inputs. For a bridge leaf: the entry on the older tape that it continues.
     saved
-        What backward reads, in the order of `NodeCache.saves`: Values, Python scalars, and small arrays that are never written. Emptied
+        The values that backward reads, in the order of `NodeCache.saves`: Values, Python scalars, and small arrays never written. Emptied
         after backward.
     tape
         The tape; None after backward.
@@ -30,7 +30,7 @@ class TapeEntry:
     hook
         For operators with an ``on_backward`` rule: (bound_op, operands, cells to write).
     devices
-        For a leaf that is a copy from another device: (from, to), and ``inputs`` has the entry of the original. Else None.
+        For a leaf that is a copy from another device: (from, to); ``inputs`` then has the original's entry. Else None.
     """
 
     __slots__ = ("__weakref__", "devices", "grad", "hook", "inputs", "node", "saved", "tape")
@@ -93,7 +93,7 @@ class Tape:
     """
 
     __slots__ = ("__weakref__", "device", "entered", "leaves", "ref", "serial", "whole", "windows")
-    _serials = count(1)  # not a number that is counted up: assigning to a class attribute invalidates the interpreter's inline caches
+    _serials = count(1)  # an iterator, because assigning a number to a class attribute would invalidate the interpreter's inline caches
 
     def __init__(self) -> None:
         self.leaves, self.serial = 0, next(Tape._serials)
@@ -110,7 +110,7 @@ class Tape:
         entry.tape = self
 
     def close(self) -> None:
-        """Release the leaves: their values may be written in place as soon as the operations that saved them are freed."""
+        """Release the leaves. Their values may be written in place once the operations that saved them are freed."""
         for entry in self.entered:
             if entry.tape is self:  # not yet entered on another tape
                 entry.tape = None
@@ -118,7 +118,7 @@ class Tape:
 
 
 class Local(threading.local):
-    """What is current in a thread: the tape being recorded (None: not recording), and training mode."""
+    """The current state of a thread: the tape being recorded (None: not recording), and training mode."""
 
     tape: Tape | None = None
     training: bool = False

@@ -1,8 +1,8 @@
-"""Copies between devices, through which gradients flow back, and results stored in arrays of whatever device.
+"""Copies between devices, through which gradients flow back, and stores of results into arrays on any device.
 
 CPU devices share one memory: a copy between them is an operation whose result is labeled with the other device. A copy to another kind
 of memory starts a new leaf, linked to the record of the original: backward runs a program on each side of the link. Copies have queues
-and lanes of their own, so that both devices go on computing meanwhile.
+and lanes of their own, so that both devices compute during a copy.
 """
 
 import math
@@ -111,7 +111,7 @@ def store(cell: Cell, new: Content) -> None:
 
 
 def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
-    """`store` for several results; without a call for small ones on cpu(0) that are states, or the next values of variables."""
+    """`store` for several results. Small states on cpu(0), and small next values of variables, are stored without a call."""
     old: Any
     new: Any
     for cell, new in zip(cells, contents, strict=True):
@@ -149,9 +149,9 @@ def to_device(new: Content, device: Device) -> Content:
 
 
 def written_out(old: Value, new: Content) -> Value:
-    """A new content, written into the memory of an exported one, where code outside the library looks for it."""
+    """The new content, written into the memory of an exported content, where code outside the library reads it."""
     if not old.device.is_host:
-        QUEUE.settle()  # copies to the host
+        QUEUE.settle()  # copies to the host may still read the memory
         before_overwriting(old.device)
     run_on(old.device, backend_for(old.device).write, old.data, ..., data_of(new))
     return Value(old.data, new.entry if isinstance(new, Value) else None, None, old.device, PINNED)

@@ -55,7 +55,7 @@ def fitted(what: str, given: object, types: Sequence[Type], device: Device) -> l
     Raises
     ------
     ParameterError
-        If there are too many or too few.
+        If there are too many or too few arrays.
     DTypeError
         If one is not an array.
     ShapeError

@@ -95,7 +95,7 @@ class Window(Task):
     aliases
         Leaves of the tape that stand for something with another node in this window, with that node.
     cuts
-        Inputs that are applications: results of earlier windows, or of operations that the tape has run at once.
+        Inputs that are applications: results of earlier windows, or of recorded operations that ran without waiting in a window.
     outs
         Weak references to the pending Values.
     records
@@ -125,8 +125,8 @@ class Window(Task):
     def __init__(self, device: Device) -> None:
         super().__init__(self._run_closed, compute_lane(device))
         self.device = device
-        # Of an input the data are held strongly and the Value weakly: a dead Value at the end means that the memory may take a result. A
-        # node is in `data` and `holders` at the same time, or in neither.
+        # `data` holds an input's array strongly, `holders` its Value weakly: if the Value is dead at the end, the array's memory may take a
+        # result. A node is in both dictionaries or in neither.
         self.data: dict[Node, Any] = {}
         self.holders: dict[Node, ref[Value] | None] = {}
         self.held: dict[Node, Value] = {}
@@ -155,7 +155,7 @@ class Window(Task):
         return len(self.issued) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
 
     def forget(self) -> None:
-        """Drop everything. The containers are replaced: code that this call has interrupted may still add to the old ones, to no effect."""
+        """Drop everything. The containers are replaced: interrupted code may still add to the old ones, without effect."""
         nothing: Any = {}
         self.data = self.holders = self.held = self.aliases = self.inner = self.saved = nothing
         nothing = []
@@ -179,7 +179,7 @@ class Window(Task):
         return node
 
     def enter(self, v: Value, node: Node | None) -> Node:
-        """The node of an operand, which enters under the tape's node, or under a leaf of the window's own if that is None."""
+        """The node of an operand: ``node`` (the tape's), or a new leaf of the window if ``node`` is None."""
         producer = v.producer
         if producer is not None and producer[0] is self:
             here: Node = producer[1]
@@ -200,7 +200,7 @@ class Window(Task):
         seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
         self._add(node, v.data, None if seen_elsewhere else ref(v))
         if seen_elsewhere:
-            self.held[node] = v  # keeps it, and those that share its buffer, from looking writable while this window reads it
+            self.held[node] = v  # while this window reads the Value, neither it nor a Value with the same buffer may look writable
         v.producer = self, node  # no write in place until this window has run
         return node
 
@@ -224,9 +224,9 @@ class Window(Task):
         return out
 
     def save(self) -> None:
-        """Add what backward reads of the recorded operations to the results; called with `LOCK` held.
+        """Add the values that backward reads to the window's results; called with `LOCK` held.
 
-        It is needed if the window runs before backward. A backward that joins the window needs nothing saved, since its gradients are
+        This is needed if the window runs before backward. A backward that joins the window needs no saved values, since its gradients are
         nodes over those of the operations.
         """
         records, self.records = self.records, []
@@ -241,7 +241,7 @@ class Window(Task):
             below = entry.inputs[k]
             assert below is not None
             return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._value_to_save(below.node, tape, below)
-        if kind == "out":  # without the tape entry, which holds this Value: they would be a reference cycle
+        if kind == "out":  # without the tape entry: the entry holds this Value, and a reference back would close a cycle
             return self._value_to_save(owner.parts[k], tape)
         node = cache_of(owner).residuals[k]
         self.inner.setdefault(node, (owner,))
@@ -307,7 +307,7 @@ def force(v: Value) -> Array:
     Raises
     ------
     MXNetError
-        The error of what was to compute it.
+        The error of the window, task or copy that should have computed the Value.
     """
     producer = v.producer  # read before data: a flush writes data first
     if v.data is None:
@@ -339,7 +339,7 @@ def windows() -> list[Window]:
 
 
 def complete(device: Device) -> None:
-    """Note that this thread's window of a device holds a backward, unless another thread has already run the window."""
+    """Mark this thread's window of a device as holding a backward. Does nothing if another thread has already run the window."""
     w = HERE.by_device.get(device)
     if w is not None:
         w.complete = True
@@ -354,6 +354,7 @@ def flush_complete() -> None:
 
 def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
+    # the thread that closes the window runs it; every other thread waits
     if close(w):
         run_closed(w)
     elif w.runner == get_ident() and not w.is_done:
@@ -373,7 +374,7 @@ def run_closed(w: Window) -> None:
 def close(w: Window, launch: bool = False) -> bool:
     """Close a window so that this thread, or with ``launch`` any thread, can run it; False if it was closed already.
 
-    A signal handler may interrupt this thread anywhere in here, `LOCK` being reentrant. If it reads one of the results it must raise
+    `LOCK` is reentrant, so a signal handler may interrupt this thread anywhere in here. A handler that reads one of the results must raise
     rather than wait for the code that it has interrupted, so ``runner`` is set before the window becomes closed.
     """
     with LOCK:
@@ -388,8 +389,8 @@ def close(w: Window, launch: bool = False) -> bool:
                 HERE.by_device.pop(w.device, None)
             if w.records:
                 w.save()
-            # From here on `live` keeps the results alive, so that what the program computes cannot change any more. Inputs whose Values
-            # have died cannot come back to life either: their memory is donated.
+            # From here on `live` keeps the results alive, so the set of results that the program computes is fixed. Inputs whose Values
+            # are dead stay dead, because only weak references to those Values are left: their memory is donated.
             live = [v for v in [r() for r in w.outs] if v is not None]
             wanted = tuple([v.producer[1] for v in live])
             dead = tuple([node for node, r in w.holders.items() if r is not None and r() is None])
@@ -419,7 +420,7 @@ def _replacing(w: Window) -> dict[Node, Node]:
 
 
 def _key(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
-    """What a window's program depends on."""
+    """The key of a window's program in the cache."""
     key = wanted, dead, w.device.device_type
     return (*key, tuple(w.cuts), tuple(w.aliases.items()), tuple(w.inner.items())) if w.cuts or w.aliases or w.inner else key
 
@@ -429,14 +430,15 @@ def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Kn
     # every application belongs to an array that a caller could hold, except inside a definition or a gradient
     held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
     at = _replacing(w)
-    names = {n: at.get(n, n) for n in w.data}  # inputs, as the program knows them
+    # the program knows a replaced node only by its replacement
+    names = {n: at.get(n, n) for n in w.data}
     if at:
         new = substitute([*unique, *held], at)
         outputs, held = new[: len(unique)], new[len(unique) :]
     else:
         outputs = unique
     own = {name: node for node, name in names.items()}
-    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have more inputs, for results that are dead by now
+    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have further inputs, which only dead results would have read
     donated = [names[n] for n in dead]
     program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
     where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
@@ -452,6 +454,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
         results = program.run(arrays) if w.stages is None else _in_stages(w.stages, found, arrays, live)
     else:
         if program.overwrites:
+            # earlier work on the device's other queues may still read the donated memory
             before_overwriting(w.device)
         results = run_on(w.device, program.run, arrays)
     COUNTERS.windows += 1
@@ -465,7 +468,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
             if v.data is None:
                 v.data = results[k]
                 v.producer = None
-            elif v.producer is not None and v.producer[0] is w:  # handed out by a stage; another window may have entered it since
+            elif v.producer is not None and v.producer[0] is w:  # the data came from a stage
                 v.producer = None
 
 

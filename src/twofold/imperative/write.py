@@ -1,6 +1,6 @@
 """Writes into cells, also through views and while recording: in place if nothing else sees the buffer, else as a new value.
 
-A view is a root cell and a chain of view operations: sigs of ``slice``, ``reshape``, ``permute_dims``, ``broadcast_to`` and, for
+A view is a root cell and a chain of view operations: bound operators of ``slice``, ``reshape``, ``permute_dims``, ``broadcast_to`` and, for
 the result of `detach`, ``stop_gradient``. A read applies them in turn, a write goes back through them. Operations read C-contiguous
 arrays only, in every mode: a view that is not contiguous is copied when it is read.
 """
@@ -83,9 +83,9 @@ def read(root: Cell, chain: Chain) -> Content:
 
 @inlined
 def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
-    """The root's content, and NumPy's view of the part of it that a chain selects; None if it has to wait or to be recorded.
+    """The root's content, and NumPy's view of the part that a chain selects; None if the read must wait or be recorded.
 
-    A small part of a large pending array does not wait: programs must not depend on where it is.
+    A small part of a large pending array does not wait in a window, since a program would depend on the part's position.
     """
     v = root._content
     if v.__class__ is PLAIN:
@@ -104,8 +104,8 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
 def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = False) -> Value | None:
     """A copy of a small part of a ready tracked array, or a large part without gaps itself; None for anything else.
 
-    It is recorded as its view operations would be. Their gradients read shapes only, so that of their results only the last one is made,
-    and a backward that joins a window does not miss them there.
+    The read is recorded like its view operations. Their gradients read only shapes, so only the last result is computed, and a backward
+    that joins a window does not need the others.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = Fals
     chain
         What selects the part.
     seen
-        NumPy's view of it, or its only element, if that is known.
+        NumPy's view of the part, or the part's only element, if known.
     is_copy
-        Whether that is a copy already.
+        Whether ``seen`` is a copy already.
     """
     tape, data, entry = tls.tape, v.data, v.entry
     if tape is None or entry is None or data.__class__ is not PLAIN or v.device is not CPU or tape.device not in (CPU, None) or LISTENERS:
@@ -165,7 +165,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     Parameters
     ----------
     root, chain
-        The cell and where in it.
+        The cell, and the view of it to write.
     key
         None for all of it, a tuple of (begin, end, step) triples, or ``(index key, index cells…)`` for integer arrays.
     value
@@ -201,7 +201,7 @@ def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) ->
     Parameters
     ----------
     root, chain
-        The cell and where in it.
+        The cell, and the view of it to change.
     change
         Writes to the array that it is called with.
     """
@@ -215,7 +215,7 @@ def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) ->
 
 
 def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None:
-    """Change part of an array that is ready: in place, or a copy of it if others see the buffer.
+    """Change part of a ready array: in place, or in a copy if others see the buffer.
 
     Raises
     ------
@@ -254,9 +254,9 @@ def _is_small_part(v: Value, chain: Chain, key: Any) -> bool:
 
 
 def _settle(v: Value, reads_first: bool) -> None:
-    """Before an array is written, compute it and, if ``reads_first``, what is still to read it: that takes less time than a copy.
+    """Before a write, compute the array and, if ``reads_first``, run its pending readers: that takes less time than a copy.
 
-    A window with recorded operations goes on, so that backward can join it.
+    A window with recorded operations stays open, so that backward can join it.
     """
     producer, tape = v.producer, tls.tape
     if producer is None:  # another thread has just computed it
@@ -265,7 +265,7 @@ def _settle(v: Value, reads_first: bool) -> None:
         producer[0].finish()
     is_done = producer[0].is_done and v.data is not None
     if is_done and v.producer is producer:
-        v.producer = None  # so that the next write need not ask
+        v.producer = None  # so that the next write need not look for readers
 
 
 def _selected_size(shape: tuple[int, ...], key: Any) -> int:
@@ -322,7 +322,7 @@ def _read_only_error(root: Cell, chain: Chain) -> ParameterError:
 
 
 def renew_leaf(v: Value) -> None:
-    """After a write in place the Value becomes a new leaf, since nodes are compared by identity: two contents must not share one."""
+    """Make the Value a new leaf after a write in place: nodes are compared by identity, and two contents must not share a node."""
     entry = v.entry
     if entry is not None:
         shape, dtype = v.type
@@ -372,9 +372,9 @@ def _leaf_of(before: Content | None, variable: Variable) -> Node | None:
 
 @inlined
 def make_plain(cell: Cell) -> None:
-    """Give an array whose content is a small result of a program a plain one, so that operations on it are short again.
+    """Replace an array's content, a small result of a program, by a plain content, so that operations on the array take short paths again.
 
-    It is a copy, because another thread may just take hold of the Value.
+    The plain content is a copy, because another thread may be capturing the Value.
     """
     v = cell._content
     if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= SMALL or not is_small(v.data):

@@ -2,7 +2,7 @@
 
 Windows, backward passes, single operations, `mx.compile` and executors share one table, `PROGRAMS`, so that a structure is compiled once
 for each kind of device: the n executors of a module on n devices share their programs. It is cleared with the tables of interned nodes,
-since nodes are its keys. Both are cleared when a setting changes that programs are compiled by, since nodes hold programs too.
+since nodes are its keys. Both are cleared when a setting that affects compilation changes, since nodes hold programs too.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -27,7 +27,7 @@ AnyEntry = TypeVar("AnyEntry", bound=CacheEntry)
 
 
 class Cache(dict[Hashable, Any]):
-    """Entries by structure, with second-chance eviction: of the oldest entries those go that were not used lately.
+    """Entries by structure, with second-chance eviction: the oldest entries that were not used lately are evicted.
 
     A hit only sets a flag: moving the entry to the end would be a second and a third look-up, under a lock.
 
@@ -49,6 +49,7 @@ class Cache(dict[Hashable, Any]):
 
     def get_or(self, key: Hashable, make: Callable[[], AnyEntry]) -> AnyEntry:
         """The entry of a structure, made if it is new."""
+        # without the lock: `make` may compile for a second, and `add` settles a race of two threads
         found = self.get(key)
         if found is None:
             return self.add(key, make())
@@ -58,8 +59,9 @@ class Cache(dict[Hashable, Any]):
     def add(self, key: Hashable, entry: AnyEntry) -> AnyEntry:
         """Insert an entry, and return the valid one: another thread's entry wins if it came first."""
         # An entry that has been used since the last eviction check gets a second chance at the end of the order. So a hit costs one
-        # attribute, and a program that a training loop uses in each iteration is never the one to go.
+        # attribute, and a program that a training loop uses in each iteration is never evicted.
         with TABLES.lock:  # held by fork(), so that no child finds a half-done eviction; reentrant, for finalizers that compile
+            # ends: each pass of an entry clears its flag, so the second pass evicts it
             while len(self) >= self.limit:
                 oldest = next(iter(self))
                 found = self.pop(oldest)

@@ -48,7 +48,7 @@ class Program:
     in_place, share
         Memory optimizations, which measurements switch off.
     fold
-        Whether to compute what depends on no leaf now, once.
+        Whether to compute nodes that depend on no leaf once, at compilation.
     title
         How it is reported to observers.
     device
@@ -61,7 +61,7 @@ class Program:
     run
         ``run(arrays) -> list of arrays``; a partial of the backend's ``quietly``, so that a run costs no extra Python call.
     launcher
-        The captured form that the backend launches as a whole; None if it does not.
+        The captured form that the backend launches as a whole; None if the backend does not capture it.
     overwrites
         Whether it may overwrite its inputs' memory.
     passes
@@ -90,7 +90,7 @@ class Program:
         target = backend.target
         # fusion asks about the same node several times
         least = cache(partial(min_elements, target)) if big is None else big
-        folds = fold and target.shares_constants  # elsewhere each device would need its own
+        folds = fold and target.shares_constants  # other backends need a copy per device
         context = PassContext(target, partial(is_big, least), boundaries, self._computed if folds else None)
         self.outputs, self.passes = run_passes(outputs, self.leaves, context)
         self.constants: dict[Leaf, object] = context.constants
@@ -153,6 +153,7 @@ class Program:
         list
             All results.
         """
+        # compiled once per grouping: a training loop asks for the same groups in each iteration
         function = self._staged.get(groups)
         if function is None:
             step_of: dict[Node, int] = {n: t for t, step in enumerate(self._plan.steps) for n in step.nodes}
@@ -163,8 +164,8 @@ class Program:
     def for_owner(self) -> "Program":
         """The program with captured forms of its own; itself if the backend captures nothing.
 
-        A captured form holds the addresses of its arrays, and memory for its results. Owners that share one would invalidate each
-        other's at every turn, and the memory would outlive them.
+        A captured form holds the addresses of its arrays, and memory for its results. Owners that shared a captured form would
+        invalidate it for each other at every run, and its memory would outlive them.
         """
         if self.launcher is None:
             return self

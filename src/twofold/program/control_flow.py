@@ -44,7 +44,7 @@ def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Calla
     types = [(p.shape, p.dtype) for p in node.parts]
 
     def run(*arrays: object) -> list[object]:
-        # allocated once and written row by row: a list of results would need all of them twice when they are stacked
+        # allocated once and written row by row: stacking a list of results would hold all of them in memory twice
         stacks = [backend.empty(*t) for t in (*types[:count], *types[count + states :])]
         state, closure = list(arrays[data : data + states]), list(arrays[data + states :])
         for t in range(types[-1][0][0] if states else types[0][0][0]):

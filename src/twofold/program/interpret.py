@@ -1,6 +1,6 @@
 """Interprets a graph, node by node through a backend's namespace: for the first use of a structure, when compiling does not pay yet.
 
-Every intermediate result is an array of its own until its last use, where a compiled program computes in blocks and uses memory again.
+Every intermediate result is an array of its own until its last use; a compiled program computes in blocks and reuses memory.
 The results have the same bits as the compiled program's while both call the same functions of the backend: until a kernel is machine code.
 """
 
@@ -36,7 +36,7 @@ def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
 
 
 def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[object], title: Title) -> list[object]:
-    """The outputs of a lowered graph, given an array or Python scalar per leaf; new arrays that no one else holds."""
+    """The outputs of a lowered graph, given an array or Python scalar per leaf; new arrays without another owner."""
     if not LISTENERS:
         return backend.quietly(_interpret, outputs, leaves, backend, arrays, False)
     with span(title.name, title.category, symbolic=title.symbolic, nbytes=nbytes_of_nodes([*leaves, *outputs])):

@@ -41,7 +41,7 @@ def operand_dtype(node: Application) -> str:
     """The dtype of Python scalars among an element-wise node's operands."""
     op = node.bound_op.op
     dtypes = [i.dtype for i in node.operands]
-    # a scalar must not widen the result where the operator says so, as `clip` does of its limits
+    # some operators declare that a scalar must not widen the result, such as `clip` for its limits
     if op.result == "first" or not op.elementwise:
         return dtypes[0] if dtypes[0] not in WEAK else node.dtype
     if op.result == "tail":
@@ -80,7 +80,7 @@ def row_program(
     number: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[tuple[Node, str], int] = {}
     steps = []
-    # the iteration space is the largest shape: reductions over its last axis have smaller results, and so has what follows from them
+    # the iteration space is the largest shape: reductions over its last axis, and nodes computed from them, have smaller results
     space = max((n.shape if n.bound_op.op.elementwise else n.operands[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))
     has_rows = not all(n.bound_op.op.elementwise for n in nodes)
     for n in nodes:

@@ -126,7 +126,7 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
 
 
 def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
-    """Call user code with copies, which it may keep or overwrite, and copy its results, which may be its arguments or be kept too."""
+    """Call user code with copies, which it may keep or overwrite. Copy its results: it may keep these too, or return its arguments."""
     results = getattr(handle, method)(*[copy(a) for a in arrays])
     return [copy(r) for r in results] if isinstance(results, list) else copy(results)
 

@@ -258,7 +258,7 @@ class Printer:
 
     def _releases(self) -> dict[int, list[Node]]:
         """The large backend-allocated values that die after each step."""
-        # a program's variables would hold them until it returns; deleted, their memory goes to later steps through the backend's pool
+        # a variable would hold its value until the program returns; `del` gives the memory to later steps through the backend's pool
         last: dict[Node, int] = {}
         views: dict[Node, Node] = {}  # a use of a view is a use of the value that owns its memory
         for t, step in enumerate(self.plan.steps):

@@ -1,4 +1,4 @@
-"""The form of a program that reports its steps to observers, one by one; made when it first runs while there are any."""
+"""The form of a program that reports its steps to observers one by one; made when the program first runs with observers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,7 @@
 """Which array inputs an operator has in an application, and MXNet's initializers for the variables created for them.
 
-An operator declares all its inputs, and for each optional one when it is present (`Input.present`): a bias unless ``no_bias``, lengths if
-``use_length``, inputs that only one mode of the operator reads. One for which no parameter says so is present only if it is given.
+An operator declares all its inputs, and for each optional input when it is present (`Input.present`): a bias unless ``no_bias``, lengths
+if ``use_length``, inputs that only one mode of the operator reads. An optional input without such a parameter is present only if given.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def argument_names(op: Op, attrs: Attrs, count: int) -> list[str]:
     if op.variadic:
         return [*expected, *(f"arg{k}" for k in range(count - len(expected)))][:count]
     if count > len(expected):
-        # inputs that exist only where given come first: the parameters exclude the others
+        # first the inputs that exist only where given, because the parameters exclude the others
         others = sorted((i for i in op.inputs if not i.injected and i.name not in expected), key=lambda i: i.present is not None)
         missing = [i.name for i in others]
         taken = {*expected, *missing[: count - len(expected)]}

@@ -54,12 +54,12 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
 
 
 def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
-    """What is wanted of each argument's gradient, from a word, a list in order, or a dictionary (null where it says nothing).
+    """The gradient request of each argument, from one request for all, a list in order, or a dictionary (``"null"`` for missing names).
 
     Raises
     ------
     ParameterError
-        For another word, or a list of another length.
+        If a request is unknown, or a list has another length.
     """
     if isinstance(grad_req, str):
         found = dict.fromkeys(names, grad_req)
@@ -170,8 +170,8 @@ def simple_bind(
     type_dict
         Dtypes of arguments by name; dtypes that cannot be inferred from them are float32.
     stype_dict
-        Storage types of arguments by name. Others have those of their variables. A gradient is row-sparse where the operators that read its
-        argument compute its rows only; that of a csr matrix has the places of the matrix.
+        Storage types of arguments by name. Others have those of their variables. A gradient is row-sparse if the operators that read its
+        argument compute only some rows of it. The gradient of a csr matrix stores the same places as the matrix.
     group2ctx
         Devices of the nodes and variables with a ``ctx_group`` attribute, by group.
     shared_arg_names, shared_exec
@@ -231,7 +231,7 @@ class _Memory:
         known = self.partition.inference.known[variable][0]
         shape, dtype = known.sizes, known.dtype or "float32"
         for candidate in (shared, None if buffer is None else buffer.get(variable.name)):
-            # an array of another type is left alone: buckets of other lengths share what fits
+            # a buffer array of another type stays there unused: buckets of different lengths share only arrays of equal type
             if candidate is not None and candidate.shape == shape and candidate._dtype == dtype and candidate.stype == stype:
                 return candidate
         new = zeros_in(stype, shape, dtype, device_of(variable, self.partition.device, self.partition.groups))

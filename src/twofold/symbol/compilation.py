@@ -31,7 +31,7 @@ from .replay import Replayer
 from .symbol import Symbol
 
 COMPILED = Title("compiled", symbolic=True)
-#: The number of combinations of input types whose programs a compiled symbol holds. Many: to compile one again may take a second.
+#: The number of combinations of input types whose programs a compiled symbol holds. Large, because compiling one again may take a second.
 HELD = 64
 
 
@@ -134,7 +134,7 @@ class CompiledSymbol:
         data = [data_of(v) for v in contents]
         for k, (name, cell) in enumerate(cells.items()):
             if name in self._donate:
-                # the same array given twice is read again after it would have been overwritten
+                # an array given twice is copied: the second argument would read memory that results have overwritten
                 shared = sum(v is contents[k] for v in contents) > 1
                 data[k] = backend.copy(data[k], device) if shared else self._take_donated(cell, program.leaves[k])
         if graph.keys or graph.objects:
@@ -212,5 +212,5 @@ class _TypedProgram(CacheEntry):
 
 
 def _spent() -> Lost:
-    """What makes Values of an array that was donated: nothing, any more."""
+    """The producer of the Values of a donated array: every read raises an error."""
     return Lost(MXNetError("this array was donated to a compiled symbol", None, "copy it before the call if it is needed afterwards"))

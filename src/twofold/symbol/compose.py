@@ -15,7 +15,7 @@ from .node import VARIABLE, Head, SymbolNode, checked_attrs, hidden
 from .storage_types import CODES
 from .symbol import Symbol
 
-#: What becomes of every new node of an operator, by its registered name: automatic mixed precision enters its casts here.
+#: Functions that change each new node of an operator, by its registered name. Automatic mixed precision enters its casts here.
 REWRITES: dict[str, Callable[[SymbolNode], SymbolNode]] = {}
 
 
@@ -39,7 +39,7 @@ def spelling(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's, which print themselves as numbers only."""
+    """NumPy's numbers as Python's numbers, whose ``repr`` does not name a type."""
     if isinstance(value, (list, tuple)):
         return type(value)(_plain(v) for v in value)
     return value.item() if isinstance(value, np.generic) else value
@@ -120,7 +120,7 @@ def group(symbols: Iterable[Symbol]) -> Symbol:
 
 
 class _GroupError(ParameterError, TypeError):
-    """A group of something else than symbols."""
+    """A group of objects that are not symbols."""
 
 
 def apply_op(
@@ -208,7 +208,7 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
 def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
     names = [i.name for i in argument_inputs(op, attrs)]
     given = [a for a in arrays if a is not None]
-    if len(given) == len(names) and all(a is not None for a in arrays[: len(given)]):  # as MXNet counts them, without those left out
+    if len(given) == len(names) and all(a is not None for a in arrays[: len(given)]):  # like MXNet, which counts only the inputs given
         return [(name, _single(op, name, symbol)) for name, symbol in zip(names, given, strict=True)]
     expected, out, omitted = {*names}, [], ""
     for place, symbol in zip(op.arrays, arrays, strict=True):
@@ -240,7 +240,7 @@ def _variadic(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[t
 
 
 def _input_head(op: Op, name: str, argument: str, symbol: Symbol | None, attrs: Mapping[str, str]) -> Head:
-    """The given output; or a new variable for it, which gets the attributes of the node as MXNet's do."""
+    """The given output, or a new variable, which gets the node's attributes as in MXNet."""
     head = Head(SymbolNode(VARIABLE, f"{name}_{argument}", attrs), 0) if symbol is None else symbol.heads[0]
     initializer = initializer_of(op, argument)
     if initializer is not None and head.node.is_variable:

@@ -32,9 +32,9 @@ class _Body:
     Attributes
     ----------
     heads
-        The outputs, cut loose from the outside.
+        The outputs, with outer values replaced by variables.
     outside
-        What stands outside for each variable of the body that is not its own.
+        For each variable that the body reads from outside, the outer value.
     """
 
     def __init__(self, scope: str, own: Sequence[Symbol], outputs: Sequence[Symbol]) -> None:
@@ -81,7 +81,7 @@ class _Body:
 
 
 def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], Any]) -> tuple[Any, Callable[[Sequence[Symbol]], _Body]]:
-    """What a body returns, and how its `_Body` is made of the symbols in it, in the same scope of attributes."""
+    """The result of a body, and a function that makes its `_Body` from the symbols in the result, in the same scope of attributes."""
     # the attribute marks nodes composed inside: everything else that the body reads comes from outside, and is cut there
     with AttrScope(**{SCOPE: scope}):
         result = function()
@@ -180,7 +180,7 @@ def while_loop(
 
 
 def _places(body: _Body, own: Sequence[Symbol], inputs: Sequence[Head]) -> list[int]:
-    """For each argument of a body the number of the node's input that it is."""
+    """For each argument of a body, the position of the corresponding input of the node."""
     number = {s.heads[0].node: k for k, s in enumerate(own)} | {n: list(inputs).index(h) for n, h in body.outside.items()}
     return [number[n] for n in body.arguments]
 

@@ -58,7 +58,7 @@ def _prop_of(node: SymbolNode) -> CustomOpProp:
 
 def _states(node: SymbolNode) -> range:
     """Positions of the inputs that are states; none while the operator is not registered."""
-    # asked each time: the operator may be registered after the file with the node has been loaded
+    # looked up on each call: the operator may be registered after the file with the node has been loaded
     count, op_type = len(node.inputs), node.attrs.get("op_type")
     states = names_of(f"Custom({op_type})", _prop_of(node)).states if op_type in REGISTERED else []
     return range(count - len(states), count)
@@ -68,7 +68,7 @@ class _Custom(SpecialNode):
     """Nodes of registered operators; a file may be loaded, and saved again, before its operators are registered."""
 
     def check(self, node: SymbolNode) -> int:
-        """Check a node's ``op_type`` and, if that is registered, its inputs; return its number of outputs."""
+        """Check a node's ``op_type`` and, if the type is registered, its inputs; return the number of outputs."""
         op_type = node.attrs.get("op_type")
         if op_type is None:
             raise ParameterError("Custom: Required parameter op_type is not presented", None, "pass it")
@@ -94,7 +94,7 @@ class _Custom(SpecialNode):
         return names_of(f"Custom({op_type})", _prop_of(node)).outputs if op_type in REGISTERED else ()
 
     def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-        """Types and shapes of all arrays, from the property. As in MXNet it is asked once those of the first operand are known."""
+        """Types and shapes of all arrays, from the property. As in MXNet, it is called once the first operand is known."""
         prop, label, count = _prop_of(node), f"Custom({node.attrs['op_type']})", _states(node).start
         operands, arrays = inputs[:count], [*inputs[:count], *outputs, *inputs[count:]]
         first = operands[0]

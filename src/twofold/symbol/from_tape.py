@@ -23,7 +23,7 @@ def symbol_from_entry(entry: TapeEntry) -> Symbol:
     AutogradError
         If its graph was already used by backward, or has an operation without a symbol counterpart.
     """
-    # an explicit stack, as tapes are longer than Python's; each record is pushed again, to be made after its inputs
+    # an explicit stack, since tapes are deeper than Python's stack; a record is pushed a second time, to be converted after its inputs
     made: dict[int, SymbolNode] = {}
     stack = [(entry, False)]
     while stack:
@@ -44,7 +44,7 @@ def symbol_from_entry(entry: TapeEntry) -> Symbol:
 
 
 def _owner(entry: TapeEntry) -> TapeEntry:
-    """The record of the operation. One of its several results has a record of its own, whose only input is the operation's."""
+    """The record of the operation. Each of several results has a record of its own, whose only input is the operation's record."""
     return entry.inputs[0] if applies(entry.node, item) else entry
 
 
@@ -73,7 +73,7 @@ def _node(entry: TapeEntry, made: dict[int, SymbolNode]) -> SymbolNode:
 
 def _named(op: Op, params: Params, scalar: list[bool], numbers: list[Any]) -> tuple[str, dict[str, str]]:
     if op.names:
-        # as composed symbols do: only what differs from the defaults, and no training flag, which belongs to a run
+        # like composed symbols: only attributes that differ from the defaults, and no training flag, which belongs to a run
         given = {k: text(v) for k, v in params.items() if k not in op.training and v != op.params[k].default}
         return op.names[0], given | {k: str(v) for k, v in zip(op.scalars, numbers, strict=False)}
     # a NumPy operation: the names of MXNet's operators for two arrays, array and scalar, and scalar and array

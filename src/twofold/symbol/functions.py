@@ -94,7 +94,7 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
     Raises
     ------
     ParameterError
-        If it is neither a number nor a sequence.
+        If ``indices_or_sections`` is neither a number nor a sequence.
     """
     if isinstance(indices_or_sections, int):
         where: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
@@ -159,7 +159,7 @@ def load_json(json_str: str) -> Symbol:
     return Symbol(from_json(json_str))
 
 
-# methods whose arrays' counterparts have ``inplace``, which has no meaning for symbols
+# array methods of these names have ``inplace``, which has no meaning for symbols
 
 
 def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:

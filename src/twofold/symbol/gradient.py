@@ -59,7 +59,7 @@ class _Gradient(SpecialNode):
     def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
         """Each gradient has the shape and dtype of its variable."""
         for out, variable in zip(outputs, inputs[len(inputs) - len(outputs) :], strict=True):
-            # both ways: what reads the gradient may determine the variable's shape
+            # in both directions: a reader of the gradient may determine the variable's shape
             out.learn_shape(variable.shape, "the gradient")
             variable.learn_shape(out.shape, "the variable")
             out.dtype = variable.dtype  # one way only: nothing but the variable itself determines its dtype

@@ -56,7 +56,7 @@ class Inference:
         ShapeError, DTypeError
             If what is known is contradictory; the message names the node.
         """
-        # probing types a node several times over: only for the few graphs that leave unknowns without it
+        # only for the few graphs that still have unknowns: probing types each node several times
         self._settle(probing=False)
         if not self.is_complete():
             self._settle(probing=True)
@@ -114,7 +114,7 @@ def inferred_inside(heads: Sequence[Head], given: Sequence[PartialType]) -> Infe
 
 
 def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[PartialType]) -> MXNetError:
-    """The same failure, saying in which node and what it read."""
+    """The same error, with the node and its inputs added to the message."""
     # the same kind of error, so that `except` clauses of programs work as before
     kind = next(k for k in (ShapeError, DTypeError, ParameterError) if isinstance(error, k))
     names = node.input_names if node.op is not None else [""] * len(inputs)
@@ -171,7 +171,7 @@ def outside_shape(shape: PartialShape) -> tuple[int, ...]:
 
 
 def _given(symbol: Any, args: Sequence[Any], kwargs: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """What was given for which variable."""
+    """The given shapes or dtypes by variable name."""
     if args and kwargs:
         raise ParameterError(f"infer_{what}: can only specify known arguments either by position or by name", "both", "pass names only")
     names = symbol.list_arguments()

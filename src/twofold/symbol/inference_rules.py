@@ -34,15 +34,15 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
     """
     if node.special is not None:
         node.special.infer(node, inputs, outputs)
-        return False  # its subgraphs may say more once more is known around it
+        return False  # its subgraphs may determine more once more is known around the node
     infer_dtypes(node, inputs, outputs)
     _complete(node, inputs, outputs)
     if node.is_eager:
-        return False  # the values say the rest when the graph runs
+        return False  # the rest depends on values, known only when the graph runs
     if not node.inputs:
         _open_sizes(node, outputs)
     _unify(node, inputs, outputs)
-    # the operator's own rule knows all of its shapes and dtypes, and its errors are those of the run: it is asked as soon as it can be
+    # the operator's own rule determines all shapes and dtypes, and raises the errors of a run: it is applied as soon as possible
     if all(k.is_shaped for k in inputs) and (node.inputs or outputs[0].is_shaped):
         return _learn_types(node, inputs, outputs)
     if probing and node.inputs and all(k.shape is not None for k in inputs):
@@ -105,7 +105,7 @@ def _declared(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 
 
 def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-    """What the operator itself says of its inputs' shapes, and of its results'."""
+    """Apply the operator's own rules for the shapes of its inputs and results."""
     op = node.operator
     if op.symbolic.infer_rule is None:
         return
@@ -162,7 +162,7 @@ def _unify(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[Pa
         inputs[k].learn_shape(shape, f"input {node.input_names[k]}")
         shape = inputs[k].shape
     outputs[0].learn_shape(shape, "the result")
-    # again: an input seen early has not learned yet what later ones and the result say
+    # a second pass: an input visited early has not yet learned from later inputs and the result
     for k in places:
         inputs[k].learn_shape(outputs[0].shape, f"input {node.input_names[k]}")
 
@@ -177,7 +177,7 @@ def broadcast_unknown(shapes: Sequence[PartialShape]) -> PartialShape:
 
 
 def _learn_types(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> bool:
-    """The typed application says everything."""
+    """Learn all types from the typed application. Returns whether nothing more can be learned."""
     result = outputs[0].shape if is_open(node) else None
     shapes = [k.shape for k in inputs]
     dtypes = [k.dtype or "float32" for k in inputs]
@@ -213,7 +213,7 @@ def _probe(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[Pa
         return
     found = _results(node, inputs, dict(zip(places, _PROBES, strict=False)))
     rows = dict(zip(places, _PROBES, strict=False))
-    if found is None:  # sizes that must agree: what does not change is known all the same
+    if found is None:  # sizes that must agree
         found, rows = _results(node, inputs, dict.fromkeys(places, _PROBES[0])), {}
     for out, trials in zip(outputs, found or (), strict=False):
         if len({len(t) for t in trials}) == 1:

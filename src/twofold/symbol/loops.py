@@ -79,7 +79,7 @@ class _LoopNode(_ControlFlow):
 
     @abstractmethod
     def loop(self, node: SymbolNode) -> Loop:
-        """What the attributes say."""
+        """The attributes, parsed."""
 
     @abstractmethod
     def steps(self, node: SymbolNode, loop: Loop, inputs: Sequence[PartialType]) -> int | None:
@@ -126,7 +126,7 @@ class _Foreach(_LoopNode):
     """A loop over axis 0 of arrays."""
 
     def loop(self, node: SymbolNode) -> Loop:
-        """Streams come first among the inputs, then states."""
+        """The attributes, parsed: among the inputs streams come first, then states."""
         outputs, states = _counts(node)
         at = _ints(node, "in_data_locs"), _ints(node, "in_state_locs"), _ints(node, "remain_locs")
         streams = len(at[0])
@@ -170,10 +170,10 @@ class _Foreach(_LoopNode):
 
 
 class _WhileLoop(_LoopNode):
-    """A loop with a test; its results are as long as it may run at most."""
+    """A loop with a test. Its stacked results have one row for each step of the maximum number."""
 
     def loop(self, node: SymbolNode) -> Loop:
-        """Nothing is sliced."""
+        """The attributes, parsed: a `while_loop` slices no input."""
         outputs, _ = _counts(node)
         func = _ints(node, "func_input_locs")
         states = [func[p] if p >= 0 else k for k, p in enumerate(_ints(node, "func_var_locs"))]
@@ -187,7 +187,7 @@ class _WhileLoop(_LoopNode):
         return found
 
     def steps(self, node: SymbolNode, loop: Loop, inputs: Sequence[PartialType]) -> int | None:
-        """The most steps that may be taken."""
+        """The maximum number of steps."""
         return int(node.attrs["max_iterations"])
 
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
@@ -305,7 +305,7 @@ def _inner(arrays: Sequence[Node], name: str) -> list[Node]:
 
 
 def _objects(replay: Replaying) -> list[Node]:
-    """Leaves of users' objects, which bodies take from outside like anything else."""
+    """Leaves of users' objects, which bodies take from outside like all other values."""
     return [o.leaf for o in replay.objects]
 
 

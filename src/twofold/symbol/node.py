@@ -34,7 +34,7 @@ class Head(NamedTuple):
 
 
 class UserCode(NamedTuple):
-    """A user's object that nodes call, as `executor.function.UserObject`, with the variables that are its states."""
+    """A user's object that nodes call (see `executor.function.UserObject`), with the variables that are its states."""
 
     leaf: Node
     make: Callable[[Device, Sequence[Any]], object]
@@ -142,7 +142,7 @@ class SymbolNode:
         self.op: Op | None = None if op_name == VARIABLE else NAMES.get(op_name)
         self.extra = dict(extra or {})
         self.outputs = 1 if op_name == VARIABLE else outputs
-        #: What `bind` has found, by training mode and replaced parameters; cleared when attributes change.
+        #: Results of `bind` by training mode and replaced parameters; cleared when attributes change.
         self._bound_ops: dict[Any, BoundOp] = {}
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:

@@ -187,7 +187,7 @@ class _Namespace(ModuleType):
         self.__dict__["_faces"] = tuple(faces)
 
     def __getattr__(self, name: str) -> Any:
-        # looked up on use rather than copied: the faces are objects of a few hundred methods, and most programs use a handful
+        # looked up on use rather than copied: the front has a few hundred methods, and most programs use a handful
         for face in self._faces:
             if not name.startswith("_") and hasattr(face, name):
                 return getattr(face, name)

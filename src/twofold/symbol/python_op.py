@@ -42,7 +42,7 @@ class PythonOp:
         raise Undefined("Must override this", type(self).__name__, "derive it from NumpyOp, NDArrayOp or CustomOp")
 
     def _node(self, prefix: str, args: Sequence[Symbol], kwargs: dict[str, Any]) -> Symbol:
-        # a class of its own for each node: it belongs to this instance
+        # each node gets a class of its own, because the class refers to this instance
         prop = type(f"{type(self).__name__}Prop", (_Prop,), {"own": self})
         op_type = f"_{type(self).__name__}{next(_numbers)}"
         REGISTERED[op_type] = prop
@@ -79,7 +79,7 @@ class PythonOp:
 
 
 class NumpyOp(PythonOp):
-    """An operator on NumPy arrays: `forward` and `backward` get them, and write into those that are last.
+    """An operator on NumPy arrays: `forward` and `backward` get them, and write into the last of their arguments.
 
     Examples
     --------

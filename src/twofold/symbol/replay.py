@@ -57,7 +57,7 @@ class Replay:
         key = leaf(("key", len(self.keys)), (6,), "uint64") if draws(node) else None
         if key is not None:
             self.keys.append(key)
-        # a size of 0 was left to the readers of the result; by now inference knows it
+        # a size of 0 in the ``shape`` parameter was inferred from the readers of the result
         replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
         bound_op = node.bind(self.training, **replaced)
         parts = apply_node(node, bound_op, arrays, key)

@@ -61,11 +61,11 @@ class SegmentRunner:
         self._recorded: tuple[bool, dict[SymbolNode, Any], list[Any]] | None = None
 
     def parts(self, training: bool) -> list[Part]:
-        """No part is compiled before its operands are known."""
+        """No parts: nothing is compiled before its operands are known."""
         return []
 
     def blank(self, keys: Sequence[Key]) -> list[NDArray]:
-        """The outputs before the first run: zeros, and no elements along axes of unknown size."""
+        """The outputs before the first run: zeros; axes of unknown size have size 0."""
         known = [(self._types.of(h), self._inference.of(h)) for h in self._heads]
         return [zeros_in(stype, tuple(n or 0 for n in k.shape or (0,)), k.dtype or "float32", self._device) for stype, k in known]
 
@@ -90,7 +90,7 @@ class SegmentRunner:
         return [replaced[v] if v in replaced else self._bound[v] for v in self._function.variables]
 
     def backward(self, training: bool, heads: Iterable[tuple[Key, object]]) -> dict[Key, object]:
-        """Gradients of the variables that the outputs depend on, by key. Runs forward first if there is no forward of this mode."""
+        """Gradients of the variables that the outputs depend on, by key. Runs forward first if the last forward ran in another mode."""
         if self._recorded is None or self._recorded[0] != training:
             self.forward(training, keep=True)
         assert self._recorded is not None
@@ -106,7 +106,7 @@ class SegmentRunner:
             self._release()
 
     def _release(self) -> None:
-        """Drop what is recorded: freed now, not by the garbage collector, so that the bound arrays are written in place again."""
+        """Free the recorded graph now instead of by the garbage collector, so that the bound arrays are written in place again."""
         if self._recorded is not None:
             for array in self._recorded[1].values():
                 array._gradient.cell = None
@@ -133,8 +133,8 @@ def _marked(array: NDArray, stype: str, spared: bool) -> Any:
     """An array with the content of another one, as a variable whose gradient has a storage type.
 
     They share memory: a write into the other array, before `backward` has read what was recorded, goes into a copy.
-    With ``spared`` a row-sparse array is a copy with spare rows behind its own. Each batch may store another number of rows of a weight;
-    with spare rows there are few different numbers, so that batches use the programs of earlier ones.
+    With ``spared`` a row-sparse array becomes a copy with padding rows after its own. Each batch may store another number of rows of a
+    weight; padding reduces these to a few different numbers, so that batches use the programs of earlier batches.
     """
     if array.stype not in ("default", stype):
         array = dense_array(array)
@@ -145,7 +145,7 @@ def _marked(array: NDArray, stype: str, spared: bool) -> Any:
         twin = sparse_array(CELLS.spare_rows(array._content.sparse), checked=True)
     else:
         twin = sparse_array(array._content.sparse.with_values(_twin(array._content.sparse.values)), checked=array._content.checked)
-    # `backward` takes the gradients from where they are found: the array for them is never written
+    # `backward` takes the gradients from the tape directly, and never writes the variable's gradient array
     twin._attach(twin if stype == "default" else empty_array(stype, array.shape, array._dtype, array.context), "write")
     return twin
 
@@ -176,7 +176,7 @@ def _detached(content: Any) -> Any:
 
 
 def _stored_head(out: Any, head: Any) -> tuple[NDArray, NDArray | None]:
-    """The recorded array of an output, what it stores if it is sparse, and its head gradient; None stands for ones."""
+    """The recorded array of an output (the stored values of a sparse output), and its head gradient; None stands for ones."""
     given = None if head is None else wrap(NDArray, content_on(wrap(NDArray, head), out.context))
     if out.stype == "default":
         return out, given

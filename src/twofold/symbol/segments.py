@@ -29,7 +29,7 @@ def needs_segments(order: Iterable[SymbolNode]) -> bool:
 
 
 def function_of(name: str, heads: Sequence[Head], mirror: bool = False) -> "GraphFunction":
-    """A graph as a recordable function of the arrays of its variables, in segments if it must be."""
+    """A graph as a recordable function of the arrays of its variables; in segments if a shape depends on values."""
     return SegmentedGraph(name, heads, mirror) if needs_segments(topological(heads)) else Recordable(name, Replayer(heads), mirror)
 
 
@@ -128,7 +128,7 @@ class _Segment:
         new: dict[Head, Head] = {}
         own = set(nodes)
         for head in dict.fromkeys(h for n in nodes for h in n.inputs if h.node not in own):
-            # names tell variables apart: an inner value's is one that no variable has
+            # variables are identified by name, so an inner value gets a name that no variable has
             is_variable = head.node.is_variable
             new[head] = head if is_variable else Head(SymbolNode(VARIABLE, f"({head.node.output_name(head.place)})", {}), 0)
         for node in nodes:

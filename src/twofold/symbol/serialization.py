@@ -12,7 +12,7 @@ from .inference import declared_dtype, declared_shape
 from .node import VARIABLE, Head, SymbolNode, topological
 from .rebuild import has_casts, without_casts
 
-#: A damaged file must not ask for memory without bounds.
+#: Limits the memory that a damaged file can request.
 MOST_OUTPUTS = 65_536
 VERSION = {"mxnet_version": ("int", MXNET_VERSION)}
 
@@ -32,7 +32,7 @@ def to_json(heads: Iterable[Head], remove_amp_cast: bool = True) -> str:
 def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Mapping[str, tuple[str, object]]) -> GraphRecord:
     """A graph as plain records, its nodes in topological order."""
     number = {node: k for k, node in enumerate(order)}
-    # an entry's version counts the changes of the array that it reads, including those by the node that reads it
+    # the version of an entry counts the writes to the array, including writes by the node that reads the entry
     versions = dict.fromkeys(order, 0)
     pointer = [0]
     nodes = []
@@ -120,7 +120,7 @@ def _node(graph: GraphRecord, position: int, made: Sequence[SymbolNode]) -> Symb
 
 
 def _fault(record: NodeRecord, error: MXNetError) -> FormatError:
-    """The error of a file that describes a node with this error."""
+    """The `FormatError` of a file in which reading this node raised ``error``."""
     what = error.what.removeprefix(f"{record.op}: ")
     return FormatError(f"symbol: node {record.name!r} ({record.op}): {what}", error.given, error.todo)
 
@@ -143,7 +143,7 @@ def _head(made: Sequence[SymbolNode], entry: NodeEntry, reader: str) -> Head:
 
 
 def _outputs_of(graph: GraphRecord, position: int) -> int:
-    """How many outputs a node has, as far as the file shows: for operators that do not exist here."""
+    """The number of outputs of a node with an operator that is unknown here, as far as the file shows it."""
     if graph.node_row_ptr is not None:
         return max(1, graph.node_row_ptr[position + 1] - graph.node_row_ptr[position])
     entries = [*graph.heads, *(e for n in graph.nodes for e in n.inputs)]

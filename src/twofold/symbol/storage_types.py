@@ -32,7 +32,7 @@ class StorageTypes:
     sparse
         The storage type of each sparse value; all others are dense.
     stored
-        The operators that run on what is stored, or give a sparse result.
+        The operators that run on stored values, or have a sparse result.
     """
 
     sparse: Mapping[Head, str]
@@ -86,7 +86,8 @@ def storage_types(inference: Inference, given: Mapping[str, str]) -> StorageType
 def gradient_stypes(inference: Inference, types: StorageTypes, outputs: Iterable[Head]) -> dict[str, str]:
     """The storage types of the gradients of variables, by name, that are not dense.
 
-    The gradient of an output is taken to have the output's storage type. Gradients from several operators are sparse if all are so alike.
+    The gradient of an output is taken to have the output's storage type. A sum of
+    gradients from several operators is sparse if all its terms have the same sparse storage type.
     """
     found: dict[Head, set[str]] = {}
     for head in outputs:
@@ -100,7 +101,7 @@ def gradient_stypes(inference: Inference, types: StorageTypes, outputs: Iterable
 
 
 def with_spare_rows(types: StorageTypes, order: Sequence[SymbolNode], outputs: Iterable[Head]) -> set[SymbolNode]:
-    """The row-sparse variables that may be padded with rows that belong to no row of the array: nothing reads those."""
+    """The row-sparse variables that may be padded with extra rows, because nothing reads every stored row of them."""
     read = {h for h in outputs if types.of(h) == "row_sparse"}  # values whose every row is read
     for node in reversed(order):
         stypes = [types.of(h) for h in node.inputs]

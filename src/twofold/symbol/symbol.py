@@ -16,7 +16,7 @@ from .gradient import gradient_of
 from .node import Head, checked_attrs, hidden, topological, variables
 from .rebuild import with_variables
 
-#: MXNet's backends, for which `Symbol.optimize_for` divides symbols there.
+#: MXNet's backends. In MXNet, `Symbol.optimize_for` partitions symbols for them.
 BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
 
 
@@ -30,7 +30,7 @@ class Symbol:
     """
 
     __slots__ = ("heads",)
-    __array_priority__ = 1000.0  # above NumPy's scalars: np.float32(2) * symbol calls the symbol's operator
+    __array_priority__ = 1000.0  # higher than NumPy's scalars, so that np.float32(2) * symbol calls the symbol's operator
     __hash__ = None  # type: ignore[assignment]  # == makes a symbol
 
     heads: tuple[Head, ...]
@@ -254,13 +254,13 @@ class Symbol:
         Parameters
         ----------
         backend
-            One of MXNet's backends (`BACKENDS`), which it would divide the symbol for. For another one a warning is issued.
+            One of MXNet's backends (`BACKENDS`), for which MXNet would partition the symbol. Another name gives a warning.
         args, aux, shape_dict, type_dict
-            Arrays, shapes and dtypes by name, which must be possible for the symbol.
+            Arrays, shapes and dtypes by name, which must match the symbol.
         skip_infer
-            Whether not to check that.
+            Whether to skip this check.
         ctx, stype_dict, **kwargs
-            What MXNet's backends use.
+            Options of MXNet's backends.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class _IndexTypeError(ParameterError, TypeError):
 
 
 class _ComposeError(ParameterError, TypeError):
-    """Composition with something else than symbols."""
+    """Composition with objects that are not symbols."""
 
 
 def _from_json(text: str) -> Symbol:
@@ -320,7 +320,7 @@ def _needs_values(name: str, operator: str | None = None) -> Any:
     return method
 
 
-#: Methods of arrays that symbols have in order to say that they have none, with the operator that calls them.
+#: Array methods that symbols define only to raise an error, with the operator that calls them.
 _FOR_ARRAYS = {
     "__bool__": "bool",
     "__iadd__": "+=",
