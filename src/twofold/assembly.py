@@ -394,7 +394,7 @@ class _Writer:
         return self._assignment(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def _assignment(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        called, target = self._called(node.value), node.targets[0]
+        called, target = self._called(node.value), self.expression(node.targets[0])
         if called is None or not isinstance(target, ast.Name) or len(node.targets) > 1:
             return self._copy(node)
         tree, writer = self._inside(called, cast("ast.Call", node.value), assigns=True)

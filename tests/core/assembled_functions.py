@@ -44,6 +44,20 @@ def return_clashing(n):
     return made
 
 
+@fragment
+def return_unless_stepped(n):
+    """Replace a variable of the caller by the next number of the sequence, or return."""
+    if n < 0:
+        return "negative"
+    n = half_or_next(n)
+
+
+def stepping(a, b):
+    """Steps two variables."""
+    return_unless_stepped(b)
+    return a, b
+
+
 def template(n):
     """A template."""
     return_if_small(n)

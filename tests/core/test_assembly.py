@@ -8,7 +8,7 @@ import pytest
 from twofold.assembly import _names, assembled, assembled_text, inlined
 
 from tests.core import assembled_functions as functions
-from tests.core.assembled_functions import clashing, counted, failing, is_even, template
+from tests.core.assembled_functions import clashing, counted, failing, is_even, stepping, template
 
 
 def test_fragments_are_written_in_and_known_names_decide():
@@ -24,6 +24,11 @@ def test_fragments_are_written_in_and_known_names_decide():
 
 def test_a_value_is_no_test():
     assert assembled(template, {"scale": 0}, doubles=False)(8) == (0, True, None), "``m or None`` is None for 0"
+
+
+def test_a_fragment_assigns_to_the_variable_that_it_is_given():
+    function = assembled(stepping, {})
+    assert (function(7, 8), function(7, 5), function(7, -1)) == ((7, 4), (7, 16), "negative")
 
 
 def test_functions_that_differ_in_globals_share_their_code():

@@ -194,19 +194,19 @@ def test_cudnn_computes_convolutions_and_their_gradients(backend, library, kind,
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("at", ["empty", "plan_of"])
+@pytest.mark.parametrize("at", ["empty", "graph_for"])
 def test_a_convolution_can_be_reentered_on_the_same_thread(backend, library, monkeypatch, at):
     """A finalizer or a signal handler may do so, in the middle of an allocation or of planning."""
     arrays, params = operands_of("plain", "convolve")
     there = [backend.from_host(a, GPU) for a in arrays]
     want, inner = backend_for(CPU).xp.convolve(*arrays, **params), []
-    owner, name = (type(backend.xp), "empty") if at == "empty" else (cudnn, "plan_of")
+    owner, name = (type(backend.xp), "empty") if at == "empty" else (cudnn, "graph_for")
     real = getattr(owner, name)
 
     def interrupted(*args):
         if not inner:
             inner.append(None)
-            with cudnn._lock if at == "plan_of" else nullcontext():
+            with cudnn._lock if at == "graph_for" else nullcontext():
                 inner.append(backend.xp.convolve(*there, **params))
         elif at == "empty":
             others.append(taken_by_another())

@@ -70,9 +70,9 @@ def test_every_network_of_the_zoo_survives_the_round_trip(name, path, run):
 
 
 def test_all_networks_of_the_zoo_are_tested():
-    from twofold.gluon.model_zoo.vision.by_name import _MODELS
+    from twofold.gluon.model_zoo.vision.by_name import NETWORKS
 
-    assert {*SMALL, *LARGE} == set(_MODELS)
+    assert {*SMALL, *LARGE} == set(NETWORKS)
 
 
 class Reader(gluon.HybridBlock):

@@ -315,9 +315,9 @@ def main(programs: int, first: int) -> int:
     counts: Counter[str] = Counter()
     computes = compiled.computed
 
-    def computed(steps: Any, dead: Any) -> Any:
+    def computed(steps: Any, stored: Any, dead: Any) -> Any:
         counts["donated"] += bool(dead)
-        return computes(steps, dead)
+        return computes(steps, stored, dead)
 
     compiled.computed = computed
     for seed in range(first, first + programs):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..assembly import assembled
+from ..assembly import assembled, inlined
 from ..calls import short
 from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
 from ..device import DEFAULTS
@@ -238,6 +238,7 @@ def _read_only(v: np.ndarray) -> np.ndarray:
     return v
 
 
+@inlined
 def _wrapped(result: Any, arrays: list[Any]) -> Any:
     """A result of NumPy's with arrays in place of NumPy's, unless Twofold lacks their dtype.
 
