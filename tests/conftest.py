@@ -77,14 +77,19 @@ def machine_code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(autouse=True)
-def _some_run_in_machine_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if runs_in_machine_code(request.node):
-        from twofold.config import SETTINGS
+def _some_run_in_machine_code(request: pytest.FixtureRequest) -> Iterator[None]:
+    if not runs_in_machine_code(request.node):
+        yield
+        return
+    from twofold.config import SETTINGS
 
+    # a patch of its own: the fixture `monkeypatch` would be made before a suite's own fixtures, and undone after them
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in request.getfixturevalue("machine_code").items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(SETTINGS, "jit", True)
-        monkeypatch.setattr(SETTINGS, "jit_eager", True)
+            patch.setenv(name, value)
+        patch.setattr(SETTINGS, "jit", True)
+        patch.setattr(SETTINGS, "jit_eager", True)
+        yield
 
 
 @pytest.fixture

@@ -90,20 +90,19 @@ def test_a_thread_that_hangs_is_named_and_replaced() -> None:
 
 
 def test_threads_end_with_the_loader() -> None:
-    def threads() -> int:
-        return sum(thread.name.startswith("DataLoader") for thread in threading.enumerate())
+    def threads() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name.startswith("DataLoader")}
 
-    before = threads()
+    before = threads()  # those of other tests may end at any time
     loader = DataLoader(SimpleDataset(list(range(50))), 2, num_workers=3, thread_pool=True)
     next(iter(loader))
-    assert threads() >= before + 3
+    own = threads() - before
+    assert len(own) >= 3
     del loader
     gc.collect()
-    for _ in range(500):
-        if threads() <= before:
-            break
-        time.sleep(0.01)
-    assert threads() <= before
+    for thread in own:
+        thread.join(10)
+    assert not own & threads()
 
 
 def test_a_program_ends_although_a_thread_hangs(tmp_path: Path) -> None:
