@@ -1,66 +1,38 @@
 """Functions that create arrays from parameters: float32 unless a dtype is given."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
-from ..opdef.frontend import named
+from ..opdef.numpy_rows import sizes
 from ..ops import creation as shared
 from ..ops import mxnet_numpy_creation as ops
-from .front import Front, without_none
-from .shapes import as_sizes
-
-__all__ = ["Creation"]
+from .front import without_none
+from .row_functions import Functions, only_c
 
 
 def _dtype(dtype: Any) -> Any:
     return "float32" if dtype is None else dtype
 
 
-class Creation(Front):
+class Creation(Functions):
     """Functions that create arrays."""
-
-    def _only_c(self, name: str, order: str) -> None:
-        if order != "C":
-            raise ParameterError(f"{name}: arrays are in row-major order", f"order={order!r}", "leave order out")
-
-    def zeros(self, shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None, device: Any = None) -> Any:
-        """Zeros of a shape."""
-        self._only_c("zeros", order)
-        return self.created(ops.npi_zeros, ctx or device, shape=as_sizes(shape), dtype=_dtype(dtype))
-
-    def ones(self, shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None, device: Any = None) -> Any:
-        """Ones of a shape."""
-        self._only_c("ones", order)
-        return self.created(ops.npi_ones, ctx or device, shape=as_sizes(shape), dtype=_dtype(dtype))
 
     def full(
         self, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None
     ) -> Any:
         """One value in a shape; an array is broadcast to it. The dtype of a bool is bool, of other numbers float32."""
-        self._only_c("full", order)
+        only_c("full", order)
         if self.number(fill_value) is None:
-            found = self.broadcast_to(self.operand(fill_value), shape)  # type: ignore[attr-defined]  # of another part of the front
+            found = self.broadcast_to(self.operand(fill_value), shape)
             return found if dtype is None else self._cast(found, dtype)
         kind = "bool" if dtype is None and isinstance(fill_value, (bool, np.bool_)) else _dtype(dtype)
-        return self._full(as_sizes(shape), fill_value, kind, ctx or device, out)
-
-    def _full(self, shape: Any, value: Any, dtype: Any, ctx: Any, out: Any) -> Any:
-        return self.created(shared.full_value, ctx, out, shape=shape, value=value, dtype=dtype)
+        return self.created(shared.full_value, ctx or device, out, shape=sizes(shape), value=fill_value, dtype=kind)
 
     def _cast(self, x: Any, dtype: Any) -> Any:
         return x.astype(dtype)
-
-    def full_like(
-        self, a: Any, fill_value: float, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
-        """One value in the shape of an array, in its dtype unless another is given."""
-        self._only_c("full_like", order)
-        params = {"fill_value": fill_value, **without_none(dtype=dtype), "ctx": self.context_name(ctx or device)}
-        return self.apply(ops.npi_full_like, (self.operand(a),), params, out)
 
     def zeros_like(self, a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None) -> Any:
         """Zeros in the shape of an array, in its dtype unless another is given."""
@@ -72,7 +44,7 @@ class Creation(Front):
 
     def empty_like(self, prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None) -> Any:
         """Zeros in the shape of an array (or another one), in its dtype unless another is given. ``subok`` has no effect."""
-        self._only_c("empty_like", order)
+        only_c("empty_like", order)
         if shape is not None:
             return self.zeros(shape, dtype)
         return self.full_like(prototype, 0, dtype)
@@ -124,26 +96,6 @@ class Creation(Front):
         params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "base": base, **without_none(dtype=dtype)}
         return self.created(ops.npi_logspace, ctx or device, **params)
 
-    def eye(self, N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
-        """Ones on the diagonal ``k`` of an (N, M) matrix, square if ``M`` is None; zeros elsewhere."""
-        return self.created(ops.npi_eye, ctx or device, N=N, M=M, k=k, dtype=_dtype(dtype))
-
     def identity(self, n: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
         """The identity matrix (n, n)."""
         return self.created(ops.npi_identity, ctx or device, shape=(n, n), dtype=_dtype(dtype))
-
-    def indices(self, dimensions: Any, dtype: Any = "int32", ctx: Any = None, device: Any = None) -> Any:
-        """For each axis of a shape the coordinates of all elements along it."""
-        return self.created(ops.npi_indices, ctx or device, dimensions=as_sizes(dimensions), dtype=dtype)
-
-
-def _window(name: str, op: Any) -> Callable[..., Any]:
-    @named(name, f"The {name.title()} window of ``M`` points.")
-    def function(self: Front, M: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
-        return self.created(op, ctx or device, M=M, dtype=_dtype(dtype))
-
-    return function
-
-
-for _name, _op in ops.WINDOWS.items():
-    setattr(Creation, _name, _window(_name, _op))

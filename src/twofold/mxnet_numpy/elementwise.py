@@ -11,8 +11,7 @@ from ..opdef.spec import Op
 from ..ops import dynamic_shapes, elementwise_math, mxnet_numpy_arithmetic, numpy_elementwise
 from ..strictness import tolerate
 from .front import Front, Unsupported, check_options
-
-__all__ = ["BINARY", "UNARY", "Elementwise"]
+from .row_functions import Functions
 
 _U = mxnet_numpy_arithmetic.UNARY
 #: Functions of one array: the operator, and the name of its nodes where that is another.
@@ -53,7 +52,7 @@ BINARY: dict[str, tuple[Op, Op, Op]] = {name: _row(name) for name in _A if name 
 }
 
 
-class Elementwise(Front):
+class Elementwise(Functions):
     """Functions of each element; those of one and two operands are attached from tables."""
 
     def combined(self, name: str, x1: Any, x2: Any, out: Any = None) -> Any:

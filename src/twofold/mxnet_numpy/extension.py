@@ -11,12 +11,12 @@ from ..device import Device
 from ..errors import OperatorError, ParameterError
 from ..ndarray.saving import load_arrays, save_arrays
 from ..opdef.frontend import function_of
+from ..opdef.numpy_rows import sizes
 from ..opdef.registry import NAMES
 from ..ops import mxnet_numpy_shapes
 from . import extension_random as random
 from .array import ndarray
 from .array_functions import CALLS, FUNCTIONS
-from .shapes import as_sizes
 
 __all__ = ["constraint_check", "image", "load", "random", "reshape", "save"]
 
@@ -77,7 +77,7 @@ def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> n
     order
         Must be ``"C"``.
     """
-    params = {"newshape": as_sizes(newshape), "reverse": reverse, "order": order}
+    params = {"newshape": sizes(newshape), "reverse": reverse, "order": order}
     return FUNCTIONS.apply(mxnet_numpy_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)
 
 

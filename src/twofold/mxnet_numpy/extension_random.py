@@ -3,7 +3,7 @@
 from .. import random
 from ..device import Device
 from .array_functions import FUNCTIONS
-from .batches import Batches
+from .sampling import Batches
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
 

@@ -1,31 +1,19 @@
 """Products of arrays, contractions, polynomials; and linear algebra, ``np.linalg``."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
-from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_creation, mxnet_numpy_shapes
+from ..ops import einsum, linear_algebra, mxnet_numpy_creation, mxnet_numpy_shapes
 from ..ops import mxnet_numpy_linear as ops
 from ..ops import mxnet_numpy_reduction as norms
-from .front import Front, check_options, without_none
-
-__all__ = ["LinearAlgebra", "Products"]
+from .row_functions import Face, Functions, attach_rows
 
 
-class Products(Front):
+class Products(Functions):
     """Products of arrays."""
-
-    def dot(self, a: Any, b: Any, out: Any = None) -> Any:
-        """The product over the last axis of ``a`` and the last but one of ``b``."""
-        return self.apply(ops.np_dot, (self.operand(a), self.operand(b)), None, out)
-
-    def matmul(self, a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
-        """Matrix products over the last two axes."""
-        check_options("matmul", kwargs)
-        return self.apply(ops.npi_matmul, (self.operand(a), self.operand(b)), None, out)
 
     def tensordot(self, a: Any, b: Any, axes: Any = 2) -> Any:
         """The sum of products over axes: a number of them, or those of each array."""
@@ -57,10 +45,6 @@ class Products(Front):
             raise ParameterError("einsum: unknown arguments", ", ".join(kwargs), "pass subscripts, operands, out and optimize")
         return self.apply(einsum.einstein_sum, self.operands(operands), {"subscripts": subscripts, "optimize": int(bool(optimize))}, out)
 
-    def polyval(self, p: Any, x: Any) -> Any:
-        """A polynomial with coefficients ``p``, that of the highest power first, at ``x``."""
-        return self.apply(ops.npi_polyval, (self.operand(p), self.operand(x)))
-
     def diag_indices_from(self, arr: Any) -> Any:
         """The coordinates of the main diagonal, an array for each axis."""
         return self._rows(self.apply(mxnet_numpy_creation.npi_diag_indices_from, (self.operand(arr),)))
@@ -70,60 +54,11 @@ class Products(Front):
         return found
 
 
-class LinearAlgebra:
-    """``np.linalg``: decompositions, equations, norms of matrices.
-
-    Parameters
-    ----------
-    front
-        The functions of arrays or symbols.
-    """
-
-    def __init__(self, front: Any) -> None:
-        self._front = front
+class LinearAlgebra(Face):
+    """``np.linalg``: decompositions, equations, norms of matrices."""
 
     def _apply(self, op: Any, *arrays: Any, **params: Any) -> Any:
         return self._front.apply(op, [self._front.operand(a) for a in arrays], params)
-
-    def inv(self, a: Any) -> Any:
-        """The inverse of square matrices."""
-        return self._apply(linear_algebra.inverse, a)
-
-    def det(self, a: Any) -> Any:
-        """The determinants of square matrices."""
-        return self._apply(determinants.det, a)
-
-    def slogdet(self, a: Any) -> Any:
-        """The signs and the logarithms of the magnitudes of determinants."""
-        return self._apply(determinants.slogdet, a)
-
-    def cholesky(self, a: Any) -> Any:
-        """The lower triangular factors of positive definite matrices."""
-        return self._apply(ops.npi_cholesky, a)
-
-    def svd(self, a: Any) -> Any:
-        """Singular value decompositions (U, values, V), reduced: U · diag(values) · V."""
-        return tuple(self._apply(linear_algebra.svd, a))
-
-    def eig(self, a: Any) -> Any:
-        """Eigenvalues and eigenvectors; complex ones raise."""
-        return tuple(self._apply(ops.npi_eig, a))
-
-    def eigvals(self, a: Any) -> Any:
-        """Eigenvalues; complex ones raise."""
-        return self._apply(ops.npi_eigvals, a)
-
-    def eigh(self, a: Any, UPLO: str = "L") -> Any:
-        """Eigenvalues, ascending, and eigenvectors of symmetric matrices. Only the named triangle is read."""
-        return tuple(self._apply(linear_algebra.eigh_of_triangle, a, UPLO=UPLO))
-
-    def eigvalsh(self, a: Any, UPLO: str = "L") -> Any:
-        """Eigenvalues of symmetric matrices, ascending."""
-        return self._apply(linear_algebra.eigvalsh, a, UPLO=UPLO)
-
-    def solve(self, a: Any, b: Any) -> Any:
-        """``x`` with a · x = b."""
-        return self._apply(linear_algebra.solve_vectors, a, b)
 
     def pinv(self, a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
         """Pseudo-inverses, in which singular values below ``rcond`` times the largest count as 0."""
@@ -132,14 +67,6 @@ class LinearAlgebra:
         if self._front.number(rcond) is None:
             return self._apply(linear_algebra.pinv, a, rcond, hermitian=False)
         return self._apply(linear_algebra.pinv_of_scalar, a, rcond=rcond, hermitian=False)
-
-    def tensorinv(self, a: Any, ind: int = 2) -> Any:
-        """The inverse of an array as a linear map from its axes after the first ``ind``."""
-        return self._apply(ops.tensorinv, a, ind=ind)
-
-    def tensorsolve(self, a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
-        """``x`` with tensordot(a, x, x.ndim) = b."""
-        return self._apply(ops.tensorsolve, a, b, **without_none(a_axes=axes))
 
     def norm(self, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
         """The norm of vectors or matrices along axes.
@@ -169,3 +96,6 @@ class LinearAlgebra:
         two_axes = given["axis"] is not None and len(given["axis"]) == 2
         flag = norms.SPECTRAL if two_axes and order in (2, -2) else norms.BY_ORDER
         return self._apply(norms.npi_norm, x, ord=order, flag=flag, **given)
+
+
+attach_rows(LinearAlgebra, "linalg")

@@ -1,58 +1,27 @@
 """The samplers of ``np.random``: samples from MXNet's streams, which ``mx.random.seed`` and ``npx.random.seed`` start."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
-from ..opdef.frontend import named
+from ..opdef.numpy_rows import sizes
 from ..opdef.spec import Op
 from ..ops import gathering, ordering, random_sampling
 from ..ops import mxnet_numpy_random as ops
 from .front import without_none
-from .shapes import as_sizes
-
-__all__ = ["Random"]
+from .row_functions import Face, attach_rows
 
 
-class Random:
-    """Samplers.
+class Random(Face):
+    """Samplers of ``np.random``."""
 
-    Parameters
-    ----------
-    front
-        The functions of arrays or symbols.
-    """
-
-    def __init__(self, front: Any) -> None:
-        self._front = front
-
-    def _draw(self, op: Op, values: dict[str, Any], size: Any, ctx: Any, out: Any = None, **dtype: Any) -> Any:
-        """Samples of a size, with parameters that are numbers or arrays."""
+    def _draw(self, op: Op, values: dict[str, Any], params: dict[str, Any], out: Any = None) -> Any:
+        """Samples, with parameters of the distribution that are numbers or arrays."""
         front = self._front
         numbers = {name: front.number(v) for name, v in values.items()}
         arrays = [front.operand(v) for name, v in values.items() if numbers[name] is None]
-        arrays += [None] * (len([i for i in op.inputs if not i.injected]) - len(arrays))
-        return front.apply(op, arrays, {**numbers, "size": as_sizes(size), **dtype, "ctx": front.context_name(ctx)}, out)
-
-    def uniform(
-        self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
-        """Samples from [low, high)."""
-        return self._draw(ops.uniform_samples, {"low": low, "high": high}, size, ctx or device, out, dtype=dtype or "float32")
-
-    def normal(
-        self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
-        """Normal samples with mean ``loc`` and standard deviation ``scale``."""
-        return self._draw(ops.normal_samples, {"loc": loc, "scale": scale}, size, ctx or device, out, dtype=dtype or "float32")
-
-    def gamma(
-        self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
-        """Gamma samples with a shape parameter and a scale."""
-        return self._draw(ops.gamma_samples, {"shape": shape, "scale": scale}, size, ctx or device, out, dtype=dtype or "float32")
+        return front.apply(op, [*arrays, *[None] * (len(op.arrays) - len(arrays))], numbers | params, out)
 
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
         """Beta samples: X / (X + Y) of two gamma variables, drawn in float64 so that small ones do not vanish."""
@@ -73,18 +42,6 @@ class Random:
         """Exponentials of normal samples."""
         return self._front.exp(self.normal(mean, sigma, size, dtype, ctx or device), out=out)
 
-    def exponential(self, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
-        """Exponential samples with mean ``scale``."""
-        return self._draw(ops.SCALED["exponential"], {"scale": scale}, size, ctx or device, out)
-
-    def rayleigh(self, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
-        """Rayleigh samples with mode ``scale``."""
-        return self._draw(ops.SCALED["rayleigh"], {"scale": scale}, size, ctx or device, out)
-
-    def power(self, a: Any, size: Any = None) -> Any:
-        """Samples in [0, 1] with density a · x**(a - 1)."""
-        return self._draw(ops.SHAPED["powerd"], {"a": a}, size, None)
-
     def rand(self, *size: int, **kwargs: Any) -> Any:
         """Uniform samples from [0, 1) of a shape given as arguments."""
         return self.uniform(0, 1, **(kwargs | {"size": size or kwargs.get("size")}))
@@ -100,7 +57,7 @@ class Random:
         first, last = (0, low) if high is None else (low, high)
         if last <= first:
             raise ParameterError("randint: low >= high", f"{first} and {last}", "pass an interval with at least one integer")
-        shape = () if size is None else as_sizes(size)
+        shape = () if size is None else sizes(size)
         return self._front.created(
             random_sampling.random_randint, ctx or device, out, low=first, high=last, shape=shape, dtype=dtype or "int64"
         )
@@ -113,7 +70,7 @@ class Random:
         arrays = [*([] if count is not None else [front.operand(a)]), *([] if p is None else [front.operand(p)])]
         params = {
             "a": count,
-            "size": as_sizes(size),
+            "size": sizes(size),
             "replace": replace,
             "weighted": p is not None,
             "ctx": front.context_name(ctx or device),
@@ -124,7 +81,7 @@ class Random:
     def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:
         """How often (int64) each class occurs in ``n`` draws with the given probabilities."""
         front = self._front
-        params = {"n": n, **without_none(size=as_sizes(size))}
+        params = {"n": n, **without_none(size=sizes(size))}
         if front.is_array(pvals):
             return front.apply(ops.npi_multinomial, (pvals,), params)
         return front.apply(ops.npi_multinomial, (None,), {**params, "pvals": tuple(float(v) for v in np.asarray(pvals))})
@@ -141,25 +98,34 @@ class Random:
         self._front._shuffled(x, ordering.shuffle)
 
 
-def _located(name: str, op: Op) -> Callable[..., Any]:
-    @named(name, f"{name.title()} samples with a location and a scale.")
-    def function(
-        self: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None
+class Batches(Random):
+    """Samplers of ``npx.random``, which are not NumPy's."""
+
+    def bernoulli(
+        self,
+        prob: Any = None,
+        logit: Any = None,
+        size: Any = None,
+        dtype: Any = None,
+        ctx: Any = None,
+        out: Any = None,
+        device: Any = None,
     ) -> Any:
-        return self._draw(op, {"loc": loc, "scale": scale}, size, ctx or device, out)
+        """1 with a probability, or with the probability of a logit, else 0.
 
-    return function
+        Raises
+        ------
+        ParameterError
+            Unless exactly one of ``prob`` and ``logit`` is given.
+        """
+        if (prob is None) == (logit is None):
+            raise ParameterError("bernoulli: pass either prob or logit", f"{prob!r} and {logit!r}", "pass one")
+        given = prob if logit is None else logit
+        front, number = self._front, self._front.number(given)
+        params = {"prob": number if logit is None else None, "logit": None if logit is None else number, "is_logit": logit is not None}
+        others = {"size": sizes(size), "dtype": dtype or "float32", "ctx": front.context_name(ctx or device)}
+        return front.apply(ops.npi_bernoulli, (front.operand(given) if number is None else None,), {**params, **others}, out)
 
 
-def _shaped(name: str, op: Op) -> Callable[..., Any]:
-    @named(name, f"{name.title()} samples with a shape parameter ``a``.")
-    def function(self: Any, a: Any, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
-        return self._draw(op, {"a": a}, size, ctx or device, out)
-
-    return function
-
-
-for _name, _op in ops.LOCATED.items():
-    setattr(Random, _name, _located(_name, _op))
-for _name in ("weibull", "pareto"):
-    setattr(Random, _name, _shaped(_name, ops.SHAPED[_name]))
+for _cls, _place in ((Random, "random"), (Batches, "npx.random")):
+    attach_rows(_cls, _place)

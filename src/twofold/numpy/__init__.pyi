@@ -2,8 +2,10 @@
 
 # ruff: noqa: I001
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..ndarray.types import ArrayLike
 from . import linalg as linalg
 from . import random as random
 from .array import ndarray as ndarray
@@ -113,7 +115,6 @@ from .shapes import ravel as ravel
 from .shapes import real as real
 from .shapes import repeat as repeat
 from .shapes import reshape as reshape
-from .shapes import resize as resize
 from .shapes import roll as roll
 from .shapes import rollaxis as rollaxis
 from .shapes import rot90 as rot90
@@ -125,7 +126,6 @@ from .shapes import split as split
 from .shapes import squeeze as squeeze
 from .shapes import stack as stack
 from .shapes import swapaxes as swapaxes
-from .shapes import tile as tile
 from .shapes import trace as trace
 from .shapes import transpose as transpose
 from .shapes import tril as tril
@@ -239,5 +239,8 @@ tanh: ufunc
 true_divide: ufunc
 trunc: ufunc
 vecmat: ufunc
+
+def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> ndarray: ...
+def tile(A: ArrayLike, reps: int | Sequence[int]) -> ndarray: ...
 
 def __getattr__(name: str) -> Any: ...

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..opdef.registry import OPS
+from ..opdef.numpy_rows import Row, assembled_row, rows_of
 from . import creation, linear, reductions, selecting, shapes
+from .creation import operand
 from .fallback import attribute, guarded
 from .short_calls import short_call
-from .ufuncs import function_of
+from .ufuncs import deliver, function_of
 
 PACKAGE = __name__.rpartition(".")[0]
 
@@ -28,6 +31,8 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 #: Functions that create arrays return NumPy's for dtypes that Twofold lacks; functions of arrays need `guarded` for such operands.
 MAKERS = functions_in(creation)
 OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
+#: Functions that apply one operator, by its row.
+ROWS = {row.name: row for row in rows_of(OPS) if row.name in row.op.front.numpy_names}
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
 #: are rounded alike in each mode.
 OWN_WAY = shapes.VIEWS | {"ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
@@ -42,6 +47,13 @@ AT_ONCE = frozenset({
 OWN_FOR_VIEWS = frozenset({"dot"})
 
 
+def function_of_row(row: Row) -> Callable[..., Any]:
+    """The function of a row: it applies the operator to arrays, and writes to ``out`` if it has such a parameter."""
+    arrays = ", ".join(f"operand({name})" for name in row.arrays)
+    lines = [f"    return deliver(reductions.run(op, {arrays}, **params), {'out' if row.has('out') else 'None'})"]
+    return assembled_row(row, "", lines, {"deliver": deliver, "operand": operand, "reductions": reductions})
+
+
 def find_attribute(name: str) -> Any:
     """The attribute for one of NumPy's names.
 
@@ -54,8 +66,8 @@ def find_attribute(name: str) -> Any:
         raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
     if name in MAKERS:
         found = short_call(MAKERS[name], getattr(np, name), True, name in AT_ONCE, True)
-    elif name in OWN:
-        found = guarded(OWN[name], getattr(np, name))
+    elif name in OWN or name in ROWS:
+        found = guarded(OWN.get(name) or function_of_row(ROWS[name]), getattr(np, name))
         found = found if name in OWN_WAY else short_call(found, getattr(np, name), name not in OWN_FOR_VIEWS, name in AT_ONCE, True)
     else:
         numpys = getattr(np, name)

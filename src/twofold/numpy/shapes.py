@@ -304,11 +304,6 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarra
     return concatenate([arr, values], axis)
 
 
-def tile(A: ArrayLike, reps: Shape) -> ndarray:
-    """The whole array repeated along each axis; repeats align with the last axes."""
-    return run(reshaping.tile, operand(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
-
-
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ndarray:
     """Each element repeated along an axis (flattened first if None): all equally often, or each by a count of its own."""
     x, counts = operand(a), np.asarray(repeats)
@@ -368,7 +363,7 @@ def elements_at(x: ndarray, places: np.ndarray) -> ndarray:
 
 
 _repeat, _pad = rearranged(np.repeat), rearranged(np.pad)
-delete, resize, _diagonal = rearranged(np.delete), rearranged(np.resize), rearranged(np.diagonal)
+delete, _diagonal = rearranged(np.delete), rearranged(np.diagonal)
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:

@@ -8,7 +8,15 @@ from ..opdef.declare import primitive
 from .linear_algebra import FLOATS, NUMBERS, expand_scalars, eye_like, require_matrices, type_of_square, well_conditioned
 
 
-@primitive("_linalg_det", "linalg_det", "_npi_det", reference=lambda np, A: np.linalg.det(A), floats=NUMBERS, complex_gradient=True)
+@primitive(
+    "_linalg_det",
+    "linalg_det",
+    "_npi_det",
+    reference=lambda np, A: np.linalg.det(A),
+    floats=NUMBERS,
+    complex_gradient=True,
+    row="linalg.det(a)",
+)
 def det(xp, A):
     """Determinants of (…, n, n) matrices."""
 
@@ -89,7 +97,13 @@ def _(draw):
 
 
 @primitive(
-    "_linalg_slogdet", "linalg_slogdet", "_npi_slogdet", reference=lambda np, A: tuple(np.linalg.slogdet(A)), outputs=2, floats=FLOATS
+    "_linalg_slogdet",
+    "linalg_slogdet",
+    "_npi_slogdet",
+    reference=lambda np, A: tuple(np.linalg.slogdet(A)),
+    outputs=2,
+    floats=FLOATS,
+    row="linalg.slogdet(a)",
 )
 def slogdet(xp, A):
     """Signs and logarithms of the magnitudes of determinants; 0 and -inf for singular matrices, whose gradient is 0, as in MXNet."""

@@ -67,7 +67,7 @@ unravel_index.sample(lambda draw: draw(draw.integer((5,), 0, 24), shape=(4, 6)))
 unravel_index.sample(lambda draw: draw(draw.integer((2, 2), 0, 12, "int64"), shape=(-1, 3, 2)))
 
 
-@op("_np_cumsum", "cumsum")
+@op("_np_cumsum", "cumsum", row="cumsum(a, axis=None, dtype=None, out=None)")
 def cumsum(xp, a, *, axis: int | None = None, dtype: DType | None = None):
     """Running sum along an axis, or over all elements in order if ``axis`` is None; 16-bit floats are added in float32.
 

@@ -131,7 +131,7 @@ def _(draw):
     return [draw(a, draw.real((2, 3, 2))), draw(a, draw.real((3, 1)))]
 
 
-@op("_npi_solve", alike=True, floats=FLOATS)
+@op("_npi_solve", alike=True, floats=FLOATS, row="linalg.solve(a, b)")
 def solve_vectors(xp, A, B):
     """``x`` with A · x = B: (…, n, n) and vectors (…, n) or matrices (…, n, k)."""
     if len(B.shape) != len(A.shape) - 1:
@@ -150,6 +150,7 @@ solve_vectors.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditione
     floats=NUMBERS,
     keeps_shape=True,
     complex_gradient=True,
+    row="linalg.inv(a)",
 )
 def inverse(xp, A):
     """Inverses of (…, n, n) matrices."""
@@ -287,13 +288,13 @@ def _(xp, dout, out):
     return symmetric_part(xp, xp.matmul(xp.matmul(v, inner), xp.matrix_transpose(v)))
 
 
-@op("_npi_eigh", outputs=2, floats=FLOATS)
+@op("_npi_eigh", outputs=2, floats=FLOATS, row="linalg.eigh(a, UPLO='L') -> tuple", writes="UPLO")
 def eigh_of_triangle(xp, A, *, UPLO: str = "L"):
     """`eigh` of symmetric matrices. Only the lower (``"L"``) or upper (``"U"``) triangle is read."""
     return xp.eigh(A, upper=_is_upper(UPLO))
 
 
-@op("_npi_eigvalsh", floats=FLOATS)
+@op("_npi_eigvalsh", floats=FLOATS, row="linalg.eigvalsh(a, UPLO='L')", writes="UPLO")
 def eigvalsh(xp, A, *, UPLO: str = "L"):
     """Eigenvalues of symmetric matrices, ascending; see `eigh_of_triangle`."""
     return xp.eigh(A, upper=_is_upper(UPLO))[0]
@@ -359,7 +360,9 @@ real_eig.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned)))
 # singular values
 
 
-@primitive("_npi_svd", reference=lambda np, A: tuple(np.linalg.svd(A, full_matrices=False)), outputs=3, floats=FLOATS)
+@primitive(
+    "_npi_svd", reference=lambda np, A: tuple(np.linalg.svd(A, full_matrices=False)), outputs=3, floats=FLOATS, row="linalg.svd(a) -> tuple"
+)
 def svd(xp, A):
     """U (…, m, k), singular values (…, k), descending, and V (…, k, n), k = min(m, n): A = U · diag(values) · V."""
 

@@ -1,27 +1,25 @@
 """MXNet's NumPy operators that create arrays from parameters. ``ctx`` names the device for front ends; here it has no effect."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from ..errors import ParameterError
 from ..opdef.declare import numpy_op
 from ..opdef.params import DType, Shape
-from ..opdef.spec import Op
 from .creation import arange as legacy_arange
 from .creation import eye as legacy_eye
 
 made = partial(numpy_op, differentiable=False)
 
 
-@made("_npi_zeros")
+@made("_npi_zeros", row="zeros(shape, dtype=None, order='C', ctx=None, device=None)", writes="dtype")
 def npi_zeros(xp, *, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros."""
     return xp.zeros(shape, dtype)
 
 
-@made("_npi_ones")
+@made("_npi_ones", row="ones(shape, dtype=None, order='C', ctx=None, device=None)", writes="dtype")
 def npi_ones(xp, *, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
     """Ones."""
     return xp.ones(shape, dtype)
@@ -31,7 +29,7 @@ for _op in (npi_zeros, npi_ones):
     _op.sample(lambda draw: draw(shape=(2, 3)))
 
 
-@made("_npi_full_like")
+@made("_npi_full_like", row="full_like(a, fill_value, dtype=None, order='C', ctx=None, out=None, device=None)")
 def npi_full_like(xp, a, *, fill_value: float, ctx: str = "", dtype: DType | None = None):
     """An array of a shape like another's, filled with one value, in its dtype unless another is given."""
     return xp.full(shape=a.shape, value=fill_value, dtype=dtype or xp.dtype_of(a))
@@ -50,7 +48,7 @@ def npi_arange(xp, *, ctx: str = "", dtype: DType = "float32", **params):
 npi_arange.sample(lambda draw: draw(start=1.0, stop=3.0, step=0.25))
 
 
-@made("_npi_eye")
+@made("_npi_eye", row="eye(N, M=None, k=0, dtype=None, ctx=None, device=None)", writes="M k dtype")
 def npi_eye(xp, *, N: int, M: int | None = None, k: int = 0, ctx: str = "", dtype: DType = "float32"):
     """Ones on the diagonal ``k`` of an (N, M) matrix, square if ``M`` is None; zeros elsewhere."""
     if N < 0 or (M or 0) < 0:
@@ -74,7 +72,7 @@ def npi_identity(xp, *, shape: Shape = (), ctx: str = "", dtype: DType = "float3
 npi_identity.sample(lambda draw: draw(shape=(3, 3)))
 
 
-@made("_npi_indices")
+@made("_npi_indices", row="indices(dimensions, dtype=None, ctx=None, device=None)", writes="dtype")
 def npi_indices(xp, *, dimensions: Shape, dtype: DType = "int32", ctx: str = ""):
     """For each axis of a shape the coordinates of all elements along it: (number of axes, *shape)."""
     axes = []
@@ -118,7 +116,7 @@ def cosines(xp: Any, places: Any, count: int, *weights: float) -> Any:
     return total
 
 
-def declare_window(name: str, weights: tuple[float, ...]) -> Op:
+def declare_window(name: str, weights: tuple[float, ...]) -> None:
     """Declare a window function: a sum of cosines."""
 
     def rule(xp, *, M: int | None = None, ctx: str = "", dtype: DType = "float32"):
@@ -128,16 +126,13 @@ def declare_window(name: str, weights: tuple[float, ...]) -> Op:
         return xp.cast(cosines(xp, xp.iota(size=count, dtype="float64"), count, *weights), dtype)
 
     rule.__name__, rule.__doc__ = f"npi_{name}", f"The {name.title()} window of ``M`` points."
-    new = made(f"_npi_{name}")(rule)
+    new = made(f"_npi_{name}", row=f"{name}(M, dtype=None, ctx=None, device=None)", writes="dtype")(rule)
     new.sample(lambda draw: draw(M=6))
-    return new
 
 
-WINDOWS: dict[str, Callable[..., Any]] = {
-    "hanning": declare_window("hanning", (0.5, -0.5)),
-    "hamming": declare_window("hamming", (0.54, -0.46)),
-    "blackman": declare_window("blackman", (0.42, -0.5, 0.08)),
-}
+declare_window("hanning", (0.5, -0.5))
+declare_window("hamming", (0.54, -0.46))
+declare_window("blackman", (0.42, -0.5, 0.08))
 
 
 @made("_npi_share_memory")

@@ -37,7 +37,7 @@ def contracted(xp: Any, a: Any, b: Any, first: tuple[int, ...], second: tuple[in
     return xp.reshape(xp.matmul(x, y), shape=(*[a.shape[k] for k in left], *[b.shape[k] for k in right]))
 
 
-@numpy_op("_np_dot")
+@numpy_op("_np_dot", row="dot(a, b, out=None)")
 def np_dot(xp, a, b):
     """The product over the last axis of ``a`` and the last but one of ``b`` (its only one); of scalars the product."""
     a, b = in_common(xp, (a, b))
@@ -52,7 +52,7 @@ np_dot.sample(lambda draw: [draw(draw.real((2, 3)), draw.real((3, 4))), draw(dra
 np_dot.sample(lambda draw: draw(draw.real((2, 3)), draw.real((2, 3, 2))))
 
 
-@numpy_op("_npi_matmul", output_names=("out",))
+@numpy_op("_npi_matmul", output_names=("out",), row="matmul(a, b, out=None, **kwargs)")
 def npi_matmul(xp, a, b):
     """Matrix products over the last two axes; the others broadcast, vectors are rows or columns."""
     a, b = in_common(xp, (a, b))
@@ -98,7 +98,7 @@ for _op in (np_dot, npi_matmul, npi_tensordot, npi_tensordot_int_axes):
     _op.dtypes(joined_dtype)
 
 
-@numpy_op("_npi_cholesky", floats=FLOATS, keeps_shape=True)
+@numpy_op("_npi_cholesky", floats=FLOATS, keeps_shape=True, row="linalg.cholesky(a)")
 def npi_cholesky(xp, A):
     """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices."""
     return potrf(xp, A)
@@ -107,13 +107,13 @@ def npi_cholesky(xp, A):
 npi_cholesky.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY))
 
 
-@numpy_op("_npi_eig", outputs=2, floats=FLOATS)
+@numpy_op("_npi_eig", outputs=2, floats=FLOATS, row="linalg.eig(a) -> tuple")
 def npi_eig(xp, A):
     """Eigenvalues (…, n) and eigenvectors of length 1 as columns of matrices (…, n, n); complex eigenvalues raise."""
     return xp.real_eig(A)
 
 
-@numpy_op("_npi_eigvals", floats=FLOATS)
+@numpy_op("_npi_eigvals", floats=FLOATS, row="linalg.eigvals(a)")
 def npi_eigvals(xp, A):
     """Eigenvalues (…, n) of matrices (…, n, n), unordered; complex ones raise."""
     return xp.real_eig(A)[0]
@@ -123,7 +123,7 @@ for _op in (npi_eig, npi_eigvals):
     _op.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False))
 
 
-@numpy_op("_npi_polyval")
+@numpy_op("_npi_polyval", row="polyval(p, x)")
 def npi_polyval(xp, p, x):
     """A polynomial with coefficients ``p``, that of the highest power first, at ``x``."""
     p, x = in_common(xp, (p, x))
@@ -140,7 +140,7 @@ npi_polyval.sample(lambda draw: draw(draw.real((3,)), draw.real((2, 2))))
 # tensors as matrices
 
 
-@op("_npi_tensorinv", floats=FLOATS)
+@op("_npi_tensorinv", floats=FLOATS, row="linalg.tensorinv(a, ind=2)", writes="ind")
 def tensorinv(xp, a, *, ind: int = 2):
     """The array b with tensordot(b, x, ind) undoing tensordot(a, x, n): axes from ``ind`` on, then those before it."""
     if not 0 < ind < len(a.shape) or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
@@ -154,7 +154,7 @@ def _(draw):
     return draw(draw.real((4, 2, 2), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(4, 2, 2)), ind=1)
 
 
-@op("_npi_tensorsolve", alike=True, floats=FLOATS)
+@op("_npi_tensorsolve", alike=True, floats=FLOATS, row="linalg.tensorsolve(a, b, axes: a_axes = None)")
 def tensorsolve(xp, a, b, *, a_axes: Shape = ()):
     """``x`` with tensordot(a, x, x.ndim) = b; the axes ``a_axes`` of ``a`` are moved to its end before."""
     axes = [k % len(a.shape) for k in a_axes]

@@ -14,7 +14,6 @@ from ..errors import ParameterError
 from ..opdef.declare import numpy_op
 from ..opdef.params import DType, Floats, Shape
 from ..opdef.shapes import broadcast_shapes
-from ..opdef.spec import Op
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma
 
@@ -100,13 +99,15 @@ def _power(xp, rng, shape, dtype, parameters):
     return xp.exp(-exponential(xp, rng, shape, dtype) / parameters[0])
 
 
-def declare(name: str, formula: Formula, *names: str, default: object = inspect.Parameter.empty, typed: bool = False) -> Op:
+def declare(name: str, formula: Formula, row: str, *names: str, default: object = inspect.Parameter.empty, typed: bool = False) -> None:
     """Declare a sampler of a distribution.
 
     Parameters
     ----------
     name, formula
         The distribution, with ``_n`` at the end if ``size`` is drawn for each element of the parameters; and what gives the samples.
+    row
+        The parameters of NumPy's function, see `opdef.numpy_rows`.
     names, default
         The parameters, by MXNet's names, and their default.
     typed
@@ -127,22 +128,27 @@ def declare(name: str, formula: Formula, *names: str, default: object = inspect.
     ]
     vars(rule)["__signature__"] = inspect.Signature([kind("xp", kind.POSITIONAL_OR_KEYWORD), *inputs, *settings])
     rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name.removesuffix('_n')} distribution."
-    new = numpy_op(f"_npi_{name}")(rule)
+    place = "npx.random" if name.endswith("_n") else "random"
+    new = numpy_op(f"_npi_{name}", row=f"{place}.{name.removesuffix('d')}({row})", writes="size dtype" if typed else "size")(rule)
     values = dict(zip(names, (1.0, 2.0)[-len(names) :], strict=True))
     new.sample(lambda draw: draw(*[None] * len(names), gradient=False, size=(2, 3), **values))
-    return new
 
 
-uniform_samples = declare("uniform", _uniform, "low", "high", typed=True)
-normal_samples = declare("normal", _normal, "loc", "scale", typed=True)
-gamma_samples = declare("gamma", _gamma, "shape", "scale", typed=True)
-uniform_batches = declare("uniform_n", _uniform, "low", "high", typed=True)
-normal_batches = declare("normal_n", _normal, "loc", "scale", typed=True)
-LOCATED = {name: declare(name, formula, "loc", "scale") for name, formula in (("gumbel", _gumbel), ("logistic", _logistic))}
-SCALED = {name: declare(name, formula, "scale", default=1.0) for name, formula in (("exponential", _exponential), ("rayleigh", _rayleigh))}
-SHAPED = {
-    name: declare(name, formula, "a", default=None) for name, formula in (("weibull", _weibull), ("pareto", _pareto), ("powerd", _power))
-}
+#: The parameters of most of NumPy's functions after those of the distribution.
+_PLACED = "size=None, ctx=None, out=None, device=None"
+_TYPED = "size=None, dtype=None, ctx=None, out=None, device=None"
+_BATCH = "batch_shape: size = None, dtype=None, ctx=None"
+declare("uniform", _uniform, f"low=0.0, high=1.0, {_TYPED}", "low", "high", typed=True)
+declare("normal", _normal, f"loc=0.0, scale=1.0, {_TYPED}", "loc", "scale", typed=True)
+declare("gamma", _gamma, f"shape, scale=1.0, {_TYPED}", "shape", "scale", typed=True)
+declare("uniform_n", _uniform, f"low=0.0, high=1.0, {_BATCH}", "low", "high", typed=True)
+declare("normal_n", _normal, f"loc=0.0, scale=1.0, {_BATCH}", "loc", "scale", typed=True)
+for _name, _formula in (("gumbel", _gumbel), ("logistic", _logistic)):
+    declare(_name, _formula, f"loc=0.0, scale=1.0, {_PLACED}", "loc", "scale")
+for _name, _formula in (("exponential", _exponential), ("rayleigh", _rayleigh)):
+    declare(_name, _formula, f"scale=1.0, {_PLACED}", "scale", default=1.0)
+for _name, _formula in (("weibull", _weibull), ("pareto", _pareto), ("powerd", _power)):
+    declare(_name, _formula, f"a, {'size=None' if _name == 'powerd' else _PLACED}", "a", default=None)
 
 
 @numpy_op("_npi_bernoulli", differentiable=False)

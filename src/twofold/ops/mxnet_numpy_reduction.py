@@ -27,7 +27,7 @@ def totalled(xp: Any, a: Any, dtype: str | None) -> Any:
     return xp.upcast(xp.cast(a, dtype or total_dtype(xp.dtype_of(a))))
 
 
-@numpy_op("_np_sum")
+@numpy_op("_np_sum", row="sum(a, axis=None, dtype=None, keepdims=False, initial=None, out=None)")
 def np_sum(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
     """The sum of elements along axes, all if None, plus ``initial``."""
     total = xp.sum(totalled(xp, a, dtype), axis=axis, keepdims=keepdims)
@@ -35,7 +35,7 @@ def np_sum(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bo
     return xp.cast(total, dtype or total_dtype(xp.dtype_of(a)))
 
 
-@numpy_op("_np_prod", "_np_product")
+@numpy_op("_np_prod", "_np_product", row="prod, product(a, axis=None, dtype=None, out=None, keepdims=False)")
 def np_prod(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
     """The product of elements along axes, all if None, times ``initial``."""
     total = xp.prod(totalled(xp, a, dtype), axis=axis, keepdims=keepdims)
@@ -47,14 +47,14 @@ for _op in (np_sum, np_prod):
     _op.dtypes(lambda dtypes, *, dtype, **_: [dtype or total_dtype(dtypes[0])])
 
 
-@numpy_op("_np_max", "_np_amax")
+@numpy_op("_np_max", "_np_amax", row="max, amax(a, axis=None, keepdims=False, out=None)")
 def np_max(xp, a, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None):
     """The largest element along axes, of all if None; at least ``initial``."""
     found = xp.max(a, axis=axis, keepdims=keepdims)
     return found if initial is None else xp.cast_like(xp.maximum(found, initial), a)
 
 
-@numpy_op("_np_min", "_np_amin")
+@numpy_op("_np_min", "_np_amin", row="min, amin(a, axis=None, keepdims=False, out=None)")
 def np_min(xp, a, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None):
     """The smallest element along axes, of all if None; at most ``initial``."""
     found = xp.min(a, axis=axis, keepdims=keepdims)
@@ -66,25 +66,25 @@ for _op in (np_sum, np_prod, np_max, np_min):
     _op.sample(lambda draw: draw(draw.real((3, 4), 0.5, 2, distinct=True), keepdims=True, initial=1.5))
 
 
-@numpy_op("_np_any", "_np_sometrue", differentiable=False)
+@numpy_op("_np_any", "_np_sometrue", differentiable=False, row="any, sometrue(a, axis=None, keepdims=False, out=None)")
 def np_any(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether any element along axes is not 0."""
     return xp.any(xp.cast(data, "bool"), axis=axis, keepdims=keepdims)
 
 
-@numpy_op("_np_all", differentiable=False)
+@numpy_op("_np_all", differentiable=False, row="all(a, axis=None, keepdims=False, out=None)")
 def np_all(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether all elements along axes are not 0."""
     return xp.all(xp.cast(data, "bool"), axis=axis, keepdims=keepdims)
 
 
-@numpy_op("_npi_argmax", differentiable=False)
+@numpy_op("_npi_argmax", differentiable=False, row="argmax(a, axis=None, out=None, keepdims=False)", writes="axis keepdims")
 def npi_argmax(xp, data, *, axis: int | None = None, keepdims: bool = False):
     """The index of the first largest element along an axis, in the flattened array if None."""
     return xp.argmax(data, axis=axis, keepdims=keepdims)
 
 
-@numpy_op("_npi_argmin", differentiable=False)
+@numpy_op("_npi_argmin", differentiable=False, row="argmin(a, axis=None, out=None, keepdims=False)", writes="axis keepdims")
 def npi_argmin(xp, data, *, axis: int | None = None, keepdims: bool = False):
     """The index of the first smallest element along an axis, in the flattened array if None."""
     return xp.argmin(data, axis=axis, keepdims=keepdims)
@@ -120,7 +120,7 @@ def mean_dtype(dtype: str | None) -> str | None:
     return dtype if dtype is None or dtype in FLOATS or dtype.startswith("complex") else "float32"
 
 
-@numpy_op("_npi_mean")
+@numpy_op("_npi_mean", row="mean(a, axis=None, dtype=None, out=None, keepdims=False)", writes="axis keepdims")
 def npi_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
     """The arithmetic mean along axes, of all elements if None. A mean has no initial value: ``initial`` must be None."""
     if initial is not None:
@@ -141,13 +141,17 @@ def deviation(xp: Any, a: Any, axis: Axis, dtype: str | None, ddof: int, keepdim
     return averaged(xp, centered * centered, axis, keepdims, float(ddof))
 
 
-@numpy_op("_npi_var", output_names=("var",))
+@numpy_op(
+    "_npi_var", output_names=("var",), row="var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)", writes="axis ddof keepdims"
+)
 def npi_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The variance along axes: the sum of squared deviations, divided by the number of elements minus ``ddof``."""
     return xp.cast(deviation(xp, a, axis, dtype, ddof, keepdims), deviation_dtype(xp.dtype_of(a), dtype))
 
 
-@numpy_op("_npi_std", output_names=("std",))
+@numpy_op(
+    "_npi_std", output_names=("std",), row="std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)", writes="axis ddof keepdims"
+)
 def npi_std(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The standard deviation along axes: the square root of the variance."""
     variance = deviation(xp, a, axis, dtype, ddof, keepdims)

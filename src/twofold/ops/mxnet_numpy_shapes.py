@@ -1,6 +1,7 @@
 """MXNet's NumPy operators that rearrange elements: shapes, axes, joining, splitting, diagonals."""
 
 import math
+import re
 from typing import Any, Literal
 
 from ..errors import ParameterError, ShapeError
@@ -15,7 +16,7 @@ from .linear_algebra import tril
 from .mxnet_numpy_arithmetic import common_dtype
 
 
-@numpy_op("_np_copy", keeps_shape=True)
+@numpy_op("_np_copy", keeps_shape=True, row="copy(a, out=None)")
 def np_copy(xp, a):
     """A copy."""
     return xp.contiguous(a)
@@ -24,7 +25,7 @@ def np_copy(xp, a):
 np_copy.sample(lambda draw: draw(draw.real((2, 3))))
 
 
-@numpy_op("_np_reshape")
+@numpy_op("_np_reshape", row="reshape(a, newshape, order='C', out=None)")
 def np_reshape(xp, a, *, newshape: Shape, order: Literal["C", "F"] = "C"):
     """The elements in a new shape, in which -1 infers a size; read and written with the last axis fastest (C) or the first (F)."""
     shape = filled_shape(tuple(-1 if n is None else n for n in newshape), math.prod(a.shape), "reshape")
@@ -96,9 +97,11 @@ npx_reshape.sample(lambda draw: [draw(draw.real((2, 1, 3)), newshape=codes) for 
 npx_reshape.sample(lambda draw: draw(draw.real((2, 1, 3)), newshape=(-2, -5), reverse=True))
 
 
-@numpy_op("_npi_resize")
+@numpy_op("_npi_resize", row="resize(a, new_shape)", numpy_names=("resize",))
 def npi_resize(xp, a, *, new_shape: Shape):
     """The elements in a new shape, repeated or cut as needed; zeros if the array is empty."""
+    if any(n < 0 for n in new_shape):
+        raise ShapeError("resize: a size is negative", str(new_shape), "pass sizes of 0 or more")
     size, given = math.prod(new_shape), math.prod(a.shape)
     if not size or not given:
         return xp.zeros(new_shape, xp.dtype_of(a))
@@ -112,7 +115,7 @@ npi_resize.infer(lambda shapes, results, *, new_shape: (shapes, [tuple(new_shape
 npi_resize.sample(lambda draw: [draw(draw.real((2, 3)), new_shape=(4, 4)), draw(draw.real((2, 3)), new_shape=(2,))])
 
 
-@numpy_op("_np_squeeze")
+@numpy_op("_np_squeeze", row="squeeze(a, axis=None, out=None)")
 def np_squeeze(xp, a, *, axis: Axis = None):
     """The array without the given axes of size 1, or all such axes."""
     gone = None if axis is None else normalized_axes(axis, len(a.shape))
@@ -124,7 +127,7 @@ def np_squeeze(xp, a, *, axis: Axis = None):
 np_squeeze.sample(lambda draw: [draw(draw.real((1, 2, 1))), draw(draw.real((1, 2, 1)), axis=-1)])
 
 
-@numpy_op("_np_transpose")
+@numpy_op("_np_transpose", row="transpose(a, axes=None)")
 def np_transpose(xp, a, *, axes: Shape | None = None):
     """The array with its axes in the given order, reversed if None."""
     ndim = len(a.shape)
@@ -146,7 +149,7 @@ def _(shapes, results, *, axes):
 np_transpose.sample(lambda draw: [draw(draw.real((2, 3, 4))), draw(draw.real((2, 3, 4)), axes=(1, -1, 0))])
 
 
-@numpy_op("_np_moveaxis")
+@numpy_op("_np_moveaxis", row="moveaxis(a, source, destination)")
 def np_moveaxis(xp, a, *, source: Shape, destination: Shape):
     """The array with axes moved to new places, the others in order."""
     ndim = len(a.shape)
@@ -159,7 +162,7 @@ def np_moveaxis(xp, a, *, source: Shape, destination: Shape):
 np_moveaxis.sample(lambda draw: draw(draw.real((2, 3, 4)), source=(0, 1), destination=(-1, 0)))
 
 
-@numpy_op("_np_roll", keeps_shape=True)
+@numpy_op("_np_roll", keeps_shape=True, row="roll(a, shift, axis=None)")
 def np_roll(xp, data, *, shift: Axis = None, axis: Axis = None):
     """The elements shifted along axes, those beyond the end coming in at the beginning; of the flattened array if ``axis`` is None."""
     if shift is None:
@@ -182,7 +185,7 @@ def np_roll(xp, data, *, shift: Axis = None, axis: Axis = None):
 np_roll.sample(lambda draw: [draw(draw.real((2, 3)), shift=1), draw(draw.real((2, 3)), shift=(1, -1), axis=(0, 1))])
 
 
-@numpy_op("_npi_flip", keeps_shape=True)
+@numpy_op("_npi_flip", keeps_shape=True, row="flip(m, axis=None, out=None)", writes="axis")
 def npi_flip(xp, data, *, axis: Axis):
     """The elements in reversed order along axes, all if None."""
     return xp.flip(data, None if axis is None else normalized_axes(axis, len(data.shape)))
@@ -191,7 +194,7 @@ def npi_flip(xp, data, *, axis: Axis):
 npi_flip.sample(lambda draw: [draw(draw.real((2, 3)), axis=None), draw(draw.real((2, 3)), axis=-1)])
 
 
-@numpy_op("_npi_rot90")
+@numpy_op("_npi_rot90", row="rot90(m, k=1, axes=(0, 1))", writes="k axes")
 def npi_rot90(xp, data, *, k: int = 1, axes: Shape | None = None):
     """The array turned ``k`` times by 90 degrees in the plane of two axes, from the first towards the second; (0, 1) if None."""
     first, second = distinct_axes(axes or (0, 1), len(data.shape), "rot90: axes")
@@ -205,7 +208,7 @@ def npi_rot90(xp, data, *, k: int = 1, axes: Shape | None = None):
 npi_rot90.sample(lambda draw: [draw(draw.real((2, 3)), k=k) for k in (1, 2, 3)])
 
 
-@numpy_op("_npi_broadcast_to")
+@numpy_op("_npi_broadcast_to", row="broadcast_to(array, shape)")
 def npi_broadcast_to(xp, array, *, shape: Shape = ()):
     """The array broadcast to a shape, in which -2 keeps a size."""
     lead = len(shape) - len(array.shape)
@@ -235,7 +238,7 @@ def joined_dtype(dtypes: Any, **_: Any) -> list[str | None]:
     return [found]
 
 
-@numpy_op("_npi_concatenate", count_param="num_args", output_names=("out",))
+@numpy_op("_npi_concatenate", count_param="num_args", output_names=("out",), row="concatenate(seq, axis=0, out=None)", writes="axis")
 def npi_concatenate(xp, *data, axis: int | None = 0):
     """Arrays joined along an axis, flattened if None."""
     arrays = in_common(xp, data)
@@ -247,7 +250,7 @@ def npi_concatenate(xp, *data, axis: int | None = 0):
 npi_concatenate.sample(lambda draw: [draw(draw.real((2, 3)), draw.real((1, 3))), draw(draw.real((2, 3)), draw.real((1, 3)), axis=None)])
 
 
-@numpy_op("_npi_stack", count_param="num_args")
+@numpy_op("_npi_stack", count_param="num_args", row="stack(arrays, axis=0, out=None)", writes="axis")
 def npi_stack(xp, *data, axis: int = 0):
     """Arrays of one shape joined along a new axis."""
     arrays = in_common(xp, data)
@@ -275,8 +278,9 @@ def at_least(xp: Any, a: Any, ndim: int) -> Any:
     return xp.reshape(a, shape=(*[1] * (ndim - len(shape)), *shape))
 
 
-def declare_joining(name: str, doc: str, ndim: int, axis: int) -> Op:
+def declare_joining(doc: str, ndim: int, axis: int, row: str) -> None:
     """Declare one of NumPy's stacking functions: arrays of at least so many axes, joined along one."""
+    name = re.split("[,(]", row)[0]
 
     def computed(xp, data):
         arrays = in_common(xp, data)
@@ -294,18 +298,15 @@ def declare_joining(name: str, doc: str, ndim: int, axis: int) -> Op:
     rule = along if name in ("hstack", "dstack") else plain
 
     rule.__name__, rule.__doc__ = f"npi_{name}", doc
-    new = numpy_op(f"_npi_{name}", count_param="num_args")(rule)
+    new = numpy_op(f"_npi_{name}", count_param="num_args", row=row)(rule)
     new.dtypes(joined_dtype)
     new.sample(lambda draw: [draw(draw.real((3,)), draw.real((3,))), draw(draw.real((2, 3)), draw.real((2, 3)))])
-    return new
 
 
-JOINING = {
-    "vstack": declare_joining("vstack", "Arrays joined along the first axis, vectors as rows.", 2, 0),
-    "hstack": declare_joining("hstack", "Arrays joined along the second axis, vectors along the first.", 1, 1),
-    "dstack": declare_joining("dstack", "Arrays joined along the third axis.", 3, 2),
-    "column_stack": declare_joining("column_stack", "Matrices joined along the second axis, vectors as columns.", 2, 1),
-}
+declare_joining("Arrays joined along the first axis, vectors as rows.", 2, 0, "vstack, row_stack(arrays, out=None)")
+declare_joining("Arrays joined along the second axis, vectors along the first.", 1, 1, "hstack(arrays)")
+declare_joining("Arrays joined along the third axis.", 3, 2, "dstack(arrays)")
+declare_joining("Matrices joined along the second axis, vectors as columns.", 2, 1, "column_stack(tup)")
 for _op in (npi_concatenate, npi_stack):
     _op.dtypes(joined_dtype)
 
@@ -358,25 +359,25 @@ SPLITTING = {"hsplit": declare_splitting("hsplit", 1), "dsplit": declare_splitti
 # diagonals
 
 
-@numpy_op("_np_diag")
+@numpy_op("_np_diag", row="diag(array, k=0)")
 def np_diag(xp, data, *, k: int = 0):
     """The diagonal ``k`` of a matrix; for a vector, the square matrix with that diagonal."""
     return diagonal_matrix(xp, data, k) if len(data.shape) == 1 else diagonal(xp, data, k, 0, 1)
 
 
-@numpy_op("_np_diagflat")
+@numpy_op("_np_diagflat", row="diagflat(array, k=0)")
 def np_diagflat(xp, data, *, k: int = 0):
     """The square matrix with the flattened elements on its diagonal ``k``."""
     return diagonal_matrix(xp, xp.reshape(data, shape=(math.prod(data.shape),)), k)
 
 
-@numpy_op("_np_diagonal")
+@numpy_op("_np_diagonal", row="diagonal(a, offset=0, axis1=0, axis2=1)")
 def np_diagonal(xp, data, *, offset: int = 0, axis1: int = 0, axis2: int = 1):
     """The diagonal ``offset`` of two axes, which a new last axis replaces."""
     return diagonal(xp, data, offset, axis1, axis2)
 
 
-@numpy_op("_np_trace")
+@numpy_op("_np_trace", row="trace(a, offset=0, axis1=0, axis2=1, out=None)")
 def np_trace(xp, data, *, offset: int = 0, axis1: int = 0, axis2: int = 1):
     """The sum of the diagonal ``offset`` of two axes."""
     return xp.cast_like(xp.sum(xp.upcast(diagonal(xp, data, offset, axis1, axis2)), axis=-1, keepdims=False), data)
@@ -388,7 +389,7 @@ for _op in (np_diag, np_diagflat):
     _op.sample(lambda draw: draw(draw.real((3,)), k=-1))
 
 
-@numpy_op("_npi_tril")
+@numpy_op("_npi_tril", row="tril(m, k=0)", writes="k")
 def npi_tril(xp, data, *, k: int = 0):
     """The elements up to the diagonal ``k``, zeros to the right of it; a vector is repeated as rows."""
     n = data.shape[-1] if data.shape else 1

@@ -83,7 +83,7 @@ def _(shapes, results):
 flatten.sample(lambda draw: draw(draw.real((2, 3, 4))))
 
 
-@op("expand_dims", "_npi_expand_dims", method=True, symbol_method=False)
+@op("expand_dims", "_npi_expand_dims", method=True, symbol_method=False, row="expand_dims(a, axis)")
 def expand_dims(xp, data, *, axis: int):
     """Inserts an axis of size 1 before ``axis``."""
     return xp.expand_dims(data, normalized_axis(axis, len(data.shape) + 1, "expand_dims: axis"))
@@ -127,7 +127,7 @@ def _(shapes, results, *, axis):
 squeeze.sample(lambda draw: draw(draw.real((1, 2, 1, 3)), axis=(0, -2)))
 
 
-@op("SwapAxis", "_npi_swapaxes", "swapaxes", method="swapaxes")
+@op("SwapAxis", "_npi_swapaxes", "swapaxes", method="swapaxes", row="swapaxes(a, axis1: dim1, axis2: dim2)")
 def swap_axis(xp, data, *, dim1: int = 0, dim2: int = 0):
     """Swaps two axes."""
     ndim = len(data.shape)
@@ -186,7 +186,7 @@ def reverse(xp, data, *, axis: Shape):
 reverse.sample(lambda draw: draw(draw.real((2, 3, 4)), axis=(0, 2)))
 
 
-@op("tile", "_npi_tile", method=True)
+@op("tile", "_npi_tile", method=True, row="tile(A, reps)", numpy_names=("tile",))
 def tile(xp, data, *, reps: Shape):
     """Repeats the whole array along each axis; ``reps`` is aligned with the last axis."""
     if any(n < 0 for n in reps):
@@ -203,7 +203,7 @@ def tile(xp, data, *, reps: Shape):
 tile.sample(lambda draw: draw(draw.real((2, 3)), reps=(2, 1, 2)))
 
 
-@op("repeat", "_np_repeat", method=True)
+@op("repeat", "_np_repeat", method=True, row="repeat(a, repeats, axis=None)")
 def repeat(xp, data, *, repeats: int, axis: int | None = None):
     """Repeats each element ``repeats`` times along an axis (flattened first if None)."""
     if repeats < 0:

@@ -12,17 +12,17 @@ import numpy as np
 from ..assembly import attach_method
 from ..device import current_device
 from ..errors import IndexingError, OperatorError
-from ..mxnet_numpy.batches import Batches
 from ..mxnet_numpy.creation import Creation
 from ..mxnet_numpy.elementwise import Elementwise
 from ..mxnet_numpy.front import FRONTS, Unsupported, public_name
 from ..mxnet_numpy.linear import LinearAlgebra, Products
 from ..mxnet_numpy.method_names import FUNCTION_OF, method_of, methods_of
 from ..mxnet_numpy.reductions import Reductions
-from ..mxnet_numpy.sampling import Random
-from ..mxnet_numpy.shapes import Shapes, as_sizes
+from ..mxnet_numpy.sampling import Batches, Random
+from ..mxnet_numpy.shapes import Shapes
 from ..opdef.frontend import function_of
 from ..opdef.registry import NAMES
+from ..opdef.numpy_rows import sizes
 from ..opdef.spec import Op
 from ..ops import counting, mxnet_numpy_arithmetic, mxnet_numpy_creation, mxnet_numpy_shapes, primitive_arithmetic, slicing
 from .compose import apply_op
@@ -90,7 +90,7 @@ class NumpySymbol(Symbol):
     def reshape(self, *shape: Any, order: str = "C") -> "NumpySymbol":
         """The elements in a new shape, in which -1 infers a size."""
         given = shape[0] if len(shape) == 1 else shape
-        return FUNCTIONS.apply(mxnet_numpy_shapes.np_reshape, (self,), {"newshape": as_sizes(given), "order": order})
+        return FUNCTIONS.apply(mxnet_numpy_shapes.np_reshape, (self,), {"newshape": sizes(given), "order": order})
 
     def transpose(self, *axes: Any) -> "NumpySymbol":
         """The axes in the given order, reversed by default."""
@@ -219,7 +219,7 @@ class _Extension:
 
     def reshape(self, a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
         """The elements in a new shape, which may contain the codes of `mxnet_numpy_shapes.shape_of_codes`."""
-        params = {"newshape": as_sizes(newshape), **({"reverse": True} if reverse else {}), **({"order": order} if order != "C" else {})}
+        params = {"newshape": sizes(newshape), **({"reverse": True} if reverse else {}), **({"order": order} if order != "C" else {})}
         return FUNCTIONS.apply(mxnet_numpy_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)
 
 

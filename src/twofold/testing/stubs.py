@@ -18,6 +18,7 @@ from .. import ndarray, symbol
 from ..numpy import namespace
 from ..opdef import params as kinds
 from ..opdef.frontend import place_of
+from ..opdef.numpy_rows import Row
 from ..opdef.registry import NAMES
 from ..opdef.spec import Op
 
@@ -127,14 +128,26 @@ def stub_of(front: Front) -> str:
     return "\n".join([*text, *(f"\nclass {where}:\n" + "\n".join(functions) for where, functions in sorted(places.items()))]) + "\n"
 
 
+def row_text(row: Row) -> str:
+    """The stub of a function of ``mx.np`` that is a row."""
+    given = inspect.signature(row.op.rule).parameters
+    parts = [f"{name}: ArrayLike" for name in row.arrays]
+    for name, passed_as, default in row.params:
+        type_of = type_text(given[passed_as].annotation) if passed_as in given else "ndarray | None"
+        parts.append(f"{name}: {type_of}" + (f" = {default}" if default else ""))
+    return f"def {row.name}({', '.join(parts)}) -> ndarray: ..."
+
+
 def numpy_stub() -> str:
     """The stub of ``mx.np``: its own functions, and its ufuncs. Type checkers take every other name of NumPy's as `Any`."""
-    lines = ['"""Written by ``make stubs`` from the tables of functions."""\n', "# ruff: noqa: I001\n", "from typing import Any\n"]
+    lines = ['"""Written by ``make stubs`` from the tables of functions."""\n', "# ruff: noqa: I001\n"]
+    lines += ["from collections.abc import Sequence\nfrom typing import Any\n", "from ..ndarray.types import ArrayLike"]
     lines += [f"from . import {name} as {name}" for name in ("linalg", "random")]
     names = {"array": ["ndarray"], "fallback": ["vectorize"], "ufuncs": ["ufunc"]}
     names |= {module.__name__.rpartition(".")[2]: sorted(namespace.functions_in(module)) for module in namespace.MODULES}
     lines += [f"from .{module} import {name} as {name}" for module, found in names.items() for name in found]
     lines += ["", *[f"{name}: ufunc" for name in sorted({*np.__all__} - {*namespace.OWN}) if isinstance(getattr(np, name), np.ufunc)]]
+    lines += ["", *[row_text(row) for row in namespace.ROWS.values()]]
     return "\n".join([*lines, "\ndef __getattr__(name: str) -> Any: ...\n"])
 
 

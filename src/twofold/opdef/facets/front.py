@@ -12,7 +12,11 @@ class Front:
     method: bool | str = False
     #: Whether symbols have the method too.
     symbol_method: bool = True
-    #: Names under which ``np`` has it.
+    #: The function of ``mx.np`` and ``mx.sym.np`` that applies it, as a signature: ``"squeeze(a, axis=None, out=None)"``; see `opdef.numpy_rows`.
+    row: str = ""
+    #: The parameters that this function passes even at their defaults, as MXNet writes them to files.
+    writes: str = ""
+    #: Names under which ``np`` has it: as a ufunc, or as the function of its row.
     numpy_names: tuple[str, ...] = ()
     #: The name under which ``npx`` has it, if no registered name begins with ``_npx_``.
     npx_name: str = ""

@@ -1,0 +1,87 @@
+"""The functions of the dialect that apply one operator: made on first use of rows in operators' declarations (`opdef.numpy_rows`)."""
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from ..opdef.frontend import LazyMethod
+from ..opdef.numpy_rows import Row, assembled_row, rows_of
+from ..opdef.registry import OPS
+from .front import Front, check_options
+
+
+class Functions(Front):
+    """A front with the functions of rows."""
+
+    if TYPE_CHECKING:
+        eye: Any
+        full_like: Any
+        ones: Any
+        zeros: Any
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+
+class Face:
+    """The functions of a sub-namespace.
+
+    Parameters
+    ----------
+    front
+        The functions of arrays or symbols.
+    """
+
+    def __init__(self, front: Functions) -> None:
+        self._front = front
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+
+def only_c(name: str, order: str) -> None:
+    """Raise unless the order is the only one that arrays have."""
+    if order != "C":
+        raise ParameterError(f"{name}: arrays are in row-major order", f"order={order!r}", "leave order out")
+
+
+def method_of(row: Row) -> Callable[..., Any]:
+    """The function of a row, as a method of a front or of a face."""
+    front, op = "self._front" if row.place else "self", row.op
+    lines = []
+    if row.has("order"):
+        lines.append(f"    only_c({row.name!r}, order)")
+    if row.has("kwargs"):
+        lines.append(f"    check_options({row.name!r}, kwargs)")
+    if "ctx" in op.params:
+        given = [p.name for p in row.params if p.name in ("ctx", "device")]
+        lines.append(f"    params['ctx'] = {front}.context_name({' or '.join(given) or None})")
+    out = "out" if row.has("out") else "None"
+    if row.mixed:
+        values = ", ".join(f"{name!r}: {name}" for name in row.mixed)
+        lines.append(f"    return self._draw(op, {{{values}}}, params, {out})")
+    else:
+        arrays = f"{front}.operands({row.arrays[0].lstrip('*')})" if op.variadic else _operands(row, front)
+        found = f"{front}.apply(op, {arrays}, params, {out})"
+        lines.append(f"    return tuple({found})" if row.gives_tuple else f"    return {found}")
+    return assembled_row(row, "self", lines, {"only_c": only_c, "check_options": check_options})
+
+
+def _operands(row: Row, front: str) -> str:
+    return "(" + "".join(f"{front}.operand({name}), " for name in row.arrays) + ")"
+
+
+@cache
+def _rows() -> list[Row]:
+    return rows_of(OPS)
+
+
+def attach_rows(cls: type, place: str = "") -> None:
+    """Give a class the functions of the rows of a place."""
+    for row in _rows():
+        if row.place == place:
+            setattr(cls, row.name, LazyMethod(cls, row.name, partial(method_of, row)))
+
+
+attach_rows(Functions)

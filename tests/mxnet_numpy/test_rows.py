@@ -1,0 +1,118 @@
+"""Functions that are made of an operator's row: their signatures, and what each parameter of a row means."""
+
+import inspect
+from types import SimpleNamespace
+
+import numpy as onp
+import pytest
+
+import twofold as mx
+from twofold.mxnet_numpy.row_functions import method_of
+from twofold.opdef.declare import build
+from twofold.opdef.numpy_rows import row_of, rows_of
+from twofold.opdef.params import Axis, Shape
+from twofold.opdef.registry import OPS
+
+from tests.cases import each
+
+
+def declared(rule, row: str, writes: str = ""):
+    """An unregistered operator with a row."""
+    return build(rule, (f"_npi_{rule.__name__}",), (), {"numpy": True, "row": row, "writes": writes})
+
+
+def passed(op, *args, **options):
+    """The arrays, parameters and ``out`` that the function of an operator's row passes on."""
+    seen = []
+    front = SimpleNamespace(
+        operand=lambda a: f"array {a}",
+        operands=lambda arrays: [f"array {a}" for a in arrays],
+        context_name=lambda ctx: f"on {ctx}",
+        apply=lambda op, arrays, params, out: seen.append((list(arrays), params, out)),
+    )
+    row = row_of(op, op.front.row.partition("(")[0])
+    method_of(row)(front, *args, **options)
+    return seen[0]
+
+
+def moved(xp, data, *, axis: Axis = None, dim1: int = 0, keepdims: bool = False, shape: Shape = ()):
+    """Moves."""
+
+
+def made(xp, *, shape: Shape = (), ctx: str = "", dtype: str = "float32"):
+    """Makes."""
+
+
+def joined(xp, *data, axis: int = 0):
+    """Joins."""
+
+
+@each(
+    "row, writes, expected",
+    [
+        ("moved(a, axis=None)", "", (["array x"], {}, None)),
+        ("moved(a, axis=None)", "axis", (["array x"], {"axis": None}, None)),
+        ("moved(a, axis1: dim1 = 3)", "", (["array x"], {}, None)),
+        ("moved(a, axis1: dim1 = 3)", "dim1", (["array x"], {"dim1": 3}, None)),
+        ("moved(a, keepdims=False, out=None)", "", (["array x"], {}, None)),
+    ],
+)
+def test_defaults_are_left_out_unless_files_contain_them(row, writes, expected):
+    assert passed(declared(moved, row, writes), "x") == expected
+
+
+@each(
+    "row, options, expected",
+    [
+        ("moved(a, axis=None)", {"axis": [0, 1]}, {"axis": (0, 1)}),
+        ("moved(a, shape=())", {"shape": onp.array([2, 3])}, {"shape": (2, 3)}),
+        ("moved(a, axis1: dim1 = 0)", {"axis1": 2}, {"dim1": 2}),
+        ("moved(a, keepdims=False)", {"keepdims": None}, {}),
+    ],
+)
+def test_what_differs_from_a_default_is_passed_as_the_operators_parameter(row, options, expected):
+    assert passed(declared(moved, row), "x", **options)[1] == expected
+
+
+def test_out_is_passed_on():
+    assert passed(declared(moved, "moved(a, out=None)"), "x", out="y")[2] == "y"
+
+
+def test_a_function_without_arrays_names_its_device_and_its_dtype():
+    op = declared(made, "made(shape, dtype=None, order='C', ctx=None, device=None)", "dtype")
+    assert passed(op, 3, device="gpu") == ([], {"shape": 3, "dtype": "float32", "ctx": "on gpu"}, None)
+    with pytest.raises(mx.MXNetError, match="row-major"):
+        passed(op, 3, order="F")
+
+
+@each("row", ["joined(*arys)", "joined(seq)"])
+def test_any_number_of_arrays(row):
+    given = (("a", "b"),) if "*" not in row else ("a", "b")
+    assert passed(declared(joined, row), *given)[0] == ["array a", "array b"]
+
+
+def test_every_row_names_parameters_of_its_operator():
+    for row in rows_of(OPS):
+        own = [p.name for p in row.params if p.name not in ("ctx", "device") and not row.has(p.name)]
+        assert {p.passed_as for p in row.params if p.name in own} <= set(row.op.params), row
+        assert {p.name for p in row.params} - set(own) <= {"out", "ctx", "device", "order", "kwargs"}, row
+        assert set(row.op.front.writes.split()) <= set(row.op.params), row
+
+
+def test_functions_have_the_signatures_of_rows():
+    assert str(inspect.signature(mx.mxnet_numpy.squeeze)) == "(a, axis=None, out=None)"
+    assert str(inspect.signature(mx.np.resize)) == "(a, new_shape)"
+
+
+def test_functions_of_np_that_are_rows_have_numpys_results_and_gradients():
+    x = mx.np.arange(6.0)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.np.resize(x, (4, 4)).sum() + (mx.np.tile(x, (2, 2)) * 2).sum()
+    y.backward()
+    onp.testing.assert_array_equal(x.grad.asnumpy(), onp.bincount(onp.resize(onp.arange(6), 16)) + 8.0)
+    for function, args in ((onp.resize, ((2, 4),)), (onp.resize, (5,)), (onp.tile, (3,)), (onp.tile, (onp.array([2, 1]),))):
+        found = getattr(mx.np, function.__name__)(x, *args)
+        onp.testing.assert_array_equal(found.asnumpy(), function(onp.arange(6.0), *args))
+    with pytest.raises(ValueError, match="negative"):
+        mx.np.resize(mx.np.zeros((1000, 1000)), -1)
