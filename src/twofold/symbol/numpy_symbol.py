@@ -21,8 +21,8 @@ from ..mxnet_numpy.reductions import Reductions
 from ..mxnet_numpy.sampling import Batches, Random
 from ..mxnet_numpy.shapes import Shapes
 from ..opdef.frontend import function_of
-from ..opdef.registry import NAMES
 from ..opdef.numpy_rows import sizes
+from ..opdef.registry import NAMES
 from ..opdef.spec import Op
 from ..ops import counting, mxnet_numpy_arithmetic, mxnet_numpy_creation, mxnet_numpy_shapes, primitive_arithmetic, slicing
 from .compose import apply_op
