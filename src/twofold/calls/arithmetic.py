@@ -396,6 +396,29 @@ def in_place(self, other):
     return general(self, other)
 
 
+def in_place_by_legacy(self, other):
+    """The same by MXNet's convention, for floats of one dtype: the general path converts other operands."""
+    if self.__class__ is cls:
+        a = self._content
+    else:  # the part of its root that it shows, if that may be written now
+        a = self._base._content
+        a = self._seen if self._of is a and (a.__class__ is PLAIN or owned(a)) else None
+    # integers are left out: MXNet converts numbers to their dtype, and some operators wrap where NumPy raises
+    if a.__class__ is PLAIN and a.dtype.kind == "f":
+        kind = other.__class__
+        if kind is float or kind is int:
+            b = scalar_of(other, NAME_OF[a.dtype])
+        else:
+            b = other._content if isinstance(other, cls) and other._legacy is legacy else None
+        if b.__class__ is PLAIN and b.dtype is a.dtype:
+            try:
+                quick(fn, a, b, a)
+                return self
+            except RECOVERABLE:
+                pass
+    return general(self, other)
+
+
 def product_of_view(self, other):
     """The matrix product whose first operand is a view. A transposed matrix times a vector is the vector times the matrix."""
     kind = other.__class__

@@ -5,11 +5,11 @@ from functools import wraps
 from typing import Any
 
 from ..assembly import attach_method
-from ..calls.arithmetic import RECOVERABLE, comparison, host_function, method_of, specialise
-from ..dtype import NAME_OF
+from ..calls.arithmetic import comparison, host_function, in_place_by_legacy, method_of, specialise
 from ..errors import DTypeError
 from ..imperative.array import Array
-from ..imperative.cell import HOST, PLAIN
+from ..imperative.cell import HOST
+from ..imperative.write import is_owned
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef.spec import Op
 from ..ops import mxnet_numpy_arithmetic
@@ -46,30 +46,21 @@ def _comparison(op: Op, name: str) -> Callable[..., Any]:
 
 def _in_place(op: Op, name: str) -> Callable[..., Any]:
     function = getattr(FUNCTIONS, name)
-    has_short_way = op.ufunc is not None and not op.front.legacy_differs
-    fn, run, scalar = getattr(HOST.xp, op.name), HOST.quick, HOST.scalar
 
-    def method(self: Any, other: Any) -> Any:
-        a: Any = self._content if self.__class__ is ndarray else None
-        if has_short_way and a.__class__ is PLAIN and a.dtype.kind == "f":  # a content that is this array's own
-            kind = other.__class__
-            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._content if kind is ndarray else None
-            if b.__class__ is PLAIN and b.dtype is a.dtype:
-                try:
-                    run(fn, a, b, a)
-                    return self
-                except RECOVERABLE:  # the general path gives a result, or raises
-                    pass
+    def general(self: Any, other: Any) -> Any:
         if not isinstance(other, (ndarray, *NUMBERS)):
             raise DTypeError(f"type {type(other)} not supported", f"in-place {name}", "pass an array of mx.np or a number")
         found = function(self, other)
         if found._dtype != self._dtype:
             given = f"{found._dtype} into {self._dtype}"
             raise DTypeError(f"in-place {name}: Type inconsistent", given, "assign the result to a new array")
-        self[...] = found
+        self[...] = found  # as an assignment, so that the tape sees it and views of the array show it
         return self
 
-    return method
+    if op.ufunc is None or op.front.legacy_differs:
+        return general
+    names = {"fn": getattr(HOST.xp, op.name), "general": general, "owned": is_owned}
+    return method_of(in_place_by_legacy, op, (ndarray, ndarrayView, None), names)
 
 
 def _unary(op: Op, name: str) -> Callable[..., Any]:

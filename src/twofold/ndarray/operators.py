@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..assembly import attach_method
-from ..calls.arithmetic import comparison, method_of, specialise
-from ..dtype import NAME_OF, NUMPY, is_float
+from ..calls.arithmetic import comparison, in_place_by_legacy, method_of, specialise
+from ..dtype import NUMPY, is_float
 from ..errors import DTypeError, ShapeError
 from ..imperative.array import adopted
-from ..imperative.cell import HOST, PLAIN, Cell
+from ..imperative.cell import HOST, Cell
 from ..imperative.invoke import type_of
 from ..imperative.storage import applied, dense_array
 from ..imperative.write import is_owned, update_in_place
@@ -101,41 +101,23 @@ def _comparison(op: Op) -> Callable[..., Any]:
 
 
 def _in_place(op: Op) -> Callable[..., Any]:
-    name, bound_op = op.name, _sig(op)
-    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, not op.front.legacy_differs
-    everywhere = op.front.wraps
+    name, bound_op, own = op.name, _sig(op), not op.front.legacy_differs
+    fn, everywhere = getattr(HOST.xp, name), op.front.wraps
 
-    def method(self: NDArray, other: Any) -> NDArray:
-        whole = self.__class__ is NDArray
-        a: Any = self._content if whole else self._base._content  # type: ignore[attr-defined]
-        if not whole:  # the part of its root that it shows, if that may be written now
-            seen = self._of is a and (a.__class__ is PLAIN or is_owned(a))  # type: ignore[attr-defined]
-            a = self._seen if seen else None  # type: ignore[attr-defined]
-        if own and a.__class__ is PLAIN and a.dtype.kind == "f":
-            b: Any = (
-                other._content
-                if isinstance(other, NDArray) and other._legacy
-                else scalar(other, NAME_OF[a.dtype])
-                if isinstance(other, NUMBERS)
-                else None
-            )
-            if b.__class__ is PLAIN and b.dtype is a.dtype:
-                try:
-                    run(fn, a, b, a)
-                    return self
-                except (RuntimeError, ValueError):  # `quick` is not reentrant and was in use, or the shapes do not match
-                    pass
+    def general(self: NDArray, other: Any) -> NDArray:
         if isinstance(other, NUMPYS):
             other = _cast(self, other, name)
         elif not isinstance(other, OPERAND):
             return NotImplemented
-        root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
+        root, chain = (self, ()) if self.__class__ is NDArray else (self._base, self._chain)  # type: ignore[attr-defined]
+        # NumPy's function may write to the memory if its result is MXNet's; otherwise a new content takes the place of the old one
         fits = own and (everywhere or is_float(self._dtype))
         if not (fits and update_in_place(root, chain, fn, _own_scalar(self, other))):
             self._rebind(_check_result(self, dense_array(applied(bound_op, (self, other)))._content, name))
         return self
 
-    return method
+    names = {"fn": fn, "general": general, "owned": is_owned}
+    return method_of(in_place_by_legacy, op, (NDArray, NDArrayView, None), names) if own else general
 
 
 def _own_scalar(array: NDArray, other: Any) -> Any:

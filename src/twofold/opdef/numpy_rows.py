@@ -63,10 +63,12 @@ def row_of(op: Op, name: str) -> Row:
     found = [Parameter(a.arg, ast.unparse(a.annotation) if a.annotation else a.arg, d) for a, d in zip(given.args, defaults, strict=True)]
     arrays, mixed = (f"*{given.vararg.arg}",) if given.vararg else (), ()
     count = len(op.arrays)
+    # a sampler's number and its array have the same position, but MXNet's operators take the number as a parameter
     if not arrays and found and found[0].passed_as in op.params:
         mixed, found = tuple(p.name for p in found[:count]), found[count:]
     elif not arrays:
         arrays, found = tuple(p.name for p in found[:count]), found[count:]
+    # annotations are names of the operator's parameters, which would be wrong types in the function's signature
     for inner in (*given.args, *([given.kwarg] if given.kwarg else [])):
         inner.annotation = None
     found += [Parameter("kwargs", "kwargs", "")] if given.kwarg else []

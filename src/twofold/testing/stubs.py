@@ -147,8 +147,8 @@ def numpy_stub() -> str:
     names |= {module.__name__.rpartition(".")[2]: sorted(namespace.functions_in(module)) for module in namespace.MODULES}
     lines += [f"from .{module} import {name} as {name}" for module, found in names.items() for name in found]
     lines += ["", *[f"{name}: ufunc" for name in sorted({*np.__all__} - {*namespace.OWN}) if isinstance(getattr(np, name), np.ufunc)]]
-    lines += ["", *[row_text(row) for row in namespace.ROWS.values()]]
-    return "\n".join([*lines, "\ndef __getattr__(name: str) -> Any: ...\n"])
+    rows = [row_text(row) for row in namespace.ROWS.values()]
+    return "\n".join([*lines, "", *rows, "def __getattr__(name: str) -> Any: ...\n"])
 
 
 def root_stub() -> str:
