@@ -24,9 +24,8 @@ from .ndarray.types import ArrayLike, DTypeLike, Order, Shape
 from .numpy.array import ndarray
 from .numpy.creation import asarray
 from .numpy.selecting import argwhere
+from .opdef import NAMES, OPS, Op
 from .opdef.frontend import function_of
-from .opdef.registry import NAMES, OPS
-from .opdef.spec import Op
 from .ops import random_sampling
 from .ops.mxnet_numpy_shapes import shape_of_codes
 from .random import seed

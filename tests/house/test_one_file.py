@@ -13,7 +13,7 @@ from tests.docs.pages import blocks
 
 PRIMITIVES = '''"""Two primitives with references: the sign and logarithm of determinants, and the bell curve."""
 
-from ..opdef.declare import primitive
+from ..opdef import primitive
 
 
 @primitive(reference=lambda np, data: np.linalg.slogdet(data), outputs=2, floats=("float32", "float64"))
@@ -59,7 +59,7 @@ def _(draw):
 
 COMPOSITE = '''"""A composite: the logarithm of 1 + data²."""
 
-from ..opdef.declare import op
+from ..opdef import op
 
 
 @op("probe_cauchy", method=True)

@@ -26,7 +26,7 @@ from ..imperative.recording import LITERAL_ENTRIES, save_for_backward
 from ..imperative.scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from ..imperative.storage import applied
 from ..imperative.tape import TapeEntry, tls
-from ..opdef.spec import BoundOp, Op
+from ..opdef import BoundOp, Op
 from ..scheduler.observers import exchangeable
 from .contents import (
     asarray,

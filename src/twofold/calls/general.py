@@ -20,8 +20,8 @@ from ..imperative.recording import record_again
 from ..imperative.storage import SparseArray, by_storage, goes_by_storage, store_array, update_rows, updates_rows
 from ..imperative.tape import tls
 from ..imperative.transfer import store
+from ..opdef import BoundOp, Op
 from ..opdef.frontend import Fast
-from ..opdef.spec import BoundOp, Op
 from ..ops.primitive_arithmetic import multiply
 from ..strictness import tolerate
 from .contents import quick

@@ -19,7 +19,7 @@ from ..graph.ir import Node
 from ..imperative.cell import Cell, Content
 from ..imperative.generator import STREAMS
 from ..imperative.transfer import store
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 from ..program.cache import PROGRAMS, CacheEntry, program_of
 from ..program.compile import Program
 from .training import FORWARD, FunctionGraph, Training

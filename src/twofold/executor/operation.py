@@ -21,9 +21,8 @@ from ..imperative.guards import is_tracked
 from ..imperative.invoke import invoke
 from ..imperative.residuals import cache_of
 from ..imperative.tape import tls
+from ..opdef import Input, Op
 from ..opdef.facets.execution import WHOLE, Execution
-from ..opdef.inputs import Input
-from ..opdef.spec import Op
 from ..program.cache import Cache, CacheEntry
 from ..scheduler.observers import LISTENERS, span
 from .function import TypedGraph, new_states, random_keys, user_objects, write_states

@@ -15,7 +15,7 @@ from ..imperative.tape import Tape
 from ..imperative.transfer import store
 from ..imperative.window import complete, flush_complete
 from ..ndarray.array import NDArray
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on

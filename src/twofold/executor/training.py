@@ -15,7 +15,7 @@ from ..graph.gradient import gradient
 from ..graph.ir import Node, leaf, topological
 from ..graph.residuals import may_be_saved, residuals, values_inside
 from ..graph.rewrite import as_operator, lower, simplify, substitute
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 from ..program.cache import program_of
 from ..program.compile import Program
 from ..program.profiling import Title

@@ -6,12 +6,8 @@ from typing import Any
 
 from ..dtype import COMPLEX, INTEGERS, float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
+from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
 from ..opdef.conventions import check_floats, check_legacy, finish_legacy
-from ..opdef.declare import primitive
-from ..opdef.registry import OPS, primitives
-from ..opdef.shapes import broadcast_shapes
-from ..opdef.spec import BoundOp, Op
-from ..opdef.vocabulary import Derived
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from .ir import TABLES, Application, Constant, Node, const, intern
 

@@ -8,7 +8,7 @@ transposes only at the borders of the regions. Where the border costs more than 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from ..opdef.shapes import normalized_axes
+from ..opdef import normalized_axes
 from ..ops import primitive_reduce
 from ..ops.primitive_shape import permute_dims
 from .build import G, apply

@@ -10,8 +10,7 @@ from typing import Any
 
 from ..dtype import is_float
 from ..errors import ShapeError
-from ..opdef.declare import primitive
-from ..opdef.params import Static
+from ..opdef import Static, primitive
 from .build import G
 from .gradient import accumulate
 from .ir import Node, leaf

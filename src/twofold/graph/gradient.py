@@ -14,7 +14,7 @@ from typing import Any
 
 from ..dtype import COMPLEX
 from ..errors import AutogradError
-from ..opdef.shapes import sliced_shape
+from ..opdef import sliced_shape
 from ..ops.primitive_gather import index_add
 from ..ops.primitive_shape import slice_add, slice_update
 from .build import G, apply, item

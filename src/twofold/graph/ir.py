@@ -17,8 +17,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 
 from ..dtype import ITEMSIZE, scalar_dtype
+from ..opdef import BoundOp, Op
 from ..opdef.params import exact
-from ..opdef.spec import BoundOp, Op
 from ..ops.primitive_shape import full, reshape
 
 INTERN_LIMIT = 200_000

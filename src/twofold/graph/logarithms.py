@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ..dtype import is_float
-from ..opdef.spec import Op
+from ..opdef import Op
 from ..ops.activation import activation
 from ..ops.primitive_arithmetic import add, astype, divide, multiply
 from ..ops.primitive_math import exp, negative

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..opdef.spec import BoundOp, Op, unregistered
+from ..opdef import BoundOp, Op, unregistered
 from .build import G, GraphNamespace, apply, item
 from .ir import Application, Node, applies, fill_of, is_const, post_order, scalar_of, topological, unshaped
 from .recompute import distinct_view, is_distinct_view

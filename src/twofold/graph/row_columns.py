@@ -7,7 +7,7 @@ operations between reduction and reshape on columns: the whole is then one kerne
 
 from collections.abc import Sequence
 
-from ..opdef.shapes import normalized_axes
+from ..opdef import normalized_axes
 from ..ops.primitive_shape import reshape
 from .build import G, apply
 from .ir import Application, Node, applies, topological

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..dtype import FLOATS
-from ..opdef.shapes import normalized_axes
+from ..opdef import normalized_axes
 from ..ops.primitive_gather import index_add, take_along_axis
 from ..ops.primitive_math import negative
 from ..ops.primitive_reduce import sum

@@ -15,8 +15,7 @@ import builtins
 from collections.abc import Sequence
 
 from ..dtype import is_float
-from ..opdef.shapes import normalized_axes, reduced_shape
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp, normalized_axes, reduced_shape
 from ..ops.elementwise_math import sigmoid
 from ..ops.primitive_math import exp
 from ..ops.primitive_reduce import sum

@@ -13,7 +13,7 @@ from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import Application, leaf
-from ..opdef.spec import Op
+from ..opdef import Op
 from ..ops import primitive_arithmetic, primitive_math, primitive_shape
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import run_on

@@ -16,7 +16,7 @@ from ..graph.build import G, item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
 from ..graph.rewrite import as_operator, substitute
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 from ..ops import complex_numbers, primitive_arithmetic, primitive_shape
 from ..ops.custom import user_backward
 from ..program.cache import PROGRAMS, CacheEntry

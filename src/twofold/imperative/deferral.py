@@ -16,7 +16,7 @@ from ..device import CPU, Device
 from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node, bound_tables
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 from ..origin import INSIDE, frame_of_user
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS

@@ -12,8 +12,8 @@ from enum import Enum
 from ..assembly import inlined
 from ..config import SETTINGS
 from ..device import CPU, Device
+from ..opdef import Op
 from ..opdef.facets.execution import WHOLE
-from ..opdef.spec import Op
 from ..scheduler.variable import HAND_OVER
 from .cell import PINNED, PLAIN, Operand, Value
 from .guards import runs_inline

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..device import Device, current_device
 from ..graph.build import run_rule
-from ..opdef.registry import OPS
-from ..opdef.spec import BoundOp, Op
+from ..opdef import OPS, BoundOp, Op
 from ..opdef.vocabulary import Derived
 from .array import Array, adopted
 from .cell import Cell, Content, wrap

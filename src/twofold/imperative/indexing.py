@@ -12,8 +12,7 @@ import numpy as np
 
 from ..device import CPU
 from ..errors import IndexingError, ShapeError
-from ..opdef.shapes import broadcast_shapes, checked_index
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp, broadcast_shapes, checked_index
 from ..ops import primitive_gather, primitive_shape
 from .array import Array, adopted, from_host
 from .cell import PLAIN, Cell, Content, Value, wrap

@@ -15,9 +15,8 @@ from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
 from ..errors import DeviceError, DTypeError, StorageError
 from ..graph.build import apply
 from ..graph.ir import Application, Constant, Node, bound_tables, leaf
+from ..opdef import BoundOp, Input, Op
 from ..opdef.conventions import operator_scalar
-from ..opdef.inputs import Input
-from ..opdef.spec import BoundOp, Op
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from ..strictness import tolerate

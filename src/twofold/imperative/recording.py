@@ -7,7 +7,7 @@ from weakref import ref
 from ..assembly import inlined
 from ..device import CPU
 from ..graph.ir import Application, Constant, Leaf, const, leaf
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Value
 from .counters import COUNTERS

@@ -13,8 +13,7 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
-from ..opdef.registry import OPS
-from ..opdef.spec import BoundOp, Op
+from ..opdef import OPS, BoundOp, Op
 from ..opdef.storage import Sparse, stype_of
 from ..opdef.vocabulary import Derived
 from ..ops import primitive_shape

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..backend.kernel import OperandType
 from ..backend.strides import Sizes, row_major
 from ..errors import OperatorError
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 
 
 class StridedView(NamedTuple):

@@ -22,7 +22,7 @@ from ..dtype import NAME_OF
 from ..errors import ParameterError
 from ..graph.build import apply
 from ..graph.ir import Application, Node, leaf
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp
 from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
 from ..program.interpret import namespace_of

@@ -23,8 +23,7 @@ from ..ndarray.array import NDArray
 from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array
 from ..numpy.indexing import INDEXER as NUMPY_INDEXER
-from ..opdef.shapes import filled_shape
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp, filled_shape
 from ..ops import primitive_arithmetic, primitive_shape
 
 __all__ = ["ndarray", "ndarrayView"]

@@ -16,8 +16,8 @@ from ..imperative.array import Array, adopted, from_host
 from ..imperative.invoke import host_of
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray as numpy_array
+from ..opdef import Op
 from ..opdef.frontend import function_of, named
-from ..opdef.spec import Op
 from .array import ndarray
 from .elementwise import Elementwise
 from .front import FRONTS, Unsupported

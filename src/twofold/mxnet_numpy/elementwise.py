@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..opdef import OPS, Op
 from ..opdef.frontend import named
-from ..opdef.registry import OPS
-from ..opdef.spec import Op
 from ..ops import dynamic_shapes, elementwise_math, mxnet_numpy_arithmetic, numpy_elementwise
 from ..strictness import tolerate
 from .front import Front, Unsupported, check_options

@@ -10,9 +10,9 @@ from .. import numpy_extension as shared
 from ..device import Device
 from ..errors import OperatorError, ParameterError
 from ..ndarray.saving import load_arrays, save_arrays
+from ..opdef import NAMES
 from ..opdef.frontend import function_of
 from ..opdef.numpy_rows import sizes
-from ..opdef.registry import NAMES
 from ..ops import mxnet_numpy_shapes
 from . import extension_random as random
 from .array import ndarray

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ParameterError
-from ..opdef.spec import Op
+from ..opdef import Op
 
 __all__ = ["FRONTS", "NUMBERS", "Front", "Unsupported", "UnsupportedOption", "check_options", "public_name", "without_none"]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import OperatorError
+from ..opdef import NAMES
 from ..opdef.frontend import function_of
-from ..opdef.registry import NAMES
 from .array_functions import CALLS
 
 _PREFIX = "_npi_"

@@ -11,7 +11,7 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST
 from ..imperative.write import is_owned
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
-from ..opdef.spec import Op
+from ..opdef import Op
 from ..ops import mxnet_numpy_arithmetic
 from . import elementwise
 from .array import ndarray, ndarrayView

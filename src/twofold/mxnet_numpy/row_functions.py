@@ -5,9 +5,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
+from ..opdef import OPS
 from ..opdef.frontend import LazyMethod
 from ..opdef.numpy_rows import Row, assembled_row, rows_of
-from ..opdef.registry import OPS
 from .front import Front, check_options
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..opdef import Op
 from ..opdef.numpy_rows import sizes
-from ..opdef.spec import Op
 from ..ops import gathering, ordering, random_sampling
 from ..ops import mxnet_numpy_random as ops
 from .front import without_none

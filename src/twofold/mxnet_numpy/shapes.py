@@ -5,9 +5,9 @@ from itertools import accumulate
 from typing import Any
 
 from ..errors import ParameterError
+from ..opdef import Op
 from ..opdef.frontend import named
 from ..opdef.numpy_rows import sizes
-from ..opdef.spec import Op
 from ..ops import gathering, joining, reshaping
 from ..ops import mxnet_numpy_editing as editing
 from ..ops import mxnet_numpy_shapes as ops

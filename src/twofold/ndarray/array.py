@@ -13,8 +13,7 @@ from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
 from ..imperative.cell import PLAIN, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
-from ..opdef.shapes import reshape_codes
-from ..opdef.spec import BoundOp, Op
+from ..opdef import BoundOp, Op, reshape_codes
 from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS
 from . import indexing

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..imperative.storage import applied
+from ..opdef import Op
 from ..opdef.frontend import named
-from ..opdef.spec import Op
 from ..ops import optimizer_adamw, optimizer_lamb, primitive_math
 from .array import NDArray
 from .creation import full

@@ -13,9 +13,8 @@ from ..errors import BackendUnavailable, DTypeError, InvalidValue, ParameterErro
 from ..imperative.invoke import host_of
 from ..imperative.storage import applied
 from ..imperative.window import wait_for_all
+from ..opdef import Op, moved_axes, normalized_axis
 from ..opdef.frontend import named
-from ..opdef.shapes import moved_axes, normalized_axis
-from ..opdef.spec import Op
 from ..ops import gathering, joining, primitive_arithmetic, primitive_shape
 from .array import NDArray, NDArrayView
 from .creation import array

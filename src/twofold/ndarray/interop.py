@@ -12,8 +12,7 @@ from ..calls.host_calls import by_numpy, is_recorded, map_nested
 from ..extension_points import LOADERS
 from ..imperative.array import Array, view_of
 from ..imperative.storage import applied
-from ..opdef.registry import OPS
-from ..opdef.spec import Op
+from ..opdef import OPS, Op
 from ..ops import creation, elementwise_math, linear, ordering, reduction, reshaping
 from .array import NDArray
 from .namespace import find_attribute

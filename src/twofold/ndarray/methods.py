@@ -2,8 +2,8 @@
 
 from functools import partial
 
+from ..opdef import OPS
 from ..opdef.frontend import LazyMethod
-from ..opdef.registry import OPS
 from .array import NDArray
 from .functions import split_v2
 from .namespace import generate

@@ -8,9 +8,8 @@ from typing import Any
 from ..calls.general import Calls
 from ..errors import OperatorError
 from ..extension_points import LOADERS
+from ..opdef import NAMES, Op
 from ..opdef.frontend import PREFIXES, function_of
-from ..opdef.registry import NAMES
-from ..opdef.spec import Op
 from . import control_flow
 from .array import NDArray
 from .operators import with_fast_path

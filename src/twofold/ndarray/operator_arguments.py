@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import MXNetError
+from ..opdef import NAMES
 from ..opdef.params import AXIS, DTYPE, FLOATS, SCALAR, SHAPE, Param
-from ..opdef.registry import NAMES
 
 __all__ = ["OperatorArguments", "get_operator_arguments"]
 

@@ -15,9 +15,8 @@ from ..imperative.cell import HOST, Cell
 from ..imperative.invoke import type_of
 from ..imperative.storage import applied, dense_array
 from ..imperative.write import is_owned, update_in_place
+from ..opdef import NAMES, OPS, BoundOp, Op
 from ..opdef.conventions import legacy_scalar
-from ..opdef.registry import NAMES, OPS
-from ..opdef.spec import BoundOp, Op
 from .array import NDArray, NDArrayView
 
 NUMBERS = (bool, int, float)

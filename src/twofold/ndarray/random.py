@@ -10,9 +10,8 @@ from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
+from ..opdef import BoundOp, find
 from ..opdef.frontend import NULL
-from ..opdef.registry import find
-from ..opdef.spec import BoundOp
 from ..ops import ordering, random_sampling
 from .array import NDArray
 from .namespace import call, function_in

@@ -11,7 +11,7 @@ from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.storage import empty_array, sparse_array
-from ..opdef.registry import OPS
+from ..opdef import OPS
 from ..opdef.storage import Sparse
 from . import creation
 from .array import NDArray

@@ -29,8 +29,7 @@ from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
-from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
-from ..opdef.spec import BoundOp
+from ..opdef import BoundOp, filled_shape, normalized_axes, normalized_axis
 from ..ops import primitive_arithmetic, primitive_shape
 from ..ops.primitive_shape import broadcast_to
 

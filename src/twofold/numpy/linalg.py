@@ -21,8 +21,7 @@ from ..errors import ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
-from ..opdef.shapes import normalized_axis
-from ..opdef.spec import Op
+from ..opdef import Op, normalized_axis
 from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
 from . import shapes
 from .array import Out, ndarray

@@ -11,7 +11,7 @@ import numpy as np
 from ..dtype import NUMPY, dtype_name, promote
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
-from ..opdef.shapes import normalized_axis
+from ..opdef import normalized_axis
 from ..ops.einsum import einstein_sum as sum_of_products
 from .array import Out, ndarray
 from .creation import operands, read_only, zeros_like

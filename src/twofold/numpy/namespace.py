@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..opdef import OPS
 from ..opdef.numpy_rows import Row, assembled_row, rows_of
-from ..opdef.registry import OPS
 from . import creation, linear, reductions, selecting, shapes
 from .creation import operand
 from .fallback import attribute, guarded

@@ -24,7 +24,7 @@ from ..imperative.invoke import content, invoke, type_of
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
-from ..opdef.spec import BoundOp, Op
+from ..opdef import BoundOp, Op
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.linear import matrix_product
 from ..scheduler.observers import LISTENERS

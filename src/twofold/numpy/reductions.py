@@ -22,9 +22,8 @@ from ..imperative.deferral import DIRECT
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import content, invoke
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
+from ..opdef import BoundOp, Op, normalized_axes, normalized_axis, reduced_shape
 from ..opdef.frontend import named
-from ..opdef.shapes import normalized_axes, normalized_axis, reduced_shape
-from ..opdef.spec import BoundOp, Op
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
 from ..scheduler.observers import LISTENERS
 from .array import Out, ndarray, ndarrayView

@@ -16,7 +16,7 @@ from ..imperative.counters import COUNTERS
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import content, host_of, invoke
 from ..ndarray.types import ArrayLike
-from ..opdef.shapes import normalized_axis
+from ..opdef import normalized_axis
 from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
 from .array import Out, ndarray
 from .creation import operand, operands

@@ -14,8 +14,8 @@ from ..dtype import promote
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import Array, adopted
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index, Order, Shape
+from ..opdef import broadcast_shapes, distinct_axes, moved_axes, normalized_axes, normalized_axis
 from ..opdef.frontend import named
-from ..opdef.shapes import broadcast_shapes, distinct_axes, moved_axes, normalized_axes, normalized_axis
 from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
 from .creation import broadcast_view, operand, operands, read_only

@@ -15,9 +15,7 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.cell import HOST, wrap
 from ..imperative.invoke import host_of
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
-from ..opdef.registry import OPS
-from ..opdef.shapes import broadcast_shapes
-from ..opdef.spec import Op
+from ..opdef import OPS, Op, broadcast_shapes
 from ..ops import primitive_arithmetic
 from .array import Out, ndarray, ndarrayView, ready_memory
 from .creation import UnsupportedDType, broadcast_view, operands, zeros

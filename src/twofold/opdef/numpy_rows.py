@@ -16,8 +16,6 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..assembly import assembled_text
 from .params import AXIS, SHAPE
 from .spec import Op
@@ -100,7 +98,8 @@ def params_lines(row: Row) -> list[str]:
 
 def sizes(value: Any) -> Any:
     """A shape or axes as MXNet spells them: a number or a tuple."""
-    return tuple(value) if isinstance(value, (list, np.ndarray)) else value
+    value = value.tolist() if hasattr(value, "tolist") else value  # NumPy's arrays and integers
+    return tuple(value) if isinstance(value, list) else value
 
 
 def assembled_row(row: Row, receiver: str, lines: list[str], env: dict[str, Any]) -> Callable[..., Any]:

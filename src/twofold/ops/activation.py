@@ -5,9 +5,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from ..errors import ShapeError
-from ..opdef.declare import elementwise, op
-from ..opdef.inputs import Input
-from ..opdef.params import Training
+from ..opdef import Input, Training, elementwise, op
 from .joining import check_same_dtype
 from .random_floats import uniform
 

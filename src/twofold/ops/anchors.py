@@ -6,8 +6,7 @@ Source: Liu et al., "SSD: single shot multibox detector", ECCV 2016. Boxes are i
 import math
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Floats
+from ..opdef import Floats, op
 from .boxes import matched
 from .suppression import kept
 

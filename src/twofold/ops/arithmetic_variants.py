@@ -8,11 +8,7 @@ from typing import Any
 
 from ..dtype import FLOATS, WEAK
 from ..errors import ShapeError
-from ..opdef.declare import elementwise
-from ..opdef.params import Scalar
-from ..opdef.rules import Rule
-from ..opdef.samples import Draw, Sample
-from ..opdef.spec import Op
+from ..opdef import Draw, Op, Rule, Sample, Scalar, elementwise
 from . import storage_rules
 
 #: ``(xp, lhs, rhs) -> result``.

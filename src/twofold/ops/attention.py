@@ -7,7 +7,7 @@ Source: Vaswani et al., "Attention is all you need", NeurIPS 2017.
 import math
 
 from ..errors import ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 
 
 def _parts(xp, name, data, heads, count):

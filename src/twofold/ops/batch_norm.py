@@ -5,11 +5,7 @@ from typing import Annotated, Any
 
 from ..dtype import HALVES
 from ..errors import DTypeError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Input
-from ..opdef.params import Training
-from ..opdef.partial_shapes import along_axis
-from ..opdef.shapes import normalized_axis
+from ..opdef import Input, Training, along_axis, normalized_axis, op
 
 
 def _along(xp, values, ndim, axis):

@@ -1,8 +1,6 @@
 """Relatives of BatchNorm: followed by a rectifier, over several devices, and under its former name."""
 
-from ..opdef.declare import op
-from ..opdef.params import Training
-from ..opdef.partial_shapes import along_axis
+from ..opdef import Training, along_axis, op
 from .batch_norm import DECLARED, batch_norm, moved_averages, result_dtypes
 from .elementwise_math import relu
 

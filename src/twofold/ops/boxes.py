@@ -6,7 +6,7 @@ A box is (left, top, right, bottom) in the format "corner", and (x, y, width, he
 from typing import Literal
 
 from ..errors import ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 
 Format = Literal["center", "corner"]
 

@@ -3,9 +3,7 @@
 import math
 
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Shape
-from ..opdef.shapes import window_size
+from ..opdef import Shape, op, window_size
 from .windows import padded, per_axis
 
 DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}

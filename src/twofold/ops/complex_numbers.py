@@ -1,6 +1,6 @@
 """The parts of complex numbers, and conjugates. Gradients follow the convention of `graph.gradient`."""
 
-from ..opdef.declare import primitive
+from ..opdef import primitive
 
 #: The dtype of the parts of complex numbers, and that of the numbers.
 PART = {"complex64": "float32", "complex128": "float64"}

@@ -3,10 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Bias
-from ..opdef.params import Shape
-from ..opdef.partial_shapes import first_known, size_at, with_size
+from ..opdef import Bias, Shape, first_known, op, size_at, with_size
 from .windows import Layout, channels_first, from_channels_first, is_channels_last, padded, per_axis
 
 Tuning = Literal["fastest", "limited_workspace", "off"] | None

@@ -1,7 +1,7 @@
 """Correlation: patches of one feature map compared with displaced patches of another, as for optical flow."""
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 from .primitive_math import absolute
 
 

@@ -1,8 +1,7 @@
 """Counts of values: histograms, on the host."""
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Floats
+from ..opdef import Floats, op
 
 
 def _counts(np, data, edges):

@@ -7,9 +7,7 @@ import math
 
 from ..dtype import dtype_name
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import DType, Scalar, Shape
-from ..opdef.shapes import normalized_axis
+from ..opdef import DType, Scalar, Shape, normalized_axis, op
 from .storage_rules import nothing_stored
 
 

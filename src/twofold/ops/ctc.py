@@ -7,9 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from ..dtype import FLOATS
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Input
-from ..opdef.partial_shapes import first_known, size_at, with_size
+from ..opdef import Input, first_known, op, size_at, with_size
 from .softmax import log_softmax_of
 
 #: Stands for log 0: finite, so that a difference of two of them is not NaN.

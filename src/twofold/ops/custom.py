@@ -4,8 +4,7 @@ The handle is an ordinary input, so calls of the same structure share a program 
 """
 
 from ..errors import AutogradError
-from ..opdef.declare import primitive
-from ..opdef.params import Static
+from ..opdef import Static, primitive
 
 
 @primitive(outputs=lambda types, needs, label: len(types), dynamic_shape=True, run_by_program=True, user_method="forward")

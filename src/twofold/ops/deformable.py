@@ -7,11 +7,7 @@ import math
 from typing import Annotated, Any, Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Bias, Input
-from ..opdef.params import Shape
-from ..opdef.partial_shapes import size_at
-from ..opdef.shapes import window_size
+from ..opdef import Bias, Input, Shape, op, size_at, window_size
 from .regions import check_regions, known_regions, regions_of
 from .sampling import corners, pixel_rows, weighted_rows
 from .windows import per_axis

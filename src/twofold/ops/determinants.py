@@ -4,7 +4,7 @@ from itertools import combinations, permutations
 from string import ascii_letters
 
 from ..dtype import COMPLEX
-from ..opdef.declare import primitive
+from ..opdef import primitive
 from .linear_algebra import FLOATS, NUMBERS, expand_scalars, eye_like, require_matrices, type_of_square, well_conditioned
 
 

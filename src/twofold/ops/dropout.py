@@ -3,9 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError
-from ..opdef.declare import op
-from ..opdef.params import Shape, Training
-from ..opdef.shapes import normalized_axes
+from ..opdef import Shape, Training, normalized_axes, op
 from .random_floats import bernoulli
 
 

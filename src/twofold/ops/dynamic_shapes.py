@@ -8,9 +8,7 @@ from typing import Annotated, Any
 
 from ..dtype import FLOATS
 from ..errors import DTypeError, IndexingError, ShapeError
-from ..opdef.declare import numpy_op, op
-from ..opdef.inputs import Index, Input
-from ..opdef.shapes import normalized_axis
+from ..opdef import Index, Input, normalized_axis, numpy_op, op
 
 
 def _places(np, index):

@@ -3,7 +3,7 @@
 import string
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 from .creation import diagonal
 
 

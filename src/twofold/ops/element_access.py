@@ -1,9 +1,7 @@
 """One element of each row replaced, arrays that take attributes of others, counts of non-zero elements and gradients of index_copy."""
 
 from ..errors import ShapeError
-from ..opdef.declare import elementwise, op
-from ..opdef.inputs import Index
-from ..opdef.params import Scalar
+from ..opdef import Index, Scalar, elementwise, op
 
 
 @op("fill_element_0index", differentiable=False, keeps_shape=True)

@@ -3,8 +3,7 @@
 import math
 
 from ..dtype import FLOATS
-from ..opdef.declare import elementwise
-from ..opdef.params import Scalar
+from ..opdef import Scalar, elementwise
 from .storage_rules import zeros_stay
 
 #: Up to this integer Γ(n) is exact in float64, so rounding the computed value to an integer gives it exactly.

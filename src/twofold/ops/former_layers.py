@@ -4,8 +4,7 @@ import math
 from typing import Literal
 
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Shape
+from ..opdef import Shape, op
 from .convolution import convolution, convolution_shapes
 from .pooling import pooling
 from .windows import padded, per_axis

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms along the last axis, without a factor. Gradients follow the convention of `graph.gradient`."""
 
-from ..opdef.declare import primitive
+from ..opdef import primitive
 
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
 REAL = {"complex64": "float32", "complex128": "float64"}

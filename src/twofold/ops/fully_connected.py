@@ -3,9 +3,7 @@
 import math
 
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.facets.execution import WHOLE
-from ..opdef.inputs import Bias
+from ..opdef import WHOLE, Bias, op
 
 
 def _as_rows(xp, data, flatten):

@@ -8,12 +8,7 @@ from typing import Annotated, Any, Literal
 
 from ..dtype import FLOATS
 from ..errors import ShapeError
-from ..opdef.declare import elementwise, op
-from ..opdef.inputs import Index, Input
-from ..opdef.params import DType, Shape
-from ..opdef.partial_shapes import agreed, without_axis
-from ..opdef.shapes import normalized_axis
-from ..opdef.storage import stype_of
+from ..opdef import DType, Index, Input, Shape, agreed, elementwise, normalized_axis, op, stype_of, without_axis
 from .sparse_products import rows_of_numbers
 
 Mode = Literal["clip", "raise", "wrap"]

@@ -2,9 +2,7 @@
 
 from typing import Annotated, Any
 
-from ..opdef.declare import elementwise, op
-from ..opdef.inputs import Input
-from ..opdef.params import Scalar
+from ..opdef import Input, Scalar, elementwise, op
 from .elementwise_math import round_away
 
 

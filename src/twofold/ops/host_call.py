@@ -1,8 +1,7 @@
 """The primitive that ``xp.host`` calls: a function of NumPy arrays as a step of programs."""
 
 from ..errors import AutogradError, ShapeError
-from ..opdef.declare import primitive
-from ..opdef.params import Static
+from ..opdef import Static, primitive
 
 
 def _call(np, *arrays, function, types, grad, given):

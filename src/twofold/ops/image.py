@@ -5,8 +5,7 @@ Random ones draw their factors on the image's device. Results of integer images 
 
 from ..dtype import FLOATS, NUMPY
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Floats
+from ..opdef import Floats, op
 from .random_floats import bernoulli, normal, substream, uniform
 
 #: The weights of red, green and blue in the brightness that the eye sees.

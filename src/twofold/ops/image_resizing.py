@@ -6,8 +6,7 @@ windows of 8 pixels; fixed-point weights have 11 bits.
 
 from ..dtype import FLOATS
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Shape
+from ..opdef import Shape, op
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS, EXACT = range(6)
 #: Fixed-point weights of bytes: 11 bits, and 8 bits where every result must be rounded correctly.

@@ -4,9 +4,7 @@ import math
 
 from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import DType, Shape
-from ..opdef.shapes import normalized_axis
+from ..opdef import DType, Shape, normalized_axis, op
 from .gathering import whole
 
 

@@ -1,10 +1,7 @@
 """Rows copied to indices, the indices of an array's own elements, and the comparison of two arrays as a whole."""
 
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Index
-from ..opdef.params import Shape
-from ..opdef.shapes import normalized_axis
+from ..opdef import Index, Shape, normalized_axis, op
 from .primitive_math import absolute
 
 

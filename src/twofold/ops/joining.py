@@ -3,11 +3,7 @@
 from itertools import pairwise
 
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Shape
-from ..opdef.partial_shapes import agreed, joined, without_axis
-from ..opdef.shapes import normalized_axis
-from ..opdef.storage import stype_of
+from ..opdef import Shape, agreed, joined, normalized_axis, op, stype_of, without_axis
 
 
 def check_same_dtype(xp, name, arrays):

@@ -4,10 +4,7 @@ import math
 from typing import Literal
 
 from ..errors import ShapeError, StorageError
-from ..opdef.declare import op
-from ..opdef.partial_shapes import agreed
-from ..opdef.shapes import normalized_axis
-from ..opdef.storage import stype_of
+from ..opdef import agreed, normalized_axis, op, stype_of
 from .sparse_products import sparse_product
 
 Storage = Literal["default", "csr", "row_sparse"]

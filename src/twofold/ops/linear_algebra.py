@@ -12,8 +12,7 @@ one triangle of a symmetric matrix is read, and its gradient is symmetric.
 
 from ..dtype import COMPLEX, promote
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op, primitive
-from ..opdef.shapes import broadcast_shapes
+from ..opdef import broadcast_shapes, op, primitive
 from .creation import diagonal
 
 FLOATS = ("float32", "float64")

@@ -3,7 +3,7 @@
 import math
 
 from ..errors import ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 from .creation import diagonal
 from .linear_algebra import FLOATS, WHY, positive_definite, require_matrices, tril, upper_mask, well_conditioned
 

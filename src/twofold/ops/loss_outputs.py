@@ -7,8 +7,7 @@ import math
 from typing import Literal
 
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.partial_shapes import expected_shape, product_of
+from ..opdef import expected_shape, op, product_of
 from .softmax import softmax
 
 Normalization = Literal["batch", "null", "valid"]

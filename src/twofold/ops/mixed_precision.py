@@ -1,8 +1,7 @@
 """Casts of automatic mixed precision, which leave integers and float64 as they are."""
 
 from ..dtype import HALVES
-from ..opdef.declare import op
-from ..opdef.params import DType
+from ..opdef import DType, op
 
 #: The dtypes between which these operators cast.
 CAST = ("float32", *HALVES)

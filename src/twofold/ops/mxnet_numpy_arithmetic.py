@@ -9,12 +9,7 @@ import math
 from typing import Any
 
 from ..dtype import FLOATS, promote
-from ..opdef.declare import numpy_op
-from ..opdef.params import Scalar
-from ..opdef.registry import OPS
-from ..opdef.rules import Rule
-from ..opdef.samples import Draw, Sample
-from ..opdef.spec import Op
+from ..opdef import OPS, Draw, Op, Rule, Sample, Scalar, numpy_op
 from .arithmetic_variants import modulus, modulus_grad, primitive, reversed_modulus_grad
 from .elementwise_math import relu, round_half_down, sigmoid
 

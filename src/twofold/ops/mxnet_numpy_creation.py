@@ -5,8 +5,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import ParameterError
-from ..opdef.declare import numpy_op
-from ..opdef.params import DType, Shape
+from ..opdef import DType, Shape, numpy_op
 from .creation import arange as legacy_arange
 from .creation import eye as legacy_eye
 

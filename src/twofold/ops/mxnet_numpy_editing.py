@@ -4,10 +4,7 @@ import math
 from typing import Any, Literal
 
 from ..errors import ParameterError
-from ..opdef.declare import numpy_op
-from ..opdef.params import Static
-from ..opdef.shapes import normalized_axis
-from ..opdef.spec import Op
+from ..opdef import Op, Static, normalized_axis, numpy_op
 
 # padding
 

@@ -4,9 +4,7 @@ import math
 from typing import Any
 
 from ..errors import ShapeError
-from ..opdef.declare import numpy_op, op
-from ..opdef.params import Shape
-from ..opdef.shapes import normalized_axis
+from ..opdef import Shape, normalized_axis, numpy_op, op
 from .linear_algebra import FLOATS, WHY, positive_definite
 from .linear_algebra_triangular import potrf
 from .mxnet_numpy_shapes import in_common, joined_dtype

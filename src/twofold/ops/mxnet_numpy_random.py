@@ -11,9 +11,7 @@ from typing import Any
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..opdef.declare import numpy_op
-from ..opdef.params import DType, Floats, Shape
-from ..opdef.shapes import broadcast_shapes
+from ..opdef import DType, Floats, Shape, broadcast_shapes, numpy_op
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma
 

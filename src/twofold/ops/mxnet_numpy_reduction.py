@@ -8,9 +8,7 @@ from typing import Any, Literal
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..opdef.declare import numpy_op
-from ..opdef.params import Axis, DType
-from ..opdef.shapes import normalized_axes, normalized_axis
+from ..opdef import Axis, DType, normalized_axes, normalized_axis, numpy_op
 from .numpy_reduction import averaged
 from .primitive_reduce import count_of
 

@@ -5,11 +5,20 @@ import re
 from typing import Any, Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import numpy_op
-from ..opdef.params import Axis, Shape
-from ..opdef.partial_shapes import agreed, permuted, reshaped
-from ..opdef.shapes import distinct_axes, filled_shape, moved_axes, normalized_axes, normalized_axis
-from ..opdef.spec import Op
+from ..opdef import (
+    Axis,
+    Op,
+    Shape,
+    agreed,
+    distinct_axes,
+    filled_shape,
+    moved_axes,
+    normalized_axes,
+    normalized_axis,
+    numpy_op,
+    permuted,
+    reshaped,
+)
 from .creation import diagonal, diagonal_matrix
 from .joining import pieces, pieces_grad, section_count
 from .linear_algebra import tril

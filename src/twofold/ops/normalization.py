@@ -4,9 +4,7 @@ import math
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.partial_shapes import along_axis
-from ..opdef.shapes import normalized_axis
+from ..opdef import along_axis, normalized_axis, op
 
 
 def _normalized(xp, x, axes, eps):

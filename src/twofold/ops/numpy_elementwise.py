@@ -3,7 +3,7 @@
 import math
 
 from ..dtype import COMPLEX, is_float
-from ..opdef.declare import elementwise
+from ..opdef import elementwise
 
 
 @elementwise("_npi_exp2", numpy_names=("exp2",))

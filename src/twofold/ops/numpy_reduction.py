@@ -2,8 +2,7 @@
 
 from ..dtype import is_float
 from ..errors import ParameterError
-from ..opdef.declare import op
-from ..opdef.params import Axis, DType
+from ..opdef import Axis, DType, op
 from .primitive_reduce import count_of
 
 

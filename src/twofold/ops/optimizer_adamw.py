@@ -4,8 +4,7 @@ An update whose scale is 0 or not finite is left out: weight and states stay wha
 Source: Loshchilov & Hutter, "Decoupled weight decay regularization", ICLR 2019.
 """
 
-from ..opdef.declare import op
-from ..opdef.params import Floats, Scalar
+from ..opdef import Floats, Scalar, op
 from .optimizer_multi import grouped, updated_in_turn, written_states
 from .optimizer_sgd import average
 

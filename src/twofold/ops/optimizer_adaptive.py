@@ -1,7 +1,6 @@
 """Optimizer updates scaled by running second moments: Adam, RMSProp, FTML, group AdaGrad. See `optimizer_sgd` for the conventions."""
 
-from ..opdef.declare import op
-from ..opdef.params import Scalar
+from ..opdef import Scalar, op
 from .optimizer_sgd import average, decayed, like, prepared, rescaled
 
 

@@ -3,8 +3,7 @@
 Source: You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", ICLR 2020.
 """
 
-from ..opdef.declare import op
-from ..opdef.params import Floats, Scalar, Shape
+from ..opdef import Floats, Scalar, Shape, op
 from .optimizer_multi import grouped, norm, updated_in_turn, written_states
 from .optimizer_sgd import average, decayed, like, prepared
 

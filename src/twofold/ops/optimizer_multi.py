@@ -7,9 +7,7 @@ and decays as two arrays at the end.
 import inspect
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Floats, Scalar
-from ..opdef.spec import Op
+from ..opdef import Floats, Op, Scalar, op
 from .optimizer_sgd import mp_sgd_mom_update, mp_sgd_update, sgd_mom_update, sgd_update
 
 

@@ -6,9 +6,7 @@ inputs, so a schedule does not cause recompilation. ``lazy_update`` concerns row
 
 import inspect
 
-from ..opdef.declare import op
-from ..opdef.params import Scalar
-from ..opdef.spec import Op
+from ..opdef import Op, Scalar, op
 
 
 def prepared(xp, grad, rescale_grad, clip_gradient):

@@ -4,9 +4,7 @@ import math
 from typing import Literal
 
 from ..errors import ParameterError
-from ..opdef.declare import op
-from ..opdef.params import DType
-from ..opdef.shapes import normalized_axis
+from ..opdef import DType, normalized_axis, op
 
 
 def flattened(xp, data, axis, name):

@@ -4,8 +4,7 @@ Source: Laub, Taimre & Pollett, "Hawkes processes", 2015.
 """
 
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Index
+from ..opdef import Index, op
 
 
 def _check(lda, alpha, beta, state, lags, marks, valid_length, max_time):

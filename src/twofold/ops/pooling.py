@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 
 from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Shape
+from ..opdef import Shape, op
 from .windows import Layout, channels_first, from_channels_first, padded, per_axis
 
 #: The padding value of a maximum: the lowest finite number, as in MXNet.

@@ -5,8 +5,7 @@ import operator
 from functools import partial
 
 from ..dtype import FLOATS
-from ..opdef.declare import of_ufunc, primitive
-from ..opdef.params import DType
+from ..opdef import DType, of_ufunc, primitive
 from .arithmetic_variants import symbol_names
 from .storage_rules import OPERATORS
 

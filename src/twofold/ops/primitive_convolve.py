@@ -8,9 +8,7 @@ With ``channels_last`` data and results are (n, d…, c) and (n, o…, f); the w
 
 from ..dtype import promote
 from ..errors import ShapeError
-from ..opdef.declare import primitive
-from ..opdef.params import Shape
-from ..opdef.shapes import window_size
+from ..opdef import Shape, primitive, window_size
 
 
 @primitive(images=(0,))

@@ -2,9 +2,7 @@
 
 import math
 
-from ..opdef.declare import primitive
-from ..opdef.params import Integers, Shape
-from ..opdef.shapes import broadcast_shapes
+from ..opdef import Integers, Shape, broadcast_shapes, primitive
 
 
 @primitive(moves=True, picks=True, reference=lambda np, data, index, *, axis: np.take(data, index, axis))

@@ -4,9 +4,7 @@ One operand has int8 or uint8 elements, the weight int8 ones. Sums are those of 
 """
 
 from ..errors import DTypeError, ShapeError
-from ..opdef.declare import primitive
-from ..opdef.inputs import Index
-from ..opdef.params import Shape
+from ..opdef import Index, Shape, primitive
 from .primitive_convolve import convolved, convolved_shape, multiplications
 
 KINDS = ("int8", "uint8")

@@ -5,7 +5,7 @@ import operator
 from functools import partial
 
 from ..dtype import COMPLEX, FLOATS
-from ..opdef.declare import of_ufunc, primitive
+from ..opdef import of_ufunc, primitive
 from .storage_rules import zeros_stay
 
 flat = partial(of_ufunc, differentiable=False)

@@ -4,9 +4,7 @@ import math
 
 from ..dtype import promote
 from ..errors import ShapeError
-from ..opdef.declare import primitive
-from ..opdef.params import Axis
-from ..opdef.shapes import broadcast_shapes, normalized_axes, reduced_shape
+from ..opdef import Axis, broadcast_shapes, normalized_axes, primitive, reduced_shape
 from .primitive_gather import put_along_axis
 
 

@@ -4,9 +4,7 @@ import math
 from functools import partial
 
 from ..errors import ShapeError
-from ..opdef.declare import primitive
-from ..opdef.inputs import Index
-from ..opdef.params import Shape
+from ..opdef import Index, Shape, primitive
 
 #: Regions computed together: their intermediate results fill the cache.
 REGIONS = 16

@@ -5,9 +5,8 @@ import math
 
 from ..dtype import NUMPY, promote
 from ..errors import ShapeError
-from ..opdef.declare import build, primitive
-from ..opdef.params import DType, Integers, Shape, Static
-from ..opdef.shapes import broadcast_shapes, filled_shape, normalized_axis, sliced_shape, window_size
+from ..opdef import DType, Integers, Shape, Static, broadcast_shapes, filled_shape, normalized_axis, primitive, sliced_shape, window_size
+from ..opdef.declare import build
 
 Triples = Integers
 FULL = (None, None, None)

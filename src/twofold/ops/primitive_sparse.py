@@ -1,7 +1,6 @@
 """Products of a csr matrix, given by its parts, and a dense one; rows of a row-sparse array. The references are NumPy's."""
 
-from ..opdef.declare import primitive
-from ..opdef.inputs import Index
+from ..opdef import Index, primitive
 
 
 def _sums(np, rows, count, values):

@@ -5,8 +5,7 @@ pixel, so their width is right - left + 1.
 """
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Floats
+from ..opdef import Floats, op
 from .suppression import above, kept
 
 

@@ -8,8 +8,7 @@ Source: Jacob et al., "Quantization and training of neural networks for efficien
 from typing import Annotated, Any, Literal
 
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import ALWAYS, Input
+from ..opdef import ALWAYS, Input, op
 
 #: The number of levels that the largest absolute value stands for.
 LEVELS = {"int8": 127.0, "uint8": 255.0, "int32": 2147483647.0}

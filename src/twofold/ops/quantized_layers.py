@@ -7,12 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..errors import ParameterError
-from ..opdef.declare import op
-from ..opdef.facets.symbolic import Quantizes
-from ..opdef.inputs import Index
-from ..opdef.registry import find
-from ..opdef.rules import Rule
-from ..opdef.spec import Op
+from ..opdef import Index, Op, Quantizes, Rule, find, op
 from . import arithmetic_variants  # noqa: F401  (declares elemwise_add and elemwise_mul)
 from .activation import activation
 from .batch_norm import along_axis, batch_norm

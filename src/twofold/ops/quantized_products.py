@@ -3,10 +3,7 @@
 import math
 
 from ..errors import ParameterError
-from ..opdef.declare import op
-from ..opdef.facets.symbolic import Quantizes
-from ..opdef.inputs import Index
-from ..opdef.params import Shape
+from ..opdef import Index, Quantizes, Shape, op
 from .convolution import DEFAULTS, Tuning, check_operands, convolution, convolution_shapes
 from .fully_connected import fully_connected, fully_connected_shapes
 from .quantization import HALF_LEVELS, LEVELS, Bias, Limit, assuming, kind_of, largest, vector

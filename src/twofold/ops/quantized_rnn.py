@@ -1,8 +1,7 @@
 """`RNN` with 8-bit products: the inputs and states as uint8 numbers, the weights as int8 numbers with a scale for each row."""
 
 from ..errors import ParameterError
-from ..opdef.declare import op
-from ..opdef.inputs import Index
+from ..opdef import Index, op
 from .quantization import LEVELS, Limit, assuming, kind_of, to_integers
 from .recurrent import CellState, Mode, Net, outputs_of
 from .recurrent_cells import StateClip

@@ -8,7 +8,7 @@ import inspect
 import math
 
 from ..errors import ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 
 #: log(2π) / 2.
 HALF_LOG_TAU = math.log(2 * math.pi) / 2

@@ -10,9 +10,7 @@ from typing import Literal
 
 from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Scalar, Shape
-from ..opdef.partial_shapes import agreed
+from ..opdef import Scalar, Shape, agreed, op
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma, poisson, poisson_of
 

@@ -9,10 +9,7 @@ import math
 from typing import Annotated, Any, Literal, NamedTuple
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Input, SequenceLength
-from ..opdef.params import Training
-from ..opdef.partial_shapes import agreed, first_known, size_at
+from ..opdef import Input, SequenceLength, Training, agreed, first_known, op, size_at
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip

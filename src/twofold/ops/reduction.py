@@ -5,10 +5,7 @@ from typing import Literal
 
 from ..dtype import FLOATS, promote
 from ..errors import ParameterError
-from ..opdef.declare import op
-from ..opdef.params import Axis, DType
-from ..opdef.shapes import normalized_axes
-from ..opdef.storage import stype_of
+from ..opdef import Axis, DType, normalized_axes, op, stype_of
 from .primitive_reduce import count_of, spread
 
 

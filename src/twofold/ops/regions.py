@@ -7,9 +7,7 @@ picture's. The result of a region of no image is 0, and regions have no gradient
 import math
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Shape
-from ..opdef.partial_shapes import size_at
+from ..opdef import Shape, op, size_at
 
 
 def check_regions(name, data, rois, numbers, pooled_size):

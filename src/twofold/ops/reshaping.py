@@ -3,10 +3,7 @@
 import math
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Axis, Shape
-from ..opdef.partial_shapes import agreed, permuted, reshaped, without_axis
-from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis, reshape_codes
+from ..opdef import Axis, Shape, agreed, filled_shape, normalized_axes, normalized_axis, op, permuted, reshape_codes, reshaped, without_axis
 
 
 @op("Reshape", "reshape", method="reshape", drawn_as="shape")

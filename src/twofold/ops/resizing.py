@@ -3,9 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Input
-from ..opdef.params import Shape
+from ..opdef import Input, Shape, op
 
 Mode = Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"]
 #: An operand of which only the size matters; its dtype is its own.

@@ -1,7 +1,6 @@
 """RROIAlign: interpolated means over the bins of rotated regions."""
 
-from ..opdef.declare import op
-from ..opdef.params import Shape
+from ..opdef import Shape, op
 from .regions import check_regions, images_of, known_regions
 
 #: Points that are read together.

@@ -6,9 +6,7 @@ Source: Jaderberg et al., "Spatial transformer networks", NIPS 2015.
 from typing import Literal
 
 from ..errors import ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Shape
-from ..opdef.partial_shapes import first_known, size_at, with_size
+from ..opdef import Shape, first_known, op, size_at, with_size
 
 
 def pixel_rows(xp, image):

@@ -1,9 +1,7 @@
 """SequenceMask, SequenceLast and SequenceReverse: batches of sequences of different lengths, with time and batch as axes 0 and 1."""
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import SequenceLength
-from ..opdef.partial_shapes import along_axis, without_axis
+from ..opdef import SequenceLength, along_axis, op, without_axis
 
 
 def _check(name, data, length, use_sequence_length, axis):

@@ -3,11 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.params import Scalar, Shape
-from ..opdef.partial_shapes import expected_shape, size_at
-from ..opdef.shapes import normalized_axes, normalized_axis, sliced_shape
-from ..opdef.storage import stype_of
+from ..opdef import Scalar, Shape, expected_shape, normalized_axes, normalized_axis, op, size_at, sliced_shape, stype_of
 
 FULL = (None, None, None)
 

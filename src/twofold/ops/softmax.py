@@ -9,10 +9,7 @@ from typing import Annotated, Any, Literal
 
 from ..dtype import HALVES
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
-from ..opdef.inputs import Input
-from ..opdef.partial_shapes import agreed, without_axis
-from ..opdef.shapes import normalized_axis
+from ..opdef import Input, agreed, normalized_axis, op, without_axis
 
 FloatName = Literal["float16", "float32", "float64"] | None
 Lengths = Annotated[Any, Input(present=("use_length", True), own_dtype=True)]

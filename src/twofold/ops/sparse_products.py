@@ -1,7 +1,7 @@
 """Products of sparse operands, computed from what is stored; see `linear.dot`."""
 
 from ..errors import ShapeError
-from ..opdef.storage import Sparse, stype_of
+from ..opdef import Sparse, stype_of
 
 
 def sparse_product(xp, lhs, rhs, transpose_a, transpose_b):

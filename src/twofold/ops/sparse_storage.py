@@ -6,10 +6,7 @@ A rule works on the dense parts of its operands (`opdef.storage.Sparse`), so tha
 from typing import Literal
 
 from ..errors import ParameterError, StorageError
-from ..opdef.declare import op
-from ..opdef.inputs import Index
-from ..opdef.params import Axis
-from ..opdef.storage import Sparse, stype_of
+from ..opdef import Axis, Index, Sparse, op, stype_of
 from .reduction import sum_axis
 from .sparse_products import rows_to_dense
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 from .convolution import deconvolution
 
 

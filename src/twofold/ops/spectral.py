@@ -4,8 +4,7 @@ Source: Gao et al., "Compact bilinear pooling", CVPR 2016.
 """
 
 from ..errors import ShapeError
-from ..opdef.declare import op, primitive
-from ..opdef.inputs import Index
+from ..opdef import Index, op, primitive
 
 
 def _interleaved(np, data):

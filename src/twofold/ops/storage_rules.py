@@ -3,7 +3,7 @@
 The storage types of results are those of MXNet 1.9.1. Values not stored are computed as zeros.
 """
 
-from ..opdef.storage import Sparse, stype_of
+from ..opdef import Sparse, stype_of
 
 
 def zeros_stay(xp, dense, data, **params):

@@ -1,9 +1,7 @@
 """What a sparse matrix stores: how many elements, and the values at given places. A dense array counts as storing its non-zero elements."""
 
 from ..errors import ParameterError, ShapeError, StorageError
-from ..opdef.declare import op
-from ..opdef.inputs import Index
-from ..opdef.storage import stype_of
+from ..opdef import Index, op, stype_of
 
 
 @op("_contrib_getnnz", differentiable=False)

@@ -3,7 +3,7 @@
 import math
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
+from ..opdef import op
 from .boxes import Format, sides, to_center, to_corners
 
 #: Boxes compared with all others in one piece: the overlaps of a piece fill the cache.

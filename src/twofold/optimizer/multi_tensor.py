@@ -11,7 +11,7 @@ from ..imperative.storage import is_sparse_array, update_stored
 from ..imperative.tape import tls
 from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray
-from ..opdef.spec import BoundOp, Op, unregistered
+from ..opdef import BoundOp, Op, unregistered
 
 
 class Independent(tuple[NDArray, ...]):

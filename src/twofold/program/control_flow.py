@@ -7,7 +7,7 @@ from ..backend.kernel import Call
 from ..backend.protocol import Backend
 from ..graph.control_flow import SubGraph, cond, foreach, while_loop
 from ..graph.ir import Application
-from ..opdef.spec import Op
+from ..opdef import Op
 
 #: Compiles a sub-graph to a function.
 SubProgram = Callable[[SubGraph], Callable[[Sequence[Any]], list[Any]]]

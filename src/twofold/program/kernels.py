@@ -27,8 +27,7 @@ from ..errors import DeviceOutOfMemory, KernelCompileError, MXNetError
 from ..graph.fuse import Step
 from ..graph.ir import Application, Constant, Node, applies, is_const, number_of, unshaped
 from ..graph.memory_plan import MemoryPlan
-from ..opdef import registry
-from ..opdef.spec import Op
+from ..opdef import Op, registry
 from ..ops.primitive_gather import random_bits
 
 

@@ -9,7 +9,7 @@ from ..device import Device
 from ..graph.build import item
 from ..graph.control_flow import SubGraph
 from ..graph.ir import Application, Node, applications, topological
-from ..opdef.spec import Op
+from ..opdef import Op
 from ..scheduler.observers import LISTENERS
 from .control_flow import DECIDED
 from .plan import ProgramPlan

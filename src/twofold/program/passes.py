@@ -18,7 +18,7 @@ from ..graph.row_columns import keep_columns
 from ..graph.rows import compare_places, narrow_gathers, take_scattered_sums
 from ..graph.slices import move_slices
 from ..graph.verify import verify
-from ..opdef.spec import Op
+from ..opdef import Op
 from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
 from ..ops.primitive_gather import index_add, take_along_axis
 from ..ops.primitive_shape import contiguous, reshape, slice

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from ..dtype import WEAK
 from ..graph.build import apply
 from ..graph.ir import Node, const
+from ..opdef import BoundOp
 from ..opdef.conventions import operator_scalar
-from ..opdef.spec import BoundOp
 from .node import SymbolNode
 
 

@@ -7,8 +7,7 @@ if ``use_length``, inputs that only one mode of the operator reads. An optional 
 from collections.abc import Mapping
 from typing import Any
 
-from ..opdef.inputs import ALWAYS, Input
-from ..opdef.spec import Op
+from ..opdef import ALWAYS, Input, Op
 
 Attrs = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dtype import MXNET_CODES, DTypeLike, dtype_name
 from ..errors import ParameterError
-from ..opdef.spec import Op
+from ..opdef import Op
 from ..strictness import tolerate
 from .arguments import argument_inputs, initializer_of
 from .naming import AttrScope, NameManager

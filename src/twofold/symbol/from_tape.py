@@ -6,8 +6,8 @@ from ..errors import AutogradError
 from ..graph.build import item
 from ..graph.ir import Application, Constant, applies
 from ..imperative.tape import TapeEntry
+from ..opdef import Op
 from ..opdef.params import text
-from ..opdef.spec import Op
 from .naming import NameManager
 from .node import VARIABLE, Head, SymbolNode
 from .symbol import Symbol

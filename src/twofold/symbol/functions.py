@@ -6,7 +6,7 @@ from typing import Any
 from ..dtype import DTypeLike
 from ..errors import FormatError, ParameterError
 from ..formats.files import read_file
-from ..opdef.spec import Op
+from ..opdef import Op
 from ..ops import counting, creation, joining, reshaping
 from .compose import apply_op
 from .serialization import from_json

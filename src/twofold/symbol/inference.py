@@ -11,7 +11,8 @@ from typing import Any
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, DTypeLike, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
-from ..opdef.params import SHAPE, Param
+from ..opdef import Param
+from ..opdef.params import SHAPE
 from ..origin import warn
 from .inference_rules import infer_node
 from .node import Composition, Head, SymbolNode, topological, variables

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from ..dtype import HALVES
 from ..errors import MXNetError
 from ..graph.ir import leaf
-from ..opdef.inputs import Input
+from ..opdef import Input
 from .application import apply_node, draws
 from .node import SymbolNode
 from .partial_types import PartialShape, PartialType

@@ -7,9 +7,8 @@ from typing import Any
 from ..assembly import attach_method
 from ..errors import OperatorError
 from ..extension_points import LOADERS
+from ..opdef import NAMES, OPS, Op
 from ..opdef.frontend import PREFIXES, function_of
-from ..opdef.registry import NAMES, OPS
-from ..opdef.spec import Op
 from ..ops.primitive_arithmetic import astype
 from . import control_flow
 from .compose import apply_op

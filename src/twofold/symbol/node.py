@@ -13,8 +13,7 @@ from ..device import Device
 from ..errors import OperatorError, ParameterError
 from ..formats.symbol_upgrade import HIDDEN_KEYS
 from ..graph.ir import Node, post_order
-from ..opdef.registry import NAMES
-from ..opdef.spec import BoundOp, Op
+from ..opdef import NAMES, BoundOp, Op
 from .arguments import argument_names
 from .partial_types import PartialType
 

@@ -20,10 +20,9 @@ from ..mxnet_numpy.method_names import FUNCTION_OF, method_of, methods_of
 from ..mxnet_numpy.reductions import Reductions
 from ..mxnet_numpy.sampling import Batches, Random
 from ..mxnet_numpy.shapes import Shapes
+from ..opdef import NAMES, Op
 from ..opdef.frontend import function_of
 from ..opdef.numpy_rows import sizes
-from ..opdef.registry import NAMES
-from ..opdef.spec import Op
 from ..ops import counting, mxnet_numpy_arithmetic, mxnet_numpy_creation, mxnet_numpy_shapes, primitive_arithmetic, slicing
 from .compose import apply_op
 from .functions import load, load_json

@@ -8,9 +8,8 @@ import numpy as np
 
 from ..assembly import attach_method
 from ..errors import DTypeError
+from ..opdef import OPS, Op
 from ..opdef.frontend import named
-from ..opdef.registry import OPS
-from ..opdef.spec import Op
 from ..ops.primitive_math import absolute
 from .compose import apply_op
 from .symbol import Symbol

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import OperatorError, ParameterError
+from ..opdef import NAMES, find
 from ..opdef.frontend import NULL
-from ..opdef.registry import NAMES, find
 from ..ops import ordering, random_sampling
 from .functions import applied
 from .namespace import made

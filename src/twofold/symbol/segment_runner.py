@@ -15,7 +15,7 @@ from ..imperative.row_gradients import gradient_array
 from ..imperative.scope import Scope
 from ..imperative.storage import CELLS, SparseValue, array_of, converted, dense_array, empty_array, sparse_array
 from ..ndarray.array import NDArray
-from ..opdef.storage import Sparse
+from ..opdef import Sparse
 from ..ops.storage_rules import stored_of
 from .inference import Inference
 from .node import Head, SymbolNode, names_of_inputs, topological

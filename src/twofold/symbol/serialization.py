@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..errors import FormatError, MXNetError, ParameterError
 from ..formats.symbol_json import dump_symbol, load_symbol
 from ..formats.symbol_records import MXNET_VERSION, GraphRecord, NodeEntry, NodeRecord
-from ..opdef.registry import NAMES
-from ..opdef.spec import Op
+from ..opdef import NAMES, Op
 from .arguments import argument_inputs, argument_names
 from .inference import declared_dtype, declared_shape
 from .node import VARIABLE, Head, SymbolNode, topological

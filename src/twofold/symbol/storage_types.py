@@ -14,8 +14,7 @@ from ..errors import ParameterError
 from ..graph.build import GraphNamespace, apply
 from ..graph.ir import Node, const, leaf
 from ..imperative.storage import check_shape, warn_of_dense_form
-from ..opdef.spec import BoundOp
-from ..opdef.storage import STORAGE_TYPES, Sparse, stype_of
+from ..opdef import STORAGE_TYPES, BoundOp, Sparse, stype_of
 from .inference import Inference
 from .node import Head, SymbolNode
 

@@ -17,9 +17,7 @@ import numpy as np
 from .. import ops  # noqa: F401  (registers the primitives)
 from ..dtype import COMPLEX, FLOATS, INTEGERS, NAME_OF, NUMPY, float_of, ufunc_result
 from ..errors import DTypeError
-from ..opdef.registry import primitives
-from ..opdef.samples import samples_of
-from ..opdef.spec import Op
+from ..opdef import Op, primitives, samples_of
 from .operands import make_operands
 
 #: The dtypes an adapter is checked with, unless its library supports fewer.

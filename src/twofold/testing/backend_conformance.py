@@ -19,7 +19,7 @@ from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowP
 from ..backend.protocol import Backend
 from ..device import Device
 from ..dtype import NAME_OF, NUMPY, is_float, promote
-from ..opdef.registry import primitives
+from ..opdef import primitives
 from ..ops.primitive_arithmetic import astype
 from ..program import kernels as _told  # noqa: F401  (tells adapters of the primitives)
 from .backend_cases import REAL, Case, cases, numbers

@@ -21,9 +21,8 @@ from ..imperative.guards import is_differentiated
 from ..imperative.invoke import host_of, invoke
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
+from ..opdef import BoundOp, Op, Sample
 from ..opdef.params import text
-from ..opdef.samples import Sample
-from ..opdef.spec import BoundOp, Op
 from ..program.compile import Program
 from ..program.interpret import namespace_of
 from ..symbol.compose import apply_op as apply_symbol

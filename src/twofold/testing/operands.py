@@ -6,8 +6,8 @@ from zlib import crc32
 import numpy as np
 
 from ..dtype import NUMPY
+from ..opdef import Op
 from ..opdef.samples import Drawn, Sample
-from ..opdef.spec import Op
 
 KEY = np.array([0, 5, 0, 0, 1, 0], np.uint64)
 

@@ -16,11 +16,10 @@ import numpy as np
 
 from .. import ndarray, symbol
 from ..numpy import namespace
+from ..opdef import NAMES, Op
 from ..opdef import params as kinds
 from ..opdef.frontend import place_of
 from ..opdef.numpy_rows import Row
-from ..opdef.registry import NAMES
-from ..opdef.spec import Op
 
 WIDTH = 140
 ROOT = Path(__file__).parents[1]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ...dtype import DTypeLike, dtype_name
 from ...errors import InvalidValue
-from ...opdef.registry import NAMES
+from ...opdef import NAMES
 from .lists import symbol_bf16, symbol_fp16
 
 Conditions = Sequence[tuple[str, str, Sequence[str]]]

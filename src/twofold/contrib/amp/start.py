@@ -18,7 +18,7 @@ from ...errors import InvalidValue
 from ...ndarray.array import NDArray
 from ...ndarray.namespace import NAMESPACES, registered_name
 from ...ndarray.operators import ARITHMETIC, COMPARISON
-from ...opdef.registry import NAMES
+from ...opdef import NAMES
 from ...ops import primitive_arithmetic
 from ...ops.mixed_precision import CAST, amp_cast, amp_multicast
 from ...symbol.compose import REWRITES

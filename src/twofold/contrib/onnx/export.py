@@ -13,7 +13,7 @@ from ...dtype import DTypeLike, dtype_name
 from ...errors import FormatError, InternalError, ParameterError
 from ...formats.files import write_file
 from ...ndarray.array import NDArray
-from ...opdef.registry import NAMES
+from ...opdef import NAMES
 from ...ops.onnx_forms import loading as loading
 from ...symbol.symbol import Symbol
 from .assembly import Sizes, model_of

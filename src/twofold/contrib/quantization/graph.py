@@ -4,9 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ...dtype import MXNET_CODES
+from ...opdef import NAMES, OPS, Op
 from ...opdef.facets.symbolic import Quantizes
-from ...opdef.registry import NAMES, OPS
-from ...opdef.spec import Op
 from ...ops import quantization
 from ...symbol.node import VARIABLE, Head, SymbolNode, topological
 from ...symbol.rebuild import copied

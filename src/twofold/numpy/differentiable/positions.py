@@ -10,7 +10,7 @@ from ...dtype import promote
 from ...imperative.array import adopted
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike, DTypeLike
-from ...opdef.shapes import normalized_axis
+from ...opdef import normalized_axis
 from ...ops import primitive_gather
 from ..array import Out, ndarray
 from ..creation import asarray, operand

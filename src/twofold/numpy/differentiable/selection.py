@@ -8,7 +8,7 @@ import numpy as np
 from ...calls.host_calls import is_recorded, to_numpy
 from ...errors import DTypeError, ParameterError
 from ...ndarray.types import ArrayLike
-from ...opdef.shapes import broadcast_shapes, normalized_axis
+from ...opdef import broadcast_shapes, normalized_axis
 from ..array import ndarray
 from ..creation import broadcast_view, operand, zeros_like
 from ..forms import form_of

@@ -10,7 +10,7 @@ from ...dtype import is_float, promote
 from ...errors import DTypeError, ParameterError, ShapeError
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
-from ...opdef.shapes import normalized_axes, normalized_axis
+from ...opdef import normalized_axes, normalized_axis
 from ...ops.primitive_convolve import convolve_full
 from ..array import ndarray
 from ..creation import broadcast_view, ones_like, operand, operands, zeros_like

@@ -11,7 +11,7 @@ from ...dtype import is_float
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
-from ...opdef.shapes import normalized_axes
+from ...opdef import normalized_axes
 from .. import shapes
 from ..array import Out, ndarray
 from ..creation import broadcast_view, operand, operands, zeros

@@ -11,7 +11,7 @@ from ...dtype import COMPLEX
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike
-from ...opdef.shapes import normalized_axis
+from ...opdef import normalized_axis
 from ...ops import complex_numbers, fourier, primitive_shape
 from ..array import Out, ndarray
 from ..creation import operand, zeros

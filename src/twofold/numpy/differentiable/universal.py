@@ -11,7 +11,7 @@ from ...dtype import is_float
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
-from ...opdef.shapes import normalized_axes, normalized_axis
+from ...opdef import normalized_axes, normalized_axis
 from ...ops import determinants, linear_algebra
 from .. import linalg
 from ..array import Out, ndarray

@@ -12,7 +12,7 @@ class Front:
     method: bool | str = False
     #: Whether symbols have the method too.
     symbol_method: bool = True
-    #: The function of ``mx.np`` and ``mx.sym.np`` that applies it, as a signature: ``"squeeze(a, axis=None, out=None)"``; see `opdef.numpy_rows`.
+    #: The function of ``mx.np`` and ``mx.sym.np`` that applies it, as a signature, ``"squeeze(a, axis=None)"``; see `opdef.numpy_rows`.
     row: str = ""
     #: The parameters that this function passes even at their defaults, as MXNet writes them to files.
     writes: str = ""

@@ -1,6 +1,6 @@
 """ONNX forms of reductions, scans, sorting, and products of matrices."""
 
-from ...opdef.shapes import normalized_axes
+from ...opdef import normalized_axes
 from .. import primitive_reduce as reduce
 from ..determinants import det
 from ..ordering import topk

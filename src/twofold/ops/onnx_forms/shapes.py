@@ -2,7 +2,7 @@
 
 import math
 
-from ...opdef.shapes import broadcast_shapes, sliced_shape, window_size
+from ...opdef import broadcast_shapes, sliced_shape, window_size
 from .. import primitive_gather as gather
 from .. import primitive_shape as shapes
 from ..joining import concat_arrays, stack
