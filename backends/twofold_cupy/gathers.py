@@ -20,7 +20,7 @@ from twofold.backend.strides import Sizes, broadcast_strides, row_major
 from twofold.dtype import NUMPY
 
 from .kernels import coordinates
-from .launch import each, filled, function, run
+from .launch import cuda_text, each, filled, function, run
 from .memory import Memory
 from .operands import computed_in, dtype_of
 from .sorting import argsort_rows
@@ -93,7 +93,7 @@ def gather_source(bits: str, kinds: tuple[str, ...], rank: int) -> str:
     arrays = [f"const {STORED[kind]} *index{k}" for k, kind in enumerate(kinds)]
     parameters = [*_declare_params(rank, len(kinds)), f"const {element} *in", *arrays, f"{element} *out"]
     body = [*coordinates("long long", rank), *_locate_lines(rank, len(kinds)), "out[i] = in[from];"]
-    return each("tf_gather", parameters, "count", body, [PLACE])
+    return each("tf_gather", parameters, "count", body, [cuda_text("place")])
 
 
 def _declare_params(rank: int, arrays: int) -> list[str]:
@@ -111,15 +111,6 @@ def _locate_lines(rank: int, arrays: int) -> list[str]:
         over = " + ".join(f"c{k} * over{a}_{k}" for k in range(rank)) or "0"
         lines.append(f"from += tf_place((long long)index{a}[{over}], limit{a}) * step{a};")
     return lines
-
-
-PLACE = """
-// Negative indices count from the end. Callers have checked the bounds; clamping keeps the kernel in bounds in any case.
-TF_FUNCTION long long tf_place(long long at, long long size) {
-    at = at < 0 ? at + size : at;
-    return at < 0 ? 0 : at < size ? at : size - 1;
-}
-"""
 
 
 # writes
@@ -173,7 +164,7 @@ def places_source(kinds: tuple[str, ...], rank: int) -> str:
     arrays = [f"const {STORED[kind]} *index{k}" for k, kind in enumerate(kinds)]
     parameters = [*_declare_params(rank, len(kinds)), *arrays, "long long *out"]
     body = [*(coordinates("long long", rank) if rank else []), *_locate_lines(rank, len(kinds)), "out[i] = from;"]
-    return each("tf_places", parameters, "count", body, [PLACE])
+    return each("tf_places", parameters, "count", body, [cuda_text("place")])
 
 
 @cache
@@ -191,6 +182,7 @@ def write_source(dtype: str, given: str, rank: int, rest: int, *, adds: bool) ->
         where += [f"const long long c{k} = left % whole{k};", f"left /= whole{k}; from += c{k} * step{k}; to += c{k} * stride{k};"]
         where += [f"each *= whole{k};"]
     parts = {
+        "VALUE_AT": _value_at(rank),
         "SIZES": " ".join(f"const long long {name}," for name in names),
         "WHERE": "\n        ".join(where),
         "AXES": ", ".join(_own_axes(rank)),
@@ -202,7 +194,7 @@ def write_source(dtype: str, given: str, rank: int, rest: int, *, adds: bool) ->
         "OWN": "tf_float" if dtype in ENCODED else "",
         "ENCODED": ENCODED.get(dtype, ""),
     }
-    return filled(_value_at(rank) + VALUE + (SUMS + ADD if adds else PUT), parts)
+    return filled(parts, "scatter_value", "scatter_add" if adds else "scatter_put")
 
 
 ENDS = each(
@@ -218,47 +210,6 @@ ENDS = each(
         "ends[i] = low;",
     ],
 )
-VALUE = """
-#define TF_VALUE(k) ((KIND)READ(value[from + tf_value_at(order[k], AXES)]))
-"""
-PUT = """
-TF_KERNEL tf_put(const long long threads, SIZES const long long *order, const GIVEN *value, const long long *places, STORED *out) {
-    TF_EACH(long long, i, threads) {
-        WHERE
-        const long long place = places[order[left]];
-        if (left + 1 < threads / each && places[order[left + 1]] == place) return;
-        out[place + to] = ENCODED(TF_VALUE(left));
-    }
-}
-"""
-SUMS = """
-TF_KERNEL tf_sums(const long long threads, SIZES const long long *order, const GIVEN *value, const long long *ends, KIND *sums) {
-    TF_EACH(long long, i, threads) {
-        WHERE
-        const long long last = left * CHUNK + CHUNK - 1, end = ends[last], begin = end - (end - last + CHUNK - 1) / CHUNK * CHUNK;
-        if (begin <= 0 || ends[begin - 1] != end) return;
-        KIND sum = TF_VALUE(begin);
-        for (long long k = begin + 1; k < begin + CHUNK; ++k) sum = (KIND)(sum + TF_VALUE(k));
-        sums[i] = sum;
-    }
-}
-"""
-ADD = """
-TF_KERNEL tf_add(
-    const long long threads, SIZES const long long *order, const GIVEN *value, const long long *ends, const KIND *sums,
-    const long long *places, STORED *out) {
-    TF_EACH(long long, i, threads) {
-        WHERE
-        const long long end = ends[left];
-        if (left > 0 && ends[left - 1] == end) return;
-        const long long place = places[order[left]] + to, later = end - (end - left - 1) / CHUNK * CHUNK;
-        KIND sum = OWN(out[place]);
-        for (long long k = left; k < later; ++k) sum = (KIND)(sum + TF_VALUE(k));
-        for (long long k = later; k < end; k += CHUNK) sum = (KIND)(sum + sums[k / CHUNK * each + i % each]);
-        out[place] = ENCODED(sum);
-    }
-}
-"""
 
 
 def _own_axes(rank: int) -> list[str]:
@@ -270,7 +221,7 @@ def _value_at(rank: int) -> str:
     names = _own_axes(rank) if rank else ["none"]
     lines = [f"TF_FUNCTION long long tf_value_at(long long k, {', '.join(f'long long {n}' for n in names)}) {{", "    long long at = 0;"]
     lines += [f"    at += k % size{axis} * over{axis}; k /= size{axis};" for axis in range(rank - 1, 0, -1)]
-    lines += ["    return at + k * over0;" if rank else "    return at;", "}", ""]
+    lines += ["    return at + k * over0;" if rank else "    return at;", "}"]
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ A module is compiled at its first launch, or before that in the background if a 
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import cupy
@@ -92,8 +93,15 @@ def _module_of(source: str) -> Module:
     return Module(source)
 
 
-def filled(template: str, parts: Mapping[str, str]) -> str:
-    """Kernel source from a template: the prelude, then the template with its placeholders replaced in order."""
+@cache
+def cuda_text(name: str) -> str:
+    """The content of a file of CUDA code in this package."""
+    return (Path(__file__).parent / "cuda" / f"{name}.cu").read_text(encoding="utf-8")
+
+
+def filled(parts: Mapping[str, str], *names: str) -> str:
+    """Kernel source from files of CUDA code: the prelude, then the files' texts with their placeholders replaced in order."""
+    template = "\n".join(map(cuda_text, names))
     for word, value in parts.items():
         template = template.replace(word, value)
     return header("c_prelude.h") + template

@@ -83,23 +83,7 @@ def kernel_source(dtype: str) -> str:
     """The source of a product of integers or bools, one element per thread."""
     kind = C_TYPES[dtype]
     add = "sum = sum || (a[left] && b[right]);" if dtype == "bool" else f"sum = ({kind})(sum + a[left] * b[right]);"
-    return filled(TEMPLATE, {"KIND": kind, "ADD": add})
-
-
-TEMPLATE = """
-TF_KERNEL tf_matmul(
-    const long long count, const long long m, const long long n, const long long k, const KIND *a, const KIND *b, KIND *out) {
-    TF_EACH(long long, i, count) {
-        const long long column = i % n, row = i / n, batch = row / m;
-        KIND sum = 0;
-        for (long long j = 0; j < k; ++j) {
-            const long long left = row * k + j, right = (batch * k + j) * n + column;
-            ADD
-        }
-        out[i] = sum;
-    }
-}
-"""
+    return filled({"KIND": kind, "ADD": add}, "matmul")
 
 
 def einsum(xp: Namespace, subscripts: str, arrays: Sequence[Array]) -> Array:

@@ -71,20 +71,6 @@ def threads_of_row(n: int) -> int:
     return 1 << (wanted - 1).bit_length()
 
 
-#: The tree over the threads of a row, whose partial results are adjacent in shared memory `part` from `first` on. The barrier before the
-#: first write is needed where the memory was used by an earlier reduction of the same kernel.
-TREE = """
-#define TF_TREE(width, join) \\
-    __syncthreads(); \\
-    part[first + lane] = value; \\
-    for (int half = width / 2; half; half /= 2) { \\
-        __syncthreads(); \\
-        if (lane < half) part[first + lane] = join(part[first + lane], part[first + lane + half]); \\
-    } \\
-    __syncthreads();
-"""
-
-
 def reduce_middle(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, inner: int, out: cupy.ndarray) -> None:
     """Reduce the middle axis of a contiguous (outer, n, inner) array into memory of outer * inner elements.
 
@@ -131,43 +117,17 @@ def kernel_source(op: str, source: str, target: str, *, rows: bool) -> str:
     kind, (join, identity) = C_TYPES[dtype], reduction(op, dtype)
     element = "tf_float(in[at])" if source in ENCODED else "in[at]"
     element = f"({element} != 0)" if op in ("any", "all") else f"({kind}){element}"
-    join = f"TF_FUNCTION {kind} tf_join({kind} a, {kind} b) {{ return {join}; }}"
-    result = f"{ENCODED.get(target, '')}(part[first])"
-    return _template_source(f"tf_{op}", join, (STORED[source], kind, STORED[target]), literal(identity, dtype), element, result, rows=rows)
+    result, kinds = f"{ENCODED.get(target, '')}(part[first])", (STORED[source], kind, STORED[target])
+    parts = {"START": literal(identity, dtype), "ELEMENT": element, "RESULT": result, "KIND": kind, "JOIN": join}
+    return _filled(f"tf_{op}", "join", kinds, parts, rows=rows)
 
 
-def _template_source(name: str, join: str, kinds: tuple[str, str, str], identity: str, element: str, result: str, *, rows: bool) -> str:
-    """The source of a reduction: its types (read, combined, written) and the C expressions that differ."""
+def _filled(name: str, join: str, kinds: tuple[str, str, str], parts: dict[str, str], *, rows: bool) -> str:
+    """The source of a reduction: its types (read, combined, written), the file with ``tf_join``, and the C expressions that differ."""
     along, inner = ("x", "1") if rows else ("y", "inner")
-    parts = dict(zip(("READ", "JOINED", "WRITTEN"), kinds, strict=True))
-    parts |= {"NAME": f"{name}_{'rows' if rows else 'columns'}", "START": identity, "ELEMENT": element, "RESULT": result}
-    parts |= {"ALONG": along, "BESIDE": "y" if rows else "x", "INNER": inner, "COUNT": str(THREADS)}
-    return filled(TREE + join + TEMPLATE, parts)
-
-
-TEMPLATE = """
-
-TF_KERNEL NAME(
-    const READ *in, WRITTEN *out, const long long results, const long long n, const long long inner, const long long length,
-    const long long parts) {
-    __shared__ JOINED part[COUNT];
-    const int lane = threadIdx.ALONG, width = blockDim.ALONG, first = threadIdx.BESIDE * width;
-    const long long groups = (results + blockDim.BESIDE - 1) / blockDim.BESIDE;
-    for (long long work = blockIdx.x; work < groups * parts; work += gridDim.x) {
-        const long long cut = work / groups, own = work % groups * blockDim.BESIDE + threadIdx.BESIDE;
-        const long long row = own / INNER, column = own % INNER, begin = cut * length;
-        const long long end = begin + length < n ? begin + length : n;
-        JOINED value = START;
-        if (own < results)
-            for (long long j = begin + lane; j < end; j += width) {
-                const long long at = (row * n + j) * INNER + column;
-                value = tf_join(value, ELEMENT);
-            }
-        TF_TREE(width, tf_join)
-        if (own < results && lane == 0) out[(row * parts + cut) * INNER + column] = RESULT;
-    }
-}
-"""
+    own = dict(zip(("READ", "JOINED", "WRITTEN"), kinds, strict=True)) | {"NAME": f"{name}_{'rows' if rows else 'columns'}"}
+    sizes = {"ALONG": along, "BESIDE": "y" if rows else "x", "INNER": inner, "COUNT": str(THREADS)}
+    return filled(own | parts | sizes, "tree", join, "reduce")
 
 
 # argmax and argmin
@@ -202,20 +162,8 @@ def _search_kernel(op: str, dtype: str, among_found: bool, finds: bool, by_rows:
 def extremum_source(op: str, dtype: str, among_found: bool, finds: bool, *, rows: bool) -> str:
     """The source of argmax or argmin over elements, or over (value, index) pairs of an earlier pass; writes pairs or indices."""
     kind, read = C_TYPES[dtype], "tf_float(in[at])" if dtype in ENCODED else "in[at]"
-    join = EXTREMUM.replace("KIND", kind).replace("IS_BEYOND", ">" if op == "argmax" else "<")
     kinds = "tf_found" if among_found else STORED[dtype], "tf_found", "tf_found" if finds else "long long"
     element = "in[at]" if among_found else f"tf_found{{{read}, j}}"
-    identity = f"tf_found{{({kind})0, -1}}"
-    return _template_source(f"tf_{op}", join, kinds, identity, element, "part[first]" if finds else "part[first].place", rows=rows)
-
-
-EXTREMUM = """
-struct tf_found { KIND value; long long place; };  // -1: no element
-TF_FUNCTION tf_found tf_join(tf_found a, tf_found b) {
-    if (a.place < 0 || b.place < 0) return a.place < 0 ? b : a;
-    const bool lost = a.value != a.value, lost_too = b.value != b.value;
-    if (lost != lost_too) return lost ? a : b;
-    if (!lost && a.value != b.value) return b.value IS_BEYOND a.value ? b : a;
-    return a.place < b.place ? a : b;
-}
-"""
+    parts = {"START": f"tf_found{{({kind})0, -1}}", "ELEMENT": element, "RESULT": "part[first]" if finds else "part[first].place"}
+    parts |= {"KIND": kind, "IS_BEYOND": ">" if op == "argmax" else "<"}
+    return _filled(f"tf_{op}", "extremum", kinds, parts, rows=rows)

@@ -15,9 +15,9 @@ from twofold.backend.kernel import ROW_REDUCTIONS, Array, KernelStep, Ref, RowPr
 from twofold.backend.strides import merge_axes
 
 from .kernels import SCALAR, check_dtypes, constants_of, coordinates, name_of, scalar_argument, strides_over
-from .launch import THREADS, Kernel, function
+from .launch import THREADS, Kernel, cuda_text, function
 from .operands import is_constant
-from .reductions import TREE, reduction, threads_of_row
+from .reductions import reduction, threads_of_row
 
 #: Elements of a row per thread up to which values are kept in registers between passes.
 MAX_REGISTERS = 8
@@ -138,7 +138,7 @@ class _Printer:
         for round_ in range(self.rounds):
             self._reduce(round_)
         self._write()
-        lines = [*preamble([program]), TREE, *self._joins(), f"TF_KERNEL {name}({', '.join(parameters)}) {{"]
+        lines = [*preamble([program]), cuda_text("tree"), *self._joins(), f"TF_KERNEL {name}({', '.join(parameters)}) {{"]
         return "\n".join([*lines, *[f"    {line}" for line in self.lines], "}", ""])
 
     def _joins(self) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from twofold.backend.c_text import C_TYPES, ENCODED, STORED
 
-from .launch import each, function, run
+from .launch import filled, function, run
 from .operands import dtype_of
 
 
@@ -72,58 +72,5 @@ def _where_stored(xp: Any, places: cupy.ndarray, rows: cupy.ndarray) -> cupy.nda
 @cache
 def _source(name: str, dtype: str) -> str:
     """The source of one of the kernels for elements of a dtype; the indices and pointers are int64."""
-    kind, stored, read = C_TYPES[dtype], STORED[dtype], "tf_float" if dtype in ENCODED else ""
-    numbers, arrays, body = _KERNELS[name]
-    parameters = [f"const long long {n}" for n in numbers]
-    parameters += [f"const {stored if a in _VALUES else 'long long'} *{a}" for a in arrays]
-    text = "\n        ".join(body).replace("KIND", kind).replace("READ", read).replace("ENCODED", ENCODED.get(dtype, ""))
-    return each(name, [*parameters, f"{stored} *out"], "count", [text], [ROW])
-
-
-#: The arrays of elements; the others hold indices.
-_VALUES = ("data", "dense", "a", "b")
-#: Each kernel's numbers, arrays and body for element ``i``.
-_KERNELS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
-    "tf_csr": (
-        ("count", "columns"),
-        ("data", "indices", "indptr", "dense"),
-        (
-            "const long long row = i / columns, column = i % columns;",
-            "KIND sum = 0;",
-            "for (long long k = indptr[row]; k < indptr[row + 1]; ++k)",
-            "    sum = (KIND)(sum + (KIND)READ(data[k]) * (KIND)READ(dense[indices[k] * columns + column]));",
-            "out[i] = ENCODED(sum);",
-        ),
-    ),
-    "tf_products": (
-        ("count", "columns", "rows"),
-        ("data", "indptr", "dense"),
-        (
-            "const long long element = i / columns, row = tf_row(indptr, rows, element);",
-            "const bool live = row < rows;  // what stands behind the last row counts as 0",
-            "out[i] = ENCODED(live ? (KIND)((KIND)READ(data[element]) * (KIND)READ(dense[row * columns + i % columns])) : (KIND)0);",
-        ),
-    ),
-    "tf_sampled": (
-        ("count", "columns", "rows"),
-        ("indices", "indptr", "a", "b"),
-        (
-            "const long long row = tf_row(indptr, rows, i);",
-            "KIND sum = 0;",
-            "for (long long k = 0; k < (row < rows ? columns : 0); ++k)",
-            "    sum = (KIND)(sum + (KIND)READ(a[row * columns + k]) * (KIND)READ(b[indices[i] * columns + k]));",
-            "out[i] = ENCODED(sum);",
-        ),
-    ),
-}
-ROW = """
-// The row of a csr matrix that an element is in: the first that ends behind it.
-TF_FUNCTION long long tf_row(const long long *indptr, long long rows, long long element) {
-    long long low = 0, high = rows;
-    while (low < high) {
-        const long long half = low + (high - low) / 2;
-        if (indptr[half + 1] <= element) low = half + 1; else high = half;
-    }
-    return low;
-}
-"""
+    parts = {"KIND": C_TYPES[dtype], "STORED": STORED[dtype], "READ": "tf_float" if dtype in ENCODED else ""}
+    return filled(parts | {"ENCODED": ENCODED.get(dtype, "")}, "sparse_row", f"sparse_{name.removeprefix('tf_')}")

@@ -1,0 +1,3 @@
+VALUE_AT
+
+#define TF_VALUE(k) ((KIND)READ(value[from + tf_value_at(order[k], AXES)]))
