@@ -86,6 +86,15 @@ def test_statistics_of_16_bit_models_stay_in_single_precision() -> None:
     assert layer.running_mean.data().dtype == np.float32
 
 
+@pytest.mark.parametrize("layer", [nn.BatchNorm, nn.GroupNorm, nn.InstanceNorm, nn.LayerNorm])
+def test_a_hybridized_layer_that_was_cast_infers_its_sizes_from_its_first_input(layer: Any) -> None:
+    block = layer()
+    block.cast("float16")
+    block.initialize()
+    block.hybridize()
+    assert block(nd.ones((4, 6, 3), dtype="float16")).dtype == np.float16
+
+
 def test_the_metric_learning_loss_can_be_hybridized() -> None:
     loss, a, b = mx.gluon.loss.SDMLLoss(), nd.array(real(3, 4)), nd.array(real(3, 4, seed=2))
     want = loss(a, b).asnumpy()

@@ -66,8 +66,10 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     shared = [k for k, fact in zip_longest(inputs, facts) if k is not None and (fact is None or not fact.own_dtype)]
     _own_dtypes(node, inputs, facts)
     if op.symbolic.assumed_rule is not None:
+        # where all inputs must agree, one that is known (a parameter cast to float16, say) says more than the default
+        agreed = next((k.dtype for k in inputs if k.dtype is not None), None) if op.front.alike else None
         for known, dtype in zip(inputs, op.symbolic.assumed_rule(names, **node.bind().params), strict=True):
-            known.dtype = known.dtype or dtype
+            known.dtype = known.dtype or agreed or dtype
     declared = _declared(node, inputs, outputs)[0] if outputs else None
     follows = declared is None and op.result in ("promote", "first", "tail", "ufunc", "float", "bool") and op.elementwise
     common = next((k.dtype for k in shared if k.dtype is not None), None)
