@@ -206,10 +206,11 @@ MARKS = (
     Mark("ceremony_share", "the same, % of the lines of code", 15.0, per_cent(ceremony_of, code_of)),
     Mark("ignores", "type: ignore", 90, sum_of(lambda f: len(IGNORE.findall(f.text)))),
     Mark("any_or_cast", "lines of src with Any or cast", 2000, sum_of(lines_with_any)),
+    Mark("any_share", "the same, % of the lines of code", None, per_cent(lines_with_any, code_of)),
     Mark("inner_exports", "__all__ in inner modules", None, number_of(has_inner_export)),
     Mark("python_in_strings", "lines of Python in strings", 200, sum_of(python_in_strings)),
     Mark("long_files", "files over 450 lines", None, number_of(is_long)),
-    Mark("short_files", "files under 20 lines of code", None, number_of(lambda f: code_of(f) < 20)),
+    Mark("short_files", "files under 20 lines of code, % of all files", None, per_cent(lambda f: code_of(f) < 20, lambda f: 1)),
     Mark("copied_lines", f"lines in runs of {RUN} that stand twice", None, copied_lines),
     Mark("crowded_names", "files whose name more than two files have", None, crowded_names),
     Mark(

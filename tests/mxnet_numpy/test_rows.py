@@ -7,11 +7,15 @@ import numpy as onp
 import pytest
 
 import twofold as mx
-from twofold.mxnet_numpy.row_functions import method_of
+from twofold.mxnet_numpy.array_functions import FUNCTIONS
+from twofold.mxnet_numpy.host_names import FALLBACKS
+from twofold.mxnet_numpy.linalg import FALLBACKS as LINEAR_FALLBACKS
+from twofold.mxnet_numpy.row_functions import Functions, method_of
+from twofold.numpy import namespace
+from twofold.numpy.forms import FORMS
+from twofold.opdef import OPS, Axis, Shape
 from twofold.opdef.declare import build
 from twofold.opdef.numpy_rows import row_of, rows_of
-from twofold.opdef.params import Axis, Shape
-from twofold.opdef.registry import OPS
 
 from tests.cases import each
 
@@ -91,12 +95,35 @@ def test_any_number_of_arrays(row):
     assert passed(declared(joined, row), *given)[0] == ["array a", "array b"]
 
 
-def test_every_row_names_parameters_of_its_operator():
-    for row in rows_of(OPS):
-        own = [p.name for p in row.params if p.name not in ("ctx", "device") and not row.has(p.name)]
-        assert {p.passed_as for p in row.params if p.name in own} <= set(row.op.params), row
-        assert {p.name for p in row.params} - set(own) <= {"out", "ctx", "device", "order", "kwargs"}, row
-        assert set(row.op.front.writes.split()) <= set(row.op.params), row
+def chosen(xp, data, other=None, *, axis: int = 0):
+    """Chooses."""
+
+
+def test_an_array_that_may_be_left_out_is_left_out():
+    op = declared(chosen, "chosen(a, b=None, axis=0)")
+    assert passed(op, "x")[0] == ["array x", None]
+    assert passed(op, "x", b="y")[0] == ["array x", "array y"]
+
+
+@each("row, writes", [("moved(a, axs=None)", ""), ("moved(a, axis: dim2 = 0)", ""), ("moved(a", ""), ("moved(a, axis=None)", "axs")])
+def test_a_row_that_is_none_is_refused_when_it_is_declared(row, writes):
+    with pytest.raises(mx.MXNetError, match="_npi_moved: the row"):
+        declared(moved, row, writes)
+
+
+#: Functions that do something before or instead of what their row does: they take numbers, or have a short path.
+MORE = frozenset({"tile", "zeros", "ones", "full_like", "eye"})
+
+
+def test_rows_are_what_the_namespaces_serve():
+    for row in rows_of(OPS.values()):
+        assert row.name not in FALLBACKS, row
+        assert not row.place or row.name not in LINEAR_FALLBACKS, row
+        own = [cls for cls in type(FUNCTIONS).__mro__ if row.name in vars(cls)] if not row.place else [Functions]
+        assert own == [Functions] or row.name in MORE, row
+        if row.name in row.op.front.numpy_names:
+            assert row.name not in namespace.OWN, row
+            assert getattr(onp, row.name) not in FORMS, row
 
 
 def test_functions_have_the_signatures_of_rows():

@@ -62,19 +62,16 @@ def method_of(row: Row) -> Callable[..., Any]:
         values = ", ".join(f"{name!r}: {name}" for name in row.mixed)
         lines.append(f"    return self._draw(op, {{{values}}}, params, {out})")
     else:
-        arrays = f"{front}.operands({row.arrays[0].lstrip('*')})" if op.variadic else _operands(row, front)
+        convert = f"{front}.operand"
+        arrays = f"{front}.operands({row.arrays[0].lstrip('*')})" if op.variadic else f"({row.operands(convert)})"
         found = f"{front}.apply(op, {arrays}, params, {out})"
         lines.append(f"    return tuple({found})" if row.gives_tuple else f"    return {found}")
     return assembled_row(row, "self", lines, {"only_c": only_c, "check_options": check_options})
 
 
-def _operands(row: Row, front: str) -> str:
-    return "(" + "".join(f"{front}.operand({name}), " for name in row.arrays) + ")"
-
-
 @cache
 def _rows() -> list[Row]:
-    return rows_of(OPS)
+    return rows_of(OPS.values())
 
 
 def attach_rows(cls: type, place: str = "") -> None:

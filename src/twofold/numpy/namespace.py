@@ -32,7 +32,7 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 MAKERS = functions_in(creation)
 OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
 #: Functions that apply one operator, by its row.
-ROWS = {row.name: row for row in rows_of(OPS) if row.name in row.op.front.numpy_names}
+ROWS = {row.name: row for row in rows_of(OPS.values()) if row.name in row.op.front.numpy_names}
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
 #: are rounded alike in each mode.
 OWN_WAY = shapes.VIEWS | {"ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
@@ -49,8 +49,8 @@ OWN_FOR_VIEWS = frozenset({"dot"})
 
 def function_of_row(row: Row) -> Callable[..., Any]:
     """The function of a row: it applies the operator to arrays, and writes to ``out`` if it has such a parameter."""
-    arrays = ", ".join(f"operand({name})" for name in row.arrays)
-    lines = [f"    return deliver(reductions.run(op, {arrays}, **params), {'out' if row.has('out') else 'None'})"]
+    found = f"reductions.run(op, {row.operands('operand')}**params)"
+    lines = [f"    return deliver({found}, {'out' if row.has('out') else 'None'})"]
     return assembled_row(row, "", lines, {"deliver": deliver, "operand": operand, "reductions": reductions})
 
 

@@ -16,6 +16,7 @@ from typing import Any, get_args
 from ..errors import OperatorError, ParameterError
 from . import registry
 from .inputs import Input
+from .numpy_rows import rows_of
 from .params import Param, kind_of
 from .rules import Rule
 from .spec import Op, ResultDtype, in_facets
@@ -187,6 +188,7 @@ def _checked(new: Op) -> Op:
         raise OperatorError(
             f"{new.title}: unknown rule for the result's dtype", repr(new.result), f"use one of {', '.join(get_args(ResultDtype))}"
         )
+    rows_of([new])  # raises for a row that is none
     return new
 
 

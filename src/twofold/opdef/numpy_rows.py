@@ -13,12 +13,16 @@
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..assembly import assembled_text
+from ..errors import OperatorError
 from .params import AXIS, SHAPE
 from .spec import Op
+
+#: Parameters of rows that need not be the operator's: the front end gives them a meaning.
+COMMON = ("out", "ctx", "device", "order", "kwargs")
 
 
 class Parameter(NamedTuple):
@@ -38,8 +42,9 @@ class Row(NamedTuple):
     name: str
     #: The parameters as Python writes them.
     head: str
-    #: The names of the arrays, with the star of ``*arys``.
+    #: The names of the arrays, with the star of ``*arys``; and of those that may be left out.
     arrays: tuple[str, ...]
+    optional: tuple[str, ...]
     #: The parameters that are numbers, or arrays in place of the operator's inputs.
     mixed: tuple[str, ...]
     params: tuple[Parameter, ...]
@@ -49,12 +54,30 @@ class Row(NamedTuple):
         """Whether there is a parameter of this name that is not the operator's: the front end gives it a meaning."""
         return any(p.name == name and p.passed_as not in self.op.params for p in self.params)
 
+    def operands(self, convert: str) -> str:
+        """The source text of the arrays, each converted by a function of that name and followed by a comma."""
+        texts = [
+            f"None if {name} is None else {convert}({name})" if name in self.optional else f"{convert}({name})" for name in self.arrays
+        ]
+        return "".join(f"{text}, " for text in texts)
+
 
 def row_of(op: Op, name: str) -> Row:
-    """The row of an operator that has one, under one of its names."""
+    """The row of an operator that has one, under one of its names.
+
+    Raises
+    ------
+    OperatorError
+        If it is no signature, or names a parameter that the operator does not have.
+    """
     _, paren, rest = op.front.row.partition("(")
     place, _, name = name.rpartition(".")
-    (function,) = ast.parse(f"def {name}{paren}{rest}: ...").body
+    try:
+        (function,) = ast.parse(f"def {name}{paren}{rest}: ...").body
+    except SyntaxError as error:
+        raise OperatorError(
+            f"{op.title}: the row is not a signature ({error.msg})", op.front.row, "write row='name(a, axis=None)'"
+        ) from None
     assert isinstance(function, ast.FunctionDef)
     given = function.args
     defaults = [""] * (len(given.args) - len(given.defaults)) + [ast.unparse(d) for d in given.defaults]
@@ -70,12 +93,17 @@ def row_of(op: Op, name: str) -> Row:
     for inner in (*given.args, *([given.kwarg] if given.kwarg else [])):
         inner.annotation = None
     found += [Parameter("kwargs", "kwargs", "")] if given.kwarg else []
-    return Row(op, place, name, ast.unparse(given), arrays, mixed, tuple(found), function.returns is not None)
+    unknown = [p.passed_as for p in found if p.name not in COMMON and p.passed_as not in op.params]
+    unknown += [written for written in op.front.writes.split() if written not in op.params]
+    if unknown:
+        raise OperatorError(f"{op.title}: the row names no parameter", ", ".join(unknown), f"the operator has {', '.join(op.params)}")
+    optional = tuple(a.arg for a, default in zip(given.args, defaults, strict=True) if default and a.arg in arrays)
+    return Row(op, place, name, ast.unparse(given), arrays, optional, mixed, tuple(found), function.returns is not None)
 
 
-def rows_of(ops: Mapping[str, Op]) -> list[Row]:
-    """The rows of all operators."""
-    return [row_of(op, name) for op in ops.values() if op.front.row for name in op.front.row.partition("(")[0].split(", ")]
+def rows_of(ops: Iterable[Op]) -> list[Row]:
+    """The rows of operators."""
+    return [row_of(op, name) for op in ops if op.front.row for name in op.front.row.partition("(")[0].split(", ")]
 
 
 def params_lines(row: Row) -> list[str]:
