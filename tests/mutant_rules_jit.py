@@ -104,10 +104,10 @@ MACHINE_CODE_MUTANTS = (
         "row_pass_printer:PassPrinter._out",
         replace("f'%{n}.left.groups = and i64 %{n}.left, -8'", "f'%{n}.left.groups = and i64 %{n}.left, -1'"),
     ),
-    _machine_code("sums that wait are added", "reductions:summation_leaves", replace("merges + 1", "merges")),
+    _machine_code("sums that wait are added", "reduction_loops:summation_leaves", replace("merges + 1", "merges")),
     _machine_code(
         "a sum begins with 0",
-        "reductions:Sum.result",
+        "reduction_loops:Sum.result",
         replace(
             "f'{self.name}.total = fadd {self.kind} {self.name}.tree, 0.0'",
             "f'{self.name}.total = fadd {self.kind} {self.name}.tree, -0.0'",

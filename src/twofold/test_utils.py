@@ -9,7 +9,7 @@ import numpy as np
 from .compat.numpy_switches import get_cuda_compute_capability, getenv, setenv, use_np
 from .compat.runtime import Features
 from .context import Context, current_context
-from .ndarray.creation import array
+from .ndarray.new_arrays import array
 from .symbol.symbol import Symbol
 from .testing import comparison, consistency, datasets, gradient_checks, random_data, sampling_checks, surroundings
 from .testing.comparison import *

@@ -21,7 +21,10 @@ SHOWN = {"console", "text", "toml"}
 
 @pytest.mark.parametrize("path", WITH_PYTHON)
 def test_the_page_runs_and_prints_what_it_says(path, tmp_path):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("", "src", "backends")), "PYTHONWARNINGS": "error"}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("", "src", "backends")),
+        "PYTHONWARNINGS": "error",
+    }
     command = [sys.executable, "-m", "tests.docs.pages", str(ROOT / path)]
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

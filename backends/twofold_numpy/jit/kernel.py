@@ -14,7 +14,7 @@ from .checks import FIELDS, contiguity_check, layout_check, word_of
 from .ir import Code, Vector, splat
 from .kernel_state import KernelState, Machine
 from .primitives import Unsupported
-from .reductions import LETTERS, add_leaf
+from .reduction_loops import LETTERS, add_leaf
 from .row_pass_printer import SIZES, PassPrinter
 from .structure import STRIDED, Structure
 

@@ -7,7 +7,7 @@ from twofold.backend.kernel import Ref
 from .callables import CONTENT
 from .ir import BITS, Vector
 from .primitives import KINDS, Typed, Unsupported
-from .reductions import COLUMNS
+from .reduction_loops import COLUMNS
 from .row_passes import buffered_steps
 from .structure import UNIT_STRIDE, Structure
 

@@ -5,7 +5,7 @@ from twofold.backend.kernel import KernelStep, Ref
 from .ir import Code, Vector, splat
 from .kernel_state import KernelState
 from .primitives import KINDS, Typed, Unsupported, constant, step_value
-from .reductions import LETTERS, Extreme, Reduction, Sum
+from .reduction_loops import LETTERS, Extreme, Reduction, Sum
 from .structure import STRIDE_2, UNIT_STRIDE
 
 #: Bytes of each element type in memory.

@@ -28,7 +28,7 @@ from .compiler import Code, Compiler, compiler
 from .handoff import split_kernel, starting_helpers
 from .kernel import kernel_ir
 from .primitives import APPROXIMATE, Unsupported
-from .reductions import summation_leaves
+from .reduction_loops import summation_leaves
 from .strided import as_kernel_input, layout_numbers
 from .structure import Extents, Structure, element_strides, structure_of
 

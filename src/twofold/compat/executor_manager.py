@@ -9,9 +9,9 @@ from ..errors import InvalidValue, ParameterError
 from ..executor.executor import Executor
 from ..io.iterator import BatchLike, DataIter, describe
 from ..metric.base import EvalMetric
+from ..module.data_shapes import batch_size_of, split_rows
 from ..module.device_group import DeviceGroup
 from ..module.placement import Plan
-from ..module.shapes import batch_size_of, split_rows
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol

@@ -16,7 +16,7 @@ from ..io.array_iterator import named_arrays
 from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import store_for
-from ..module.shapes import check_data, check_inputs
+from ..module.data_shapes import check_data, check_inputs
 from ..ndarray import NDArray
 from ..origin import warn
 from ..symbol.symbol import Symbol

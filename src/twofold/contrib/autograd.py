@@ -8,7 +8,7 @@ from ..autograd import Arrays, HeadGrads, is_recording, is_training, mark_variab
 from ..autograd import backward as _backward
 from ..errors import WrongType
 from ..ndarray.array import NDArray
-from ..ndarray.creation import zeros
+from ..ndarray.new_arrays import zeros
 
 __all__ = [
     "TrainingStateScope",

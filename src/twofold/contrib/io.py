@@ -7,7 +7,7 @@ from ..errors import MXNetError, ParameterError
 from ..gluon.data import DataLoader
 from ..io.iterator import DataDesc, DataIter
 from ..ndarray.array import NDArray
-from ..ndarray.creation import zeros
+from ..ndarray.new_arrays import zeros
 
 __all__ = ["DataLoaderIter"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InvalidValue, ParameterError, ShapeError, WrongType
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
-from ..ndarray.creation import array
+from ..ndarray.new_arrays import array
 from ..ndarray.sparse_array import BaseSparseNDArray
 from ..strictness import tolerate
 from .iterator import DataBatch, DataDesc, DataIter, register_iterator

@@ -13,7 +13,7 @@ from ..errors import FormatError, MXNetError, ParameterError, ShapeError
 from ..formats.datasets import IdxReader
 from ..formats.files import open_copy
 from ..ndarray.array import NDArray
-from ..ndarray.creation import array
+from ..ndarray.new_arrays import array
 from ..opdef.params import Shape
 from ..strictness import tolerate
 from .iterator import DataDesc, LoadingIter, part_of, register_iterator

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import ClusterError, MXNetError, ParameterError, ShapeError
-from ..ndarray.creation import from_numpy
+from ..ndarray.new_arrays import from_numpy
 from .announcement import NO_VALUE
 from .base import Key
 from .compression import TwoBitCompression, compression_of, pack_two_bit

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ClusterError, DTypeError, FormatError, MXNetError, ShapeError
 from ..ndarray.array import NDArray
-from ..ndarray.creation import from_numpy
+from ..ndarray.new_arrays import from_numpy
 from ..ndarray.sparse import row_sparse_array
 from .base import Key
 from .compression import unpack_two_bit

@@ -18,10 +18,10 @@ from ..metric.composite import MetricLike
 from ..monitor import Monitor
 from ..ndarray import concat
 from ..ndarray.array import NDArray
-from ..ndarray.creation import array
+from ..ndarray.new_arrays import array
 from ..ndarray.saving import load, save
+from .data_shapes import Batch, Labels
 from .interface import LEARNING_RATE, UNIFORM, Callbacks, Kwargs, ModuleInterface, OptimizerLike, Params, RowIds, Store
-from .shapes import Batch, Labels
 
 
 def call_all(callbacks: Callbacks, *args: object) -> None:

@@ -19,9 +19,9 @@ from ..ndarray.array import NDArray
 from ..symbol.naming import NameManager
 from ..symbol.symbol import Symbol
 from .base_module import BaseModule
+from .data_shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
 from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
 from .module import Contexts, Groups, Module
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
 
 Names = Sequence[str] | None
 Found = Symbol | tuple[Symbol, Names, Names]

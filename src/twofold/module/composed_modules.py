@@ -11,8 +11,8 @@ from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from .base_module import BaseModule
+from .data_shapes import Arrays, Batch, Labels, NamedShapes, as_batch
 from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, Store
-from .shapes import Arrays, Batch, Labels, NamedShapes, as_batch
 
 
 class SequentialModule(BaseModule):

@@ -11,8 +11,8 @@ from ..io.iterator import DataBatch, DataDesc, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
+from .data_shapes import Arrays, Batch, NamedShapes, as_batch, batch_axis, batch_size_of, shapes_of_batch, split_rows
 from .placement import Plan
-from .shapes import Arrays, Batch, NamedShapes, as_batch, batch_axis, batch_size_of, shapes_of_batch, split_rows
 
 __all__ = ["DeviceGroup"]
 

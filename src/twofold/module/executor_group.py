@@ -8,9 +8,9 @@ from typing import Any
 from ..device import Device
 from ..io.iterator import Shapes, describe
 from ..symbol.symbol import Symbol
+from .data_shapes import Arrays, Requests
 from .device_group import DeviceGroup
 from .placement import Groups, Plan, groups_by_device
-from .shapes import Arrays, Requests
 
 __all__ = ["DataParallelExecutorGroup"]
 

@@ -14,7 +14,7 @@ from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..symbol.symbol import Symbol
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests
+from .data_shapes import Arrays, Batch, Labels, NamedShapes, Requests
 
 UNIFORM = Uniform(0.01)
 LEARNING_RATE = (("learning_rate", 0.01),)

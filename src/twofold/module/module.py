@@ -18,11 +18,11 @@ from ..optimizer.base import Optimizer
 from ..origin import warn
 from ..symbol.symbol import Symbol
 from .base_module import BaseModule
+from .data_shapes import Arrays, Batch, Labels, check_data, check_inputs, check_labels
 from .device_group import DeviceGroup
 from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
 from .parameters import ParameterFiller, check_loaded, check_names, check_shared
 from .placement import Groups, Plan, groups_by_device
-from .shapes import Arrays, Batch, Labels, check_data, check_inputs, check_labels
 from .updates import Updates, prepare_optimizer, pull_rows
 
 Contexts = Device | Sequence[Device]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ..device import Device
 from ..errors import ParameterError
 from ..symbol.symbol import Symbol
-from .shapes import Requests
+from .data_shapes import Requests
 
 #: Devices by ``ctx_group``, or one such dict per device of a module.
 Groups = Mapping[str, Device | Sequence[Device]] | Sequence[Mapping[str, Device]]

@@ -10,10 +10,10 @@ from ..io.iterator import DataDesc, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
-from ..ndarray.creation import array
+from ..ndarray.new_arrays import array
 from .base_module import BaseModule
+from .data_shapes import Arrays, Batch, Labels, NamedShapes, as_batch, check_data
 from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, Store
-from .shapes import Arrays, Batch, Labels, NamedShapes, as_batch, check_data
 
 
 class PythonModule(BaseModule):

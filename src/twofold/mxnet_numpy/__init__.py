@@ -7,7 +7,7 @@ run on the host, without a gradient.
 
 from typing import Any as _Any
 
-from . import linalg, methods, operators, random  # noqa: F401  (attach operators and methods)
+from . import linalg, methods, python_operators, random  # noqa: F401  (attach operators and methods)
 from .array import ndarray
 from .namespace import array, attribute_names, find_attribute  # `array` is also the name of a module here
 

@@ -22,8 +22,8 @@ from .array import ndarray
 from .elementwise import Elementwise
 from .front import FRONTS, Unsupported
 from .linear import Products
-from .reductions import Reductions
-from .shapes import Shapes
+from .order_statistics import Reductions
+from .rearranging import Shapes
 from .short_creation import ShortCreation, at_once
 
 __all__ = ["FUNCTIONS", "ArrayFunctions", "host_result", "on_host"]

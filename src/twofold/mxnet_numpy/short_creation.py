@@ -10,10 +10,10 @@ from ..device import CPU, DEFAULTS
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.guards import plain_or_value
 from ..imperative.tape import tls
-from ..ndarray.creation import SHAPES, TYPES
+from ..ndarray.new_arrays import SHAPES, TYPES
 from ..scheduler.observers import LISTENERS
 from .array import ndarray
-from .creation import Creation
+from .new_arrays import Creation
 
 __all__ = ["ShortCreation", "at_once"]
 

@@ -5,7 +5,6 @@ from typing import Any as _Any
 from .. import ops  # noqa: F401  (registers the operators)
 from . import contrib_functions, interop, methods, random, sparse  # noqa: F401  (attach functions, methods and NumPy's protocols)
 from .array import NDArray
-from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
 from .custom import Custom
 from .decoding import imdecode
 from .functions import (
@@ -37,6 +36,7 @@ from .functions import (
     waitall,
 )
 from .namespace import HIGHER, attribute_names, find_attribute
+from .new_arrays import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
 from .saving import load, load_frombuffer, save
 
 __all__ = [

@@ -6,7 +6,6 @@ from typing import Any, Literal
 from ..ndarray.types import DeviceLike, DTypeLike
 from . import random
 from .array import NDArray
-from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
 from .custom import Custom
 from .decoding import imdecode
 from .functions import (
@@ -37,6 +36,7 @@ from .functions import (
     true_divide,
     waitall,
 )
+from .new_arrays import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
 from .saving import load, load_frombuffer, save
 
 __all__ = [

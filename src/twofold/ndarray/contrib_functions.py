@@ -9,7 +9,6 @@ from ..opdef import Op
 from ..opdef.frontend import named
 from ..ops import optimizer_adamw, optimizer_lamb, primitive_math
 from .array import NDArray
-from .creation import full
 from .graph_sampling import (
     dgl_adjacency,
     dgl_csr_neighbor_non_uniform_sample,
@@ -18,6 +17,7 @@ from .graph_sampling import (
     dgl_subgraph,
 )
 from .namespace import NAMESPACES, call
+from .new_arrays import full
 from .random import uniform
 from .types import DeviceLike
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import FormatError, ParameterError, ShapeError
 from .array import NDArray
-from .creation import array
+from .new_arrays import array
 
 
 def imdecode(

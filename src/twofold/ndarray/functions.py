@@ -17,8 +17,8 @@ from ..opdef import Op, moved_axes, normalized_axis
 from ..opdef.frontend import named
 from ..ops import gathering, joining, primitive_arithmetic, primitive_shape
 from .array import NDArray, NDArrayView
-from .creation import array
 from .namespace import call
+from .new_arrays import array
 from .operators import OPERAND
 from .types import Scalar
 

@@ -13,13 +13,13 @@ from ..imperative.array import adopted
 from ..imperative.storage import empty_array, sparse_array
 from ..opdef import OPS
 from ..opdef.storage import Sparse
-from . import creation
+from . import new_arrays
 from .array import NDArray
-from .creation import shape_of
 from .functions import add, subtract
 from .functions import divide as quotient
 from .functions import multiply as broadcast_product
 from .namespace import call, function_in, names_in
+from .new_arrays import shape_of
 from .sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 
@@ -175,7 +175,7 @@ def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
         For any other storage type.
     """
     if stype == "default":
-        return creation.zeros(shape, ctx, dtype, **kwargs)
+        return new_arrays.zeros(shape, ctx, dtype, **kwargs)
     return empty_array(stype, shape_of(shape), "float32" if dtype is None else dtype_name(dtype), _device(ctx))
 
 
@@ -224,7 +224,7 @@ def _converted(source: Any, stype: str, shape: Shape | None, device: Device, dty
         if hasattr(source, "tocsr"):
             raise DTypeError("source_array must be array like object", type(source).__name__, "call its method tocsr() first")
         kept = source.dtype if isinstance(source, (NDArray, np.ndarray)) else np.float32
-        dense = creation.array(source, device, NAME_OF[NUMPY[dtype_name(kept if dtype is None else dtype)]])
+        dense = new_arrays.array(source, device, NAME_OF[NUMPY[dtype_name(kept if dtype is None else dtype)]])
         new = dense.tostype(stype)
     if shape is not None and new.shape != shape_of(shape):
         raise ShapeError(f"Shape mismatch detected. {new.shape} v.s. {shape_of(shape)}", None, "leave out shape")

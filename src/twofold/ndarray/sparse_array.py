@@ -19,7 +19,7 @@ from ..opdef.storage import Sparse
 from ..ops import sparse_storage
 from ..ops.storage_rules import stored_of
 from .array import NDArray
-from .creation import full, zeros
+from .new_arrays import full, zeros
 from .types import DTypeLike
 
 

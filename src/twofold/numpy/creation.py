@@ -15,7 +15,7 @@ from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host, view_of
 from ..imperative.tape import tls
-from ..ndarray.creation import allocate, fill
+from ..ndarray.new_arrays import allocate, fill
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape

@@ -1,6 +1,6 @@
 """``FoldingArray``: a large array of a NumPy script. It is either ready, a view of real memory, or pending, the result of a `ChainNode`.
 
-This file has the states, indexing and Python's protocols. `operators` and `methods` attach the rest.
+This file has the states, indexing and Python's protocols. `folding_operators` and `methods` attach the rest.
 """
 
 import math

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..device import ENTERED, Device
-from . import buffers, flat, methods, operators  # noqa: F401  (attach to the class)
+from . import buffers, flat, folding_operators, methods  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
 from .calls import Given
 from .sites import ran_at_once, site

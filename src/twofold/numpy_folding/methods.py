@@ -215,7 +215,7 @@ class Flags:
 
 
 def attach() -> None:
-    """Attach the methods and attributes that `array` and `operators` do not define."""
+    """Attach the methods and attributes that `array` and `folding_operators` do not define."""
     own = vars(FoldingArray)
     special: dict[str, Any] = {
         "copy": _copy, "astype": _astype, "view": _base_view, "resize": _resize, "setflags": _setflags, "flags": property(Flags),

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InvalidValue, ParameterError
 from ..io.iterator import DataBatch, DataDesc, DataIter
-from ..ndarray.creation import array
+from ..ndarray.new_arrays import array
 from ..origin import warn
 
 

@@ -11,8 +11,8 @@ from .compose import variable as var
 from .custom import Custom
 from .functions import arange, eye, full, histogram, linspace, load, load_json, ones, split_v2, zeros
 from .namespace import attribute_names, find_attribute
-from .operators import hypot, maximum, minimum, power
-from .operators import power as pow
+from .python_operators import hypot, maximum, minimum, power
+from .python_operators import power as pow
 from .symbol import Symbol
 
 __all__ = [

@@ -12,14 +12,14 @@ import numpy as np
 from ..assembly import attach_method
 from ..device import current_device
 from ..errors import IndexingError, OperatorError
-from ..mxnet_numpy.creation import Creation
 from ..mxnet_numpy.elementwise import Elementwise
 from ..mxnet_numpy.front import FRONTS, Unsupported, public_name
 from ..mxnet_numpy.linear import LinearAlgebra, Products
 from ..mxnet_numpy.method_names import FUNCTION_OF, method_of, methods_of
-from ..mxnet_numpy.reductions import Reductions
+from ..mxnet_numpy.new_arrays import Creation
+from ..mxnet_numpy.order_statistics import Reductions
+from ..mxnet_numpy.rearranging import Shapes
 from ..mxnet_numpy.sampling import Batches, Random
-from ..mxnet_numpy.shapes import Shapes
 from ..opdef import NAMES, Op
 from ..opdef.frontend import function_of
 from ..opdef.numpy_rows import sizes

@@ -1,6 +1,6 @@
 """``Symbol``: outputs of an untyped graph. Structure, names, attributes and composition; inference, files and binding are elsewhere.
 
-Operators and fluent methods are attached by `operators` and `namespace`.
+Operators and fluent methods are attached by `python_operators` and `namespace`.
 """
 
 from collections.abc import Iterator, Sequence

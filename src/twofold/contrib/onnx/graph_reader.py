@@ -8,7 +8,7 @@ import numpy as np
 from ...dtype import NAME_OF, NUMPY
 from ...errors import FormatError, MXNetError
 from ...graph.ir import Node, leaf
-from ...ndarray.creation import array
+from ...ndarray.new_arrays import array
 from ...symbol.application import apply_node, draws
 from ...symbol.compose import variable
 from ...symbol.naming import NameManager

@@ -8,10 +8,10 @@ from ...device import CPU
 from ...errors import DTypeError, NotReady, ParameterError
 from ...io.iterator import BatchSource, Shapes
 from ...metric.base import EvalMetric
+from ...module.data_shapes import Batch, Requests
 from ...module.interface import Callbacks, Logger, ModuleInterface, RowIds
 from ...module.module import Contexts, Module
 from ...module.placement import Groups
-from ...module.shapes import Batch, Requests
 from ...monitor import Monitor
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol

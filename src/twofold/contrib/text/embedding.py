@@ -14,7 +14,7 @@ from ...errors import FormatError, InvalidValue, MissingFileError, ParameterErro
 from ...formats.downloads import sha1_of
 from ...formats.files import file_exists, join_path, open_text
 from ...ndarray.array import NDArray
-from ...ndarray.creation import array, zeros
+from ...ndarray.new_arrays import array, zeros
 from ...origin import warn
 from ...registry import get_create_func, get_register_func, get_registry
 from .vocab import Vocabulary

@@ -10,7 +10,7 @@ from ...errors import MissingFileError, ParameterError
 from ...formats.files import file_exists, join_path, read_file
 from ...gluon.data.dataset import Dataset
 from ...ndarray.array import NDArray
-from ...ndarray.creation import array
+from ...ndarray.new_arrays import array
 from .vocab import Vocabulary
 
 __all__ = ["WikiText2", "WikiText103"]
