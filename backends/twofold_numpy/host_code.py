@@ -1,8 +1,7 @@
 """`MachineCode`: functions for images and texts as machine code, by llvmlite."""
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.pictures import PictureWriter
-from twofold.backend.text import NumberReader
+from twofold.backend.host_code import NumberReader, PictureWriter
 
 
 class MachineCode:

@@ -45,7 +45,7 @@ def test_the_fast_path_is_restored(profile):
 
 
 def test_a_function_created_while_profiling_is_recorded_and_restored(profile):
-    from twofold.calls.arithmetic import specialise
+    from twofold.calls.specialise import specialise
     from twofold.ndarray.array import NDArrayView
 
     made = []

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from twofold.backend.text import NumberReader
+from twofold.backend.host_code import NumberReader
 
 from .compiler import Compiler, compiler
 from .llvm_text import llvm_text

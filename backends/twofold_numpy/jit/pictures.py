@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from twofold.backend.pictures import Axis, PictureWriter
+from twofold.backend.host_code import Axis, PictureWriter
 
 from .callables import address_of
 from .compiler import Compiler, compiler

@@ -9,25 +9,22 @@ returns as scalars, become elements (`imperative.element`) where a class has the
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from ..assembly import FREE, Function, assembled, fragment
+from ..assembly import FREE, Function, fragment
 from ..device import CPU
 from ..dtype import COMPLEX, NAME_OF, NUMPY
 from ..imperative.array import AXES_REVERSED, GAPS
-from ..imperative.cell import HOST, PLAIN, Value, wrap
+from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.deferral import join, now
-from ..imperative.element import NATIVE
 from ..imperative.guards import has_gradient, is_plain, is_small, is_watched
 from ..imperative.recording import LITERAL_ENTRIES, save_for_backward
 from ..imperative.scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from ..imperative.storage import applied
 from ..imperative.tape import TapeEntry, tls
-from ..opdef import BoundOp, Op
-from ..scheduler.observers import exchangeable
+from ..opdef import BoundOp
 from .contents import (
     asarray,
     cls,
@@ -449,114 +446,3 @@ def product_of_view(self, other):
             except RECOVERABLE:
                 pass
     return general(self, other)
-
-
-# ---------------------------------------------------------------------------------------------------------- callables
-
-
-def specialise(
-    op: Op,
-    cls: type,
-    view: type,
-    operand: tuple[type, ...],
-    *,
-    legacy: bool,
-    arity: int,
-    reverse: bool = False,
-    bound_op: BoundOp | None = None,
-    general: Function | None = None,
-    element: type | None = None,
-) -> Function:
-    """The callable of a primitive for one array class.
-
-    Parameters
-    ----------
-    op
-        The primitive.
-    cls, view
-        The array class and the class of its views.
-    operand
-        What else the other operand may be; for anything else a binary callable returns NotImplemented.
-    legacy
-        The calling convention.
-    arity, reverse
-        1 or 2; with ``reverse`` the operands of a binary one are exchanged: the first is then a number.
-    bound_op
-        What is applied where the plain path does not hold, if not the primitive itself.
-    general
-        Called with the operands as they were given if no short path applies; `storage.applied` if None.
-    element
-        The class of NumPy's scalars, or None.
-    """
-    bound_op = bound_op or op.bind(legacy)
-    names = {"operand": operand, "bound_op": bound_op, "typed": bound_op.typed, "fn": host_function(op), "general": general}
-    known = {"legacy": legacy, "has_general": general is not None, "runs_now": op.simple and not legacy, "alone": op.execution.alone}
-    if arity == 2:  # other rules are MXNet's, or compiled kernels round in their own way
-        known |= {"reverse": reverse, "takes_numbers": op.ufunc is not None, "wraps": op.front.wraps}
-        known["powers"] = op.python == "pow" and not legacy
-    return method_of((unary, binary)[arity - 1], op, (cls, view, element), names, **known)
-
-
-def of_elements(op: Op, cls: type, view: type, element: type, general: Function, reverse: bool = False) -> Function:
-    """The method of a Python operator for single elements.
-
-    Parameters
-    ----------
-    op
-        The primitive, with the operator's name.
-    cls, view, element
-        The classes of arrays, views and elements.
-    general, reverse
-        As for `specialise`.
-    """
-    names = {"fn": getattr(operator, f"__{op.python}__"), "general": general}
-    if len(op.inputs) == 1:
-        return method_of(unary_of_element, op, (cls, view, element), names)
-    return method_of(binary_of_element, op, (cls, view, element), names, reverse=reverse)
-
-
-def method_of(template: Function, op: Op, classes: tuple[type, type, type | None], names: dict[str, Any], **known: bool) -> Function:
-    """The function that a template gives for a primitive.
-
-    Parameters
-    ----------
-    template
-        The template, in which operands are ``self`` and ``other``.
-    op
-        The primitive.
-    classes
-        Those of arrays, their views, and elements, which are ``cls``, ``view`` and ``element`` in the template.
-    names
-        What else the template names. ``fn`` and ``squared`` among it are timed while the profiler listens.
-    **known
-        What else is known beforehand.
-    """
-    cls, view, element = classes
-    given = {"cls": cls, "view": view, "element": element, "native": native_of(element), **names}
-    keeps_axes: bool = cls._legacy  # type: ignore[attr-defined]  # of `Array`
-    known = {"legacy": keeps_axes, "elements": element is not None, "of_any_rank": element is None and not keeps_axes} | known
-    # operators that have the same bits wherever their operands lie; of others NumPy has several loops
-    known["exact"] = op.simple and op.python is not None
-    method = assembled(template, given, **known)
-    method.__name__ = op.name
-    timed = names["bound_op"].op if "bound_op" in names else op
-    for function in ("fn", "squared"):
-        if function in method.__globals__:
-            exchangeable(method.__globals__, function, timed.names[0] if timed.names else op.name, nbytes)
-    return method
-
-
-def host_function(op: Op) -> Function:
-    """The host library's function of a primitive: NumPy's ufunc itself, if it is element-wise."""
-    found = getattr(np, op.name, None) if PLAIN is np.ndarray else None
-    return found if isinstance(found, np.ufunc) and found.signature is None else getattr(HOST.xp, op.name)
-
-
-def native_of(element: type | None) -> frozenset[type]:
-    """The classes of NumPy's scalars that a class of elements holds."""
-    return frozenset() if element is None else NATIVE
-
-
-def nbytes(x: Any) -> int:
-    """The bytes of an operand or result of generated code, for `exchangeable`."""
-    return x.nbytes if x.__class__ is PLAIN else 0

@@ -23,8 +23,8 @@ from ..imperative.guards import is_differentiated, is_watched
 from ..imperative.tape import tls
 from ..imperative.write import recorded_part
 from ..ops import primitive_shape
-from .arithmetic import native_of
 from .contents import cls, contiguous, element, elements, native, return_small, return_view, view
+from .specialise import native_of
 
 #: The general ways: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
 #: and to raise an error that says what to do.

@@ -13,7 +13,7 @@ from ..device import Device
 from .functions import imresize_pixels, method_of, with_short_side
 
 if TYPE_CHECKING:
-    from ..backend.pictures import Axis, PictureWriter
+    from ..backend.host_code import Axis, PictureWriter
     from ..formats.images import Picture
 
 NEAREST, LINEAR = 0, 1

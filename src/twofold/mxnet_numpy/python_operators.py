@@ -5,7 +5,8 @@ from functools import wraps
 from typing import Any
 
 from ..assembly import attach_method
-from ..calls.arithmetic import comparison, host_function, in_place_by_legacy, method_of, specialise
+from ..calls.arithmetic import comparison, in_place_by_legacy
+from ..calls.specialise import host_function, method_of, specialise
 from ..errors import DTypeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..backend.loader import backend_for
-from ..calls.arithmetic import specialise
+from ..calls.specialise import specialise
 from ..device import Device
 from ..errors import BackendUnavailable, DTypeError, InvalidValue, ParameterError
 from ..imperative.invoke import host_of

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..assembly import attach_method
-from ..calls.arithmetic import comparison, in_place_by_legacy, method_of, specialise
+from ..calls.arithmetic import comparison, in_place_by_legacy
+from ..calls.specialise import method_of, specialise
 from ..dtype import NUMPY, is_float
 from ..errors import DTypeError, ShapeError
 from ..imperative.array import adopted

@@ -30,8 +30,9 @@ from .fallback import attribute, by_numpy
 from .linear import outer as outer
 from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
+from .parts import concatenate
 from .reductions import max, min, run, sum
-from .shapes import concatenate, expand_dims, matrix_transpose, moveaxis, squeeze
+from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
 from .short_calls import short_call, short_form
 from .ufuncs import chosen, deliver, function_of
 

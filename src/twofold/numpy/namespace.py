@@ -9,7 +9,7 @@ import numpy as np
 
 from ..opdef import OPS
 from ..opdef.numpy_rows import Row, assembled_row, rows_of
-from . import creation, linear, reductions, selecting, shapes
+from . import creation, linear, parts, reductions, selecting, shapes
 from .creation import operand
 from .fallback import attribute, guarded
 from .short_calls import short_call
@@ -18,7 +18,7 @@ from .ufuncs import deliver, function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-MODULES = (creation, linear, reductions, selecting, shapes)
+MODULES = (creation, linear, parts, reductions, selecting, shapes)
 
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -30,7 +30,7 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 #: Functions that create arrays return NumPy's for dtypes that Twofold lacks; functions of arrays need `guarded` for such operands.
 MAKERS = functions_in(creation)
-OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
+OWN = functions_in(linear) | functions_in(parts) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
 #: Functions that apply one operator, by its row.
 ROWS = {row.name: row for row in rows_of(OPS.values()) if row.name in row.op.front.numpy_names}
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..assembly import attach_method
 from ..calls import arithmetic
-from ..calls.arithmetic import SQUARED, method_of, of_elements, specialise
+from ..calls.arithmetic import SQUARED
+from ..calls.specialise import method_of, of_elements, specialise
 from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError

@@ -23,8 +23,9 @@ from .creation import operand, operands
 from .fallback import by_numpy
 from .indexing import INDEXER, memory_of, root_of
 from .operators import NUMBERS, applied, holds, name_of_operand
+from .parts import concatenate
 from .reductions import all, run
-from .shapes import broadcast_to, concatenate
+from .shapes import broadcast_to
 from .ufuncs import chosen, deliver, function_of
 
 Bound: TypeAlias = ArrayLike | None

@@ -10,18 +10,17 @@ from functools import wraps
 
 import numpy as np
 
-from ..dtype import promote
-from ..errors import ParameterError, ShapeError
+from ..errors import ShapeError
 from ..imperative.array import Array, adopted
-from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index, Order, Shape
+from ..ndarray.types import ArrayLike, Axis, DTypeLike, Index, Order, Shape
 from ..opdef import broadcast_shapes, distinct_axes, moved_axes, normalized_axes, normalized_axis
 from ..opdef.frontend import named
-from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
+from ..ops import creation, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
 from .creation import broadcast_view, operand, operands, read_only
 from .fallback import by_numpy, to_numpy
 from .reductions import run, sum
-from .ufuncs import chosen, deliver
+from .ufuncs import chosen
 
 # views
 
@@ -157,60 +156,6 @@ def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     return flip(x, b).swapaxes(a, b) if k % 4 == 1 else flip(x.swapaxes(a, b), b)
 
 
-def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[ndarray]:
-    """Views of parts along an axis: a number of them, whose sizes differ by at most one, or split at the given indices."""
-    x = operand(ary)
-    at = normalized_axis(axis, x.ndim)
-    size = x.shape[at]
-    if isinstance(indices_or_sections, (int, np.integer)):
-        count = int(indices_or_sections)
-        if count < 1:
-            raise ParameterError("number sections must be larger than 0.", str(count), "pass 1 or more")
-        places = [k * (size // count) + min(k, size % count) for k in range(1, count)]
-    else:
-        places = [int(k) for k in indices_or_sections]
-    edges = zip([0, *places], [*places, size], strict=True)
-    return [x[(slice(None),) * at + (slice(i, j),)] for i, j in edges]
-
-
-def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[ndarray]:
-    """Views of parts along an axis: a number of equal ones, or split at the given indices.
-
-    Raises
-    ------
-    ParameterError
-        If the axis cannot be divided into that number of equal parts.
-    """
-    size = operand(ary).shape[axis]
-    if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
-        raise ParameterError("array split does not result in an equal division", f"{size} into {indices_or_sections}", "use array_split")
-    return array_split(ary, indices_or_sections, axis)
-
-
-def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
-    """`split` along the second axis; vectors along their only axis."""
-    return split(ary, indices_or_sections, 1 if operand(ary).ndim > 1 else 0)
-
-
-def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
-    """`split` along the first axis, for arrays with at least two."""
-    if operand(ary).ndim < 2:
-        raise ShapeError("vsplit only works on arrays of 2 or more dimensions", str(operand(ary).shape), "use split")
-    return split(ary, indices_or_sections, 0)
-
-
-def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
-    """`split` along the third axis."""
-    if operand(ary).ndim < 3:
-        raise ShapeError("dsplit only works on arrays of 3 or more dimensions", str(operand(ary).shape), "use split")
-    return split(ary, indices_or_sections, 2)
-
-
-def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
-    """Views of the slices along an axis, which is removed."""
-    return tuple(moveaxis(operand(x), axis, 0))
-
-
 #: The functions that return views. NumPy cannot make them.
 VIEWS = frozenset({
     "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "diagonal", "dsplit", "expand_dims",
@@ -221,107 +166,12 @@ VIEWS = frozenset({
 # joining and repeating
 
 
-def concatenate(
-    arrays: Sequence[ArrayLike], axis: int | None = 0, out: Out = None, *, dtype: DTypeLike = None, casting: Casting = "same_kind"
-) -> ndarray:
-    """Arrays joined along an axis, flattened first if None.
-
-    Raises
-    ------
-    ParameterError
-        If there are no arrays.
-    ShapeError
-        If shapes differ in other axes.
-    """
-    parts = operands(*arrays)
-    if not parts:
-        raise ParameterError("need at least one array to concatenate", None, "pass arrays")
-    if axis is None:
-        parts, axis = [p.reshape(-1) for p in parts], 0
-    elif not all(p.shape for p in parts):
-        raise ParameterError("zero-dimensional arrays cannot be concatenated", None, "use stack, or axis=None")
-    result = run(primitive_shape.concat, *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim))
-    return deliver(result, out, casting)
-
-
-def _alike(parts: list[ndarray], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
-    """The arrays cast to one dtype: the given one, or the one that theirs are promoted to."""
-    if dtype is None:  # usually there is nothing to cast
-        dtypes = {p._dtype for p in parts}
-        if len(dtypes) == 1:
-            return parts
-        dtype = promote(*[p._dtype for p in parts])
-    return [p.astype(dtype, casting=casting, copy=False) for p in parts]
-
-
-concat = concatenate
-
-
-def stack(
-    arrays: Sequence[ArrayLike], axis: int = 0, out: Out = None, *, dtype: DTypeLike = None, casting: Casting = "same_kind"
-) -> ndarray:
-    """Arrays of equal shape joined along a new axis."""
-    parts = operands(*arrays)
-    if not parts:
-        raise ParameterError("need at least one array to stack", None, "pass arrays")
-    if len({p.shape for p in parts}) > 1:
-        raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
-    result = run(joining.stack, *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim + 1))
-    return deliver(result, out, casting)
-
-
-def _several(result: ndarray | tuple[ndarray, ...]) -> list[ndarray]:
-    return list(result) if isinstance(result, tuple) else [result]
-
-
-def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Casting = "same_kind") -> ndarray:
-    """Arrays joined along the first axis, after `atleast_2d`."""
-    return concatenate(_several(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
-
-
-row_stack = vstack
-
-
-def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Casting = "same_kind") -> ndarray:
-    """Arrays joined along the second axis; vectors along their only axis."""
-    parts = _several(atleast_1d(*tup))
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
-
-
-def dstack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Arrays joined along the third axis, after `atleast_3d`."""
-    return concatenate(_several(atleast_3d(*tup)), 2)
-
-
-def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Arrays joined along the second axis, vectors as columns."""
-    parts = operands(*tup)
-    return concatenate([p if p.ndim > 1 else p.reshape(-1, 1) for p in parts], 1)
-
-
-def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
-    """The array with values appended along an axis, flattened first if None."""
-    return concatenate([arr, values], axis)
-
-
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ndarray:
     """Each element repeated along an axis (flattened first if None): all equally often, or each by a count of its own."""
     x, counts = operand(a), np.asarray(repeats)
     if counts.size != 1:  # the operator takes a single count, as a parameter
         return _repeat(x, counts, axis)
     return run(reshaping.repeat, x, repeats=int(counts.reshape(())), axis=axis)
-
-
-def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axis = None) -> ndarray:
-    """Elements shifted along axes, wrapping around; without an axis, over the flattened array, which keeps its shape."""
-    x = operand(a)
-    if axis is None:
-        return roll(x.reshape(-1), int(np.sum(shift)), 0).reshape(x.shape)
-    for by, at in zip(*map(np.ravel, np.broadcast_arrays(shift, axis)), strict=True):
-        k = normalized_axis(int(at), x.ndim)
-        cut = x.shape[k] - int(by) % x.shape[k] if x.shape[k] else 0
-        x = concatenate(array_split(x, [cut], k)[::-1], k)
-    return x if x is not a else x.copy()  # ``axis=()`` shifts nothing, but the result must not be the argument
 
 
 def pad(array: ArrayLike, pad_width: ArrayLike, mode: str | Callable[..., object] = "constant", **options: ArrayLike) -> ndarray:

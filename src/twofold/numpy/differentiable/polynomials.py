@@ -13,8 +13,8 @@ from .. import linalg
 from ..array import ndarray
 from ..creation import eye, ones_like, operand, zeros
 from ..forms import form_of
+from ..parts import concatenate, stack
 from ..reductions import sum
-from ..shapes import concatenate, stack
 from ..ufuncs import function_of
 from .signals import convolve
 

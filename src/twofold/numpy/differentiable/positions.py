@@ -16,9 +16,10 @@ from ..array import Out, ndarray
 from ..creation import asarray, operand
 from ..fallback import by_numpy
 from ..forms import form_of
+from ..parts import concatenate
 from ..reductions import run
 from ..selecting import take
-from ..shapes import concatenate, elements_at
+from ..shapes import elements_at
 from ..ufuncs import deliver
 
 

@@ -15,9 +15,10 @@ from ...ops.primitive_convolve import convolve_full
 from ..array import ndarray
 from ..creation import broadcast_view, ones_like, operand, operands, zeros_like
 from ..forms import form_of
+from ..parts import concatenate, stack
 from ..reductions import run, sum
 from ..selecting import diff
-from ..shapes import concatenate, elements_at, expand_dims, moveaxis, stack
+from ..shapes import elements_at, expand_dims, moveaxis
 from ..ufuncs import chosen, function_of
 
 # convolution

@@ -12,7 +12,7 @@ from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef import normalized_axes
-from .. import shapes
+from .. import parts, shapes
 from ..array import Out, ndarray
 from ..creation import broadcast_view, operand, operands, zeros
 from ..fallback import by_numpy
@@ -212,7 +212,7 @@ def cov(
     )  # fmt: skip  (its checks of shapes and weights)
     x = _variables(m, rowvar)
     if y is not None:
-        x = shapes.concatenate([x, _variables(y, rowvar)], 0)
+        x = parts.concatenate([x, _variables(y, rowvar)], 0)
     kind = np.result_type(x.dtype, np.float64) if dtype is None else np.dtype(dtype)  # type: ignore[arg-type]
     x, count = x.astype(kind, copy=False), x.shape[1]
     less = int(not bias) if ddof is None else ddof

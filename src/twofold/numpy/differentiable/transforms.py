@@ -16,9 +16,10 @@ from ...ops import complex_numbers, fourier, primitive_shape
 from ..array import Out, ndarray
 from ..creation import operand, zeros
 from ..forms import form_of
+from ..parts import roll
 from ..reductions import run, sum
 from ..selecting import where
-from ..shapes import moveaxis, roll
+from ..shapes import moveaxis
 from ..ufuncs import deliver, function_of
 
 Sizes = Sequence[int] | None

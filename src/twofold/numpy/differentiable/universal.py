@@ -18,9 +18,10 @@ from ..array import Out, ndarray
 from ..creation import operand, operands, zeros_like
 from ..fallback import by_numpy
 from ..forms import FORMS, form_of
+from ..parts import stack
 from ..reductions import run
 from ..selecting import take_along_axis
-from ..shapes import expand_dims, moveaxis, squeeze, stack
+from ..shapes import expand_dims, moveaxis, squeeze
 from ..ufuncs import deliver, function_of
 
 
