@@ -20,7 +20,7 @@ from tests.conftest import absent
 from tests.devices import fake_gpus
 from tests.paths import check_device_paths, check_paths
 
-CASES = int(os.environ.get("FUZZ_CASES", "2000"))
+CASES = int(os.environ.get("FUZZ_CASES", "700"))
 #: Approximate number of programs per part.
 PART = 250
 PARTS = range(max(1, CASES // PART))

@@ -10,7 +10,7 @@ from tests.cupy.conftest import SIMULATION
 from tests.on_gpu import SUITES
 
 #: One in this many tests is run at each push.
-EVERY = 60
+EVERY = 120
 #: Tests that take long, or need what not every machine has, are not sampled.
 QUICK = "not slow and not mnist and not oracle and not fuzz"
 
