@@ -35,11 +35,7 @@ def activation(xp, data, *, act_type: Literal["relu", "sigmoid", "softrelu", "so
 
 
 activation.grad(lambda xp, dout, out, data, *, act_type: _FUNCTIONS[act_type][1](xp, dout, out, data))
-
-
-@activation.sample
-def _(draw):
-    return [draw(draw.real((3, 4), low=-9, high=9, distinct=True), act_type=name) for name in _FUNCTIONS]
+activation.sample(lambda draw: [draw(draw.real((3, 4), low=-9, high=9, distinct=True), act_type=name) for name in _FUNCTIONS])
 
 
 #: Klambauer et al., "Self-normalizing neural networks", NeurIPS 2017.

@@ -83,9 +83,5 @@ def _spread(xp, part, axis, at, dilate, stride, number, size, pad):
     return xp.pad(part, width=tuple((before, after) if k == axis else (0, 0) for k in range(len(part.shape))))
 
 
-@col2im.sample
-def _(draw):
-    return [
-        draw(draw.real((2, 12, 12)), output_size=(4, 5), kernel=(3, 2), stride=(2, 1), pad=(1, 1)),
-        draw(draw.real((2, 4, 5)), output_size=(6,), kernel=(2,)),
-    ]
+col2im.sample(lambda draw: draw(draw.real((2, 12, 12)), output_size=(4, 5), kernel=(3, 2), stride=(2, 1), pad=(1, 1)))
+col2im.sample(lambda draw: draw(draw.real((2, 4, 5)), output_size=(6,), kernel=(2,)))

@@ -28,11 +28,5 @@ def histogram(xp, data, bins=None, *, bin_cnt: int | None = None, range: Floats 
     return xp.host(_counts, data, bins, like=like), xp.contiguous(bins)
 
 
-@histogram.dtypes
-def _(dtypes, **_):
-    return ["int64", dtypes[1] if len(dtypes) > 1 and dtypes[1] is not None else dtypes[0]]
-
-
-@histogram.sample
-def _(draw):
-    return draw(draw.real((3, 4)), None, bin_cnt=3, range=(-1.0, 1.5), gradient=False)
+histogram.dtypes(lambda dtypes, **_: ["int64", dtypes[1] if len(dtypes) > 1 and dtypes[1] is not None else dtypes[0]])
+histogram.sample(lambda draw: draw(draw.real((3, 4)), None, bin_cnt=3, range=(-1.0, 1.5), gradient=False))

@@ -95,9 +95,7 @@ def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int 
     return xp.reshape(_progression(xp, start, step, size // repeat, repeat, xp.dtype_of(data)), shape=shape)
 
 
-@arange_like.sample
-def _(draw):
-    return [draw(draw.real((2, 4)), start=1.0, step=0.5), draw(draw.real((2, 4)), axis=1, repeat=2)]
+arange_like.sample(lambda draw: [draw(draw.real((2, 4)), start=1.0, step=0.5), draw(draw.real((2, 4)), axis=1, repeat=2)])
 
 
 @op("_linspace", "_npi_linspace", differentiable=False)
@@ -205,6 +203,4 @@ def diagonal(xp, data, k, axis1, axis2):
     return xp.take_slice(flat, first, first + length * (columns + 1), -1, columns + 1)
 
 
-@diag.sample
-def _(draw):
-    return [draw(draw.real((3,)), k=-1), draw(draw.real((3, 4)), k=1), draw(draw.real((2, 3, 4)), axis1=-1, axis2=0)]
+diag.sample(lambda draw: [draw(draw.real((3,)), k=-1), draw(draw.real((3, 4)), k=1), draw(draw.real((2, 3, 4)), axis1=-1, axis2=0)])

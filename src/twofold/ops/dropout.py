@@ -36,6 +36,4 @@ def dropout(
     return data * bernoulli(xp, rng, shape, 1 - p) * (1 / (1 - p))
 
 
-@dropout.sample
-def _(draw):
-    return [draw(draw.real((3, 4)), p=0.3), draw(draw.real((3, 4)), p=0.5, mode="always", axes=(0,), gradient=False)]
+dropout.sample(lambda draw: [draw(draw.real((3, 4)), p=0.3), draw(draw.real((3, 4)), p=0.5, mode="always", axes=(0,), gradient=False)])

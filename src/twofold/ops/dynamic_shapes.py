@@ -40,9 +40,8 @@ def _(shapes, results, *, axis):
     return (data, (data[at],)), [(*data[:at], None, *data[at + 1 :])]
 
 
-@boolean_mask.sample
-def _(draw):
-    return [draw(draw.real((3, 2)), draw.integer((3,), 0, 2)), draw(draw.real((2, 3)), draw.integer((3,), 0, 2), axis=1)]
+boolean_mask.sample(lambda draw: draw(draw.real((3, 2)), draw.integer((3,), 0, 2)))
+boolean_mask.sample(lambda draw: draw(draw.real((2, 3)), draw.integer((3,), 0, 2), axis=1))
 
 
 def _rows(np, x):
@@ -56,16 +55,8 @@ def nonzero(xp, x):
 
 
 nonzero.dtypes(lambda dtypes, **_: ["int64"])
-
-
-@nonzero.infer
-def _(shapes, results):
-    return shapes, [None if shapes[0] is None else (None, max(len(shapes[0]), 1))]
-
-
-@nonzero.sample
-def _(draw):
-    return draw(draw.integer((3, 4), 0, 2))
+nonzero.infer(lambda shapes, results: (shapes, [None if shapes[0] is None else (None, max(len(shapes[0]), 1))]))
+nonzero.sample(lambda draw: draw(draw.integer((3, 4), 0, 2)))
 
 
 def _distinct(np, data, axis, wanted):
@@ -131,16 +122,6 @@ def npi_bincount(
 
 
 npi_bincount.dtypes(lambda dtypes, *, has_weights, **_: [dtypes[1] if has_weights else dtypes[0]])
-
-
-@npi_bincount.infer
-def _(shapes, results, **_):
-    return shapes, [(None,)]
-
-
-@npi_bincount.sample
-def _(draw):
-    return [
-        draw(draw.integer((5,), 0, 4, "int32")),
-        draw(draw.integer((5,), 0, 4, "int32"), draw.real((5,)), has_weights=True, minlength=6),
-    ]
+npi_bincount.infer(lambda shapes, results, **_: (shapes, [(None,)]))
+npi_bincount.sample(lambda draw: draw(draw.integer((5,), 0, 4, "int32")))
+npi_bincount.sample(lambda draw: draw(draw.integer((5,), 0, 4, "int32"), draw.real((5,)), has_weights=True, minlength=6))

@@ -189,11 +189,7 @@ def _(xp, dout, data, a_min, a_max):
     return dout * xp.logical_not(outside)
 
 
-@clip_range.sparse
-def _(xp, dense, data, *, a_min, a_max):
-    return data.with_values(dense(data.values)) if a_min <= 0 <= a_max else None
-
-
+clip_range.sparse(lambda xp, dense, data, *, a_min, a_max: data.with_values(dense(data.values)) if a_min <= 0 <= a_max else None)
 clip_range.gradient_stypes(lambda stypes, head, **_: ["default"])
 clip_range.sample(lambda draw: draw(draw.real((3, 4), distinct=True), a_min=-1.0, a_max=0.6))
 

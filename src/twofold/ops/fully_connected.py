@@ -61,10 +61,6 @@ def _(xp, dout, data, weight, bias, *, num_hidden, flatten, **_):
     return ddata, xp.matmul(xp.matrix_transpose(d), rows), None if bias is None else xp.sum(d, axis=0)
 
 
-@fully_connected.sample
-def _(draw):
-    return [
-        draw(draw.real((2, 3)), draw.real((4, 3)), draw.real((4,)), num_hidden=4),
-        draw(draw.real((2, 3, 2)), draw.real((4, 6)), None, num_hidden=4, no_bias=True),
-        draw(draw.real((2, 3, 2)), draw.real((4, 2)), draw.real((4,)), num_hidden=4, flatten=False),
-    ]
+fully_connected.sample(lambda draw: draw(draw.real((2, 3)), draw.real((4, 3)), draw.real((4,)), num_hidden=4))
+fully_connected.sample(lambda draw: draw(draw.real((2, 3, 2)), draw.real((4, 6)), None, num_hidden=4, no_bias=True))
+fully_connected.sample(lambda draw: draw(draw.real((2, 3, 2)), draw.real((4, 2)), draw.real((4,)), num_hidden=4, flatten=False))

@@ -44,9 +44,8 @@ def _(xp, dense, a, indices, *, axis, mode):
     return xp.csr_take(a, places(xp, indices, a.shape[0], mode))
 
 
-@take_places.sample
-def _(draw):
-    return [draw(draw.real((4, 3)), draw.integer((2, 2), 0, 4)), draw(draw.real((4, 3)), draw.integer((2,), -5, 5), axis=1, mode="wrap")]
+take_places.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2, 2), 0, 4)))
+take_places.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2,), -5, 5), axis=1, mode="wrap"))
 
 
 @op("pick", "_npx_pick", "choose_element_0index", method=True)
@@ -81,9 +80,8 @@ def _(shapes, results, *, axis, keepdims, **_):
     return [(*flat[:at], data[at], *flat[at:]), places], [kept if keepdims else flat]
 
 
-@pick.sample
-def _(draw):
-    return [draw(draw.real((3, 4)), draw.integer((3,), 0, 4)), draw(draw.real((3, 4)), draw.integer((1, 4), 0, 3), axis=0, keepdims=True)]
+pick.sample(lambda draw: draw(draw.real((3, 4)), draw.integer((3,), 0, 4)))
+pick.sample(lambda draw: draw(draw.real((3, 4)), draw.integer((1, 4), 0, 3), axis=0, keepdims=True))
 
 
 @op("batch_take")
@@ -107,12 +105,8 @@ def one_hot(xp, indices: Index, *, depth: int, on_value: float = 1.0, off_value:
     return xp.where(hot, xp.full(shape=(), value=on_value, dtype=dtype), xp.full(shape=(), value=off_value, dtype=dtype))
 
 
-@one_hot.sample
-def _(draw):
-    return [
-        draw(draw.integer((2, 2), 0, 4), depth=3, gradient=False),
-        draw(draw.integer((2,), 0, 2), depth=2, on_value=5.0, off_value=-1.0, gradient=False),
-    ]
+one_hot.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), depth=3, gradient=False))
+one_hot.sample(lambda draw: draw(draw.integer((2,), 0, 2), depth=2, on_value=5.0, off_value=-1.0, gradient=False))
 
 
 @op("_onehot_encode", differentiable=False)
@@ -207,9 +201,7 @@ def gather_nd(xp, data, indices: Index):
     return xp.index(data, *arrays, key=key)
 
 
-@gather_nd.sample
-def _(draw):
-    return [draw(draw.real((2, 3)), draw.integer((2, 3), 0, 2)), draw(draw.real((2, 3)), draw.integer((1, 2), 0, 2))]
+gather_nd.sample(lambda draw: [draw(draw.real((2, 3)), draw.integer((2, 3), 0, 2)), draw(draw.real((2, 3)), draw.integer((1, 2), 0, 2))])
 
 
 @op("scatter_nd")
@@ -258,9 +250,5 @@ def _(shapes):
     return [known if condition is None else condition, known, known]
 
 
-@where_rows.sample
-def _(draw):
-    return [
-        draw(draw.integer((3,), 0, 2), draw.real((3, 2)), draw.real((3, 2))),
-        draw(draw.integer((3, 2), 0, 2), draw.real((3, 2)), draw.real((3, 2))),
-    ]
+where_rows.sample(lambda draw: draw(draw.integer((3,), 0, 2), draw.real((3, 2)), draw.real((3, 2))))
+where_rows.sample(lambda draw: draw(draw.integer((3, 2), 0, 2), draw.real((3, 2)), draw.real((3, 2))))

@@ -63,12 +63,8 @@ def normalize(xp, data, *, mean: Floats = (0.0, 0.0, 0.0, 0.0), std: Floats = (1
     return xp.cast_like(xp.concat(*parts, axis=len(data.shape) - 3), data)
 
 
-@normalize.sample
-def _(draw):
-    return [
-        draw(draw.real((3, 2, 2)), mean=(0.5, 0.25, 0.1), std=(0.5, 0.2, 2.0)),
-        draw(draw.real((2, 1, 2, 2)), mean=(0.5,), std=(2.0,)),
-    ]
+normalize.sample(lambda draw: draw(draw.real((3, 2, 2)), mean=(0.5, 0.25, 0.1), std=(0.5, 0.2, 2.0)))
+normalize.sample(lambda draw: draw(draw.real((2, 1, 2, 2)), mean=(0.5,), std=(2.0,)))
 
 
 # places

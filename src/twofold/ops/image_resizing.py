@@ -170,12 +170,8 @@ def resize(xp, data, *, size: Shape = (), keep_ratio: bool = False, interp: int 
     return resize_to(xp, "resize", data, height, width, interp)
 
 
-@resize.sample
-def _(draw):
-    return [
-        draw(draw.integer((5, 6, 3), 0, 256, "uint8"), size=(4, 3), interp=2, gradient=False),
-        draw(draw.real((2, 5, 6, 1)), size=(8, 7), gradient=False),
-    ]
+resize.sample(lambda draw: draw(draw.integer((5, 6, 3), 0, 256, "uint8"), size=(4, 3), interp=2, gradient=False))
+resize.sample(lambda draw: draw(draw.real((2, 5, 6, 1)), size=(8, 7), gradient=False))
 
 
 @op("_cvimresize", "_npi_cvimresize", differentiable=False)

@@ -26,9 +26,7 @@ def _(shapes):
     return [old, index, new if old is None else (rows, *old[1:])]
 
 
-@index_copy.sample
-def _(draw):
-    return draw(draw.real((4, 2)), draw.integer((3,), 0, 4, "int64"), draw.real((3, 2)))
+index_copy.sample(lambda draw: draw(draw.real((4, 2)), draw.integer((3,), 0, 4, "int64"), draw.real((3, 2))))
 
 
 @op("_contrib_index_array", differentiable=False)

@@ -34,9 +34,8 @@ def _(xp, dense, *data, dim):
     return xp.csr_concat(*data)
 
 
-@concat_arrays.sample
-def _(draw):
-    return [draw(draw.real((2, 3)), draw.real((2, 1))), draw(draw.real((2, 3)), draw.real((1, 3)), draw.real((2, 3)), dim=0)]
+concat_arrays.sample(lambda draw: draw(draw.real((2, 3)), draw.real((2, 1))))
+concat_arrays.sample(lambda draw: draw(draw.real((2, 3)), draw.real((1, 3)), draw.real((2, 3)), dim=0))
 
 
 @op("_rnn_param_concat", "_npi_rnn_param_concat", count_param="num_args")
@@ -121,9 +120,7 @@ def _(xp, dout, out, data, *, num_outputs, axis, squeeze_axis):
     return pieces_grad(xp, (dout,) if single else dout, (out,) if single else out, data, axis, squeeze_axis)
 
 
-@slice_channel.sample
-def _(draw):
-    return [draw(draw.real((2, 4)), num_outputs=2), draw(draw.real((2, 3)), num_outputs=3, squeeze_axis=True)]
+slice_channel.sample(lambda draw: [draw(draw.real((2, 4)), num_outputs=2), draw(draw.real((2, 3)), num_outputs=3, squeeze_axis=True)])
 
 
 def section_count(indices, sections, **_):
@@ -154,6 +151,4 @@ def _(xp, dout, out, data, *, indices, axis, squeeze_axis, sections):
     return pieces_grad(xp, (dout,) if single else dout, (out,) if single else out, data, axis, squeeze_axis)
 
 
-@split_v2.sample
-def _(draw):
-    return [draw(draw.real((2, 5)), indices=(0, 1, 3)), draw(draw.real((4, 2)), indices=(), sections=2, axis=0)]
+split_v2.sample(lambda draw: [draw(draw.real((2, 5)), indices=(0, 1, 3)), draw(draw.real((4, 2)), indices=(), sections=2, axis=0)])

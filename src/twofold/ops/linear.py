@@ -116,12 +116,8 @@ def _(xp, dout, lhs, rhs, *, transpose_a, transpose_b):
     return product_gradients(xp, dout, a, b, transpose_a, transpose_b)
 
 
-@batch_dot.sample
-def _(draw):
-    return [
-        draw(draw.real((2, 2, 3)), draw.real((2, 3, 4))),
-        draw(draw.real((2, 3, 2)), draw.real((2, 4, 3)), transpose_a=True, transpose_b=True),
-    ]
+batch_dot.sample(lambda draw: draw(draw.real((2, 2, 3)), draw.real((2, 3, 4))))
+batch_dot.sample(lambda draw: draw(draw.real((2, 3, 2)), draw.real((2, 4, 3)), transpose_a=True, transpose_b=True))
 
 
 @op("_matrix_product", alone=True)
@@ -130,12 +126,8 @@ def matrix_product(xp, a, b, *, transpose_a: bool = False, transpose_b: bool = F
     return xp.matmul(xp.matrix_transpose(a) if transpose_a else a, xp.matrix_transpose(b) if transpose_b else b)
 
 
-@matrix_product.sample
-def _(draw):
-    return [
-        draw(draw.real((3, 2)), draw.real((4, 3)), transpose_a=True, transpose_b=True),
-        draw(draw.real((2, 3, 2)), draw.real((3, 4)), transpose_a=True),
-    ]
+matrix_product.sample(lambda draw: draw(draw.real((3, 2)), draw.real((4, 3)), transpose_a=True, transpose_b=True))
+matrix_product.sample(lambda draw: draw(draw.real((2, 3, 2)), draw.real((3, 4)), transpose_a=True))
 
 
 @op("_linalg_gemm2", "linalg_gemm2", alike=True)
@@ -159,9 +151,8 @@ def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alp
     return xp.moveaxis(product if alpha == 1 else product * alpha, -2, rows)
 
 
-@gemm2.sample
-def _(draw):
-    return [draw(draw.real((2, 3)), draw.real((3, 4)), alpha=-2.0), draw(draw.real((3, 2, 2)), draw.real((2, 2, 3)), axis=0)]
+gemm2.sample(lambda draw: draw(draw.real((2, 3)), draw.real((3, 4)), alpha=-2.0))
+gemm2.sample(lambda draw: draw(draw.real((3, 2, 2)), draw.real((2, 2, 3)), axis=0))
 
 
 @op("_linalg_gemm", "linalg_gemm", alike=True)
@@ -186,9 +177,7 @@ def _(shapes, results, *, transpose_a, transpose_b, axis, **_):
     return [a, b, whole], [whole]
 
 
-@gemm.sample
-def _(draw):
-    return draw(draw.real((2, 2, 3)), draw.real((2, 4, 3)), draw.real((2, 2, 4)), transpose_b=True, alpha=2.0, beta=-0.5)
+gemm.sample(lambda draw: draw(draw.real((2, 2, 3)), draw.real((2, 4, 3)), draw.real((2, 2, 4)), transpose_b=True, alpha=2.0, beta=-0.5))
 
 
 @op("khatri_rao", count_param="num_args", alike=True)

@@ -147,9 +147,7 @@ def tensorinv(xp, a, *, ind: int = 2):
     return xp.reshape(xp.inverse(xp.reshape(a, shape=(n, n))), shape=(*a.shape[ind:], *a.shape[:ind]))
 
 
-@tensorinv.sample
-def _(draw):
-    return draw(draw.real((4, 2, 2), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(4, 2, 2)), ind=1)
+tensorinv.sample(lambda draw: draw(draw.real((4, 2, 2), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(4, 2, 2)), ind=1))
 
 
 @op("_npi_tensorsolve", alike=True, floats=FLOATS, row="linalg.tensorsolve(a, b, axes: a_axes = None)")

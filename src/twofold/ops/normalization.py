@@ -83,9 +83,8 @@ def _(xp, dout, data, gamma, *, axis, eps, **_):
     return _normalization_grad(xp, dnormal, normal, deviation, (axis,)), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
 
 
-@layer_norm.sample
-def _(draw):
-    return [draw(draw.real((3, 4)), draw.real((4,)), draw.real((4,))), draw(draw.real((2, 3, 4)), draw.real((3,)), draw.real((3,)), axis=1)]
+layer_norm.sample(lambda draw: draw(draw.real((3, 4)), draw.real((4,)), draw.real((4,))))
+layer_norm.sample(lambda draw: draw(draw.real((2, 3, 4)), draw.real((3,)), draw.real((3,)), axis=1))
 
 
 # InstanceNorm
@@ -206,9 +205,7 @@ def _(xp, dout, out, data, *, eps, mode):
     return xp.reshape((head - normal * xp.sum(head * normal, axis=axis, keepdims=True)) / norm, shape=data.shape)
 
 
-@l2_normalization.sample
-def _(draw):
-    return [draw(draw.real((2, 3, 2)), mode=mode, eps=0.5) for mode in ("instance", "channel", "spatial")]
+l2_normalization.sample(lambda draw: [draw(draw.real((2, 3, 2)), mode=mode, eps=0.5) for mode in ("instance", "channel", "spatial")])
 
 
 def _sum_of_neighbors(xp, x, nsize):

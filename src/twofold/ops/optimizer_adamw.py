@@ -113,9 +113,7 @@ def _(draw):
     return draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), _scale(draw), lr=0.1, eta=0.5, wd=0.1, gradient=False)
 
 
-@mp_adamw_update.sample
-def _(draw):
-    return draw(*_masters(draw, (2, 3)), _scale(draw), lr=0.1, eta=0.5, wd=0.1, clip_gradient=1.0, gradient=False)
+mp_adamw_update.sample(lambda draw: draw(*_masters(draw, (2, 3)), _scale(draw), lr=0.1, eta=0.5, wd=0.1, clip_gradient=1.0, gradient=False))
 
 
 @multi_adamw_update.sample
@@ -124,6 +122,4 @@ def _(draw):
     return draw(*arrays, _scale(draw), gradient=False, **RATES)
 
 
-@multi_mp_adamw_update.sample
-def _(draw):
-    return draw(*_masters(draw, (2, 3)), *_masters(draw, (4,)), _scale(draw), gradient=False, **RATES)
+multi_mp_adamw_update.sample(lambda draw: draw(*_masters(draw, (2, 3)), *_masters(draw, (4,)), _scale(draw), gradient=False, **RATES))

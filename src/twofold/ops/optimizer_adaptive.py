@@ -161,14 +161,10 @@ def adagrad_update(
     return weight - lr * (g / xp.sqrt(history + epsilon) + wd * weight), {"history": history}
 
 
-@adagrad_update.sample
-def _(draw):
-    return draw(draw.real((3, 4)), draw.real((3, 4)), draw.real((3, 4), 0.1, 2), lr=0.1, wd=0.01, gradient=False)
+adagrad_update.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3, 4)), draw.real((3, 4), 0.1, 2), lr=0.1, wd=0.01, gradient=False))
 
 
-@adam_update.sample
-def _(draw):
-    return draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), lr=0.1, wd=0.01, gradient=False)
+adam_update.sample(lambda draw: draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), lr=0.1, wd=0.01, gradient=False))
 
 
 @rmsprop_update.sample

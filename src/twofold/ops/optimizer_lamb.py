@@ -181,9 +181,7 @@ def _(draw):
     return draw(*[draw.real((2, 3))] * 2, draw.real((1,), low=1, high=3), draw.real((1,), low=1, high=3), lr=0.1, gradient=False)
 
 
-@mp_lamb_update_phase1.sample
-def _(draw):
-    return draw(*_halves(draw), *_states(draw), draw.integer((2, 3), -4, 5), t=2, wd=0.1, gradient=False)
+mp_lamb_update_phase1.sample(lambda draw: draw(*_halves(draw), *_states(draw), draw.integer((2, 3), -4, 5), t=2, wd=0.1, gradient=False))
 
 
 @mp_lamb_update_phase2.sample
@@ -192,9 +190,7 @@ def _(draw):
     return draw(_halves(draw)[0], step, *norms, draw.integer((2, 3), -4, 5), lr=0.1, upper_bound=2.0, gradient=False)
 
 
-@lamb_update.sample
-def _(draw):
-    return draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), lr=0.1, wd=0.1, t=2, gradient=False)
+lamb_update.sample(lambda draw: draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), lr=0.1, wd=0.1, t=2, gradient=False))
 
 
 RATES = {"learning_rates": (0.1, 0.2), "wds": (0.0, 0.01), "step_count": (1, 3), "num_tensors": 2}

@@ -181,6 +181,4 @@ def _mixed(draw, states):
 mp_sgd_update.sample(lambda draw: draw(*_mixed(draw, 1), lr=0.1, wd=0.01, gradient=False))
 
 
-@ftrl_update.sample
-def _(draw):
-    return draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), lr=0.1, gradient=False)
+ftrl_update.sample(lambda draw: draw(*[draw.real((2, 3))] * 3, draw.real((2, 3), low=0, high=1), lr=0.1, gradient=False))

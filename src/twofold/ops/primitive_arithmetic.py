@@ -402,8 +402,6 @@ def astype(xp, data, *, dtype: DType):
 
 
 astype.grad(lambda xp, dout: dout)  # cast to the dtype of the operand, as every gradient
-
-
 astype.simplify(lambda xp, node: node.operands[0] if xp.same_type(node.operands[0], node) else None)
 astype.rows(lambda xp, row_form, node: row_form(node.operands[0]))
 

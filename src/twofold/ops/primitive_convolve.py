@@ -16,11 +16,7 @@ def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, grou
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…): (n, f, o…); ``pad`` zeros on both sides."""
 
 
-@convolve.type
-def _(data, weight, **params):
-    return convolved_shape(data.shape, weight.shape, **params), _common(data, weight)
-
-
+convolve.type(lambda data, weight, **params: (convolved_shape(data.shape, weight.shape, **params), _common(data, weight)))
 convolve.cost(lambda result, data, weight: multiplications(result, weight))
 
 

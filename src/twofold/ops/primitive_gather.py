@@ -47,9 +47,7 @@ def _(data, index, *, axis):
     return tuple(shape), data.dtype
 
 
-@take_along_axis.grad
-def _(xp, dout, data, index, *, axis):
-    return put_along_axis(xp, dout, index, axis, data.shape[axis]), None
+take_along_axis.grad(lambda xp, dout, data, index, *, axis: (put_along_axis(xp, dout, index, axis, data.shape[axis]), None))
 
 
 def put_along_axis(xp, dout, index, axis, size):

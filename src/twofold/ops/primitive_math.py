@@ -105,8 +105,6 @@ def exp(xp, data):
 
 
 exp.grad(lambda xp, dout, out: dout * out)
-
-
 exp.logarithm(lambda xp, node: node.operands[0])
 
 
@@ -124,8 +122,6 @@ def log(xp, data):
 
 
 log.grad(lambda xp, dout, data: dout / data)
-
-
 log.stable(lambda xp, node: xp.log_of(node.operands[0]))
 
 
@@ -145,8 +141,6 @@ def log2(xp, data):
 
 
 log2.grad(lambda xp, dout, data: dout / (data * math.log(2)))
-
-
 log2.stable(_stable_log_to(2))
 
 
@@ -156,8 +150,6 @@ def log10(xp, data):
 
 
 log10.grad(lambda xp, dout, data: dout / (data * math.log(10)))
-
-
 log10.stable(_stable_log_to(10))
 
 
@@ -210,9 +202,7 @@ def arcsin(xp, data):
     """Inverse sine, in radians."""
 
 
-@arcsin.grad
-def _(xp, dout, data, out):
-    return dout / (xp.cos(out) if is_complex(xp, data) else xp.sqrt(1 - data * data))
+arcsin.grad(lambda xp, dout, data, out: dout / (xp.cos(out) if is_complex(xp, data) else xp.sqrt(1 - data * data)))
 
 
 @of_ufunc("arccos", "_sparse_arccos", c="acos({0})", method=True, complex_gradient=True)
@@ -220,9 +210,7 @@ def arccos(xp, data):
     """Inverse cosine, in radians."""
 
 
-@arccos.grad
-def _(xp, dout, data, out):
-    return -dout / (xp.sin(out) if is_complex(xp, data) else xp.sqrt(1 - data * data))
+arccos.grad(lambda xp, dout, data, out: -dout / (xp.sin(out) if is_complex(xp, data) else xp.sqrt(1 - data * data)))
 
 
 @of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
@@ -262,9 +250,7 @@ def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
 
 
-@arcsinh.grad
-def _(xp, dout, data, out):
-    return dout / (xp.cosh(out) if is_complex(xp, data) else xp.sqrt(data * data + 1))
+arcsinh.grad(lambda xp, dout, data, out: dout / (xp.cosh(out) if is_complex(xp, data) else xp.sqrt(data * data + 1)))
 
 
 @of_ufunc("arccosh", "_sparse_arccosh", c="acosh({0})", method=True, complex_gradient=True)
@@ -272,9 +258,7 @@ def arccosh(xp, data):
     """Inverse hyperbolic cosine."""
 
 
-@arccosh.grad
-def _(xp, dout, data, out):
-    return dout / (xp.sinh(out) if is_complex(xp, data) else xp.sqrt(data * data - 1))
+arccosh.grad(lambda xp, dout, data, out: dout / (xp.sinh(out) if is_complex(xp, data) else xp.sqrt(data * data - 1)))
 
 
 @of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
@@ -415,8 +399,6 @@ def stop_gradient(xp, data):
 
 
 stop_gradient.simplify(lambda xp, node: node.operands[0])
-
-
 stop_gradient.strides(lambda view: view)
 
 

@@ -50,11 +50,7 @@ def _(xp, node):
     return xp.simplified(xp.reshape(data.operands[0], shape=node.shape)) if xp.applies(data, reshape) else _unchanged(xp, node)
 
 
-@reshape.channels_last
-def _(last, data, *, shape):
-    return {"shape": last(shape)} if data.shape[:2] == shape[:2] and len(data.shape) > 2 else None
-
-
+reshape.channels_last(lambda last, data, *, shape: {"shape": last(shape)} if data.shape[:2] == shape[:2] and len(data.shape) > 2 else None)
 reshape.strides(lambda view, *, shape: view.reshaped(shape))
 reshape.put_back(lambda whole, *, shape: reshape.bind(shape=whole))
 
@@ -293,16 +289,8 @@ def pad(xp, data, *, width: Triples, value: float = 0.0):
     """``data`` padded with a constant, by ``(before, after)`` elements along each axis."""
 
 
-@pad.type
-def _(data, *, width, value):
-    return tuple(n + a + b for n, (a, b) in zip(data.shape, width, strict=True)), data.dtype
-
-
-@pad.grad
-def _(xp, dout, data, *, width):
-    return xp.slice(dout, key=tuple((a, a + n, None) for n, (a, _) in zip(data.shape, width, strict=True)))
-
-
+pad.type(lambda data, *, width, value: (tuple(n + a + b for n, (a, b) in zip(data.shape, width, strict=True)), data.dtype))
+pad.grad(lambda xp, dout, data, *, width: xp.slice(dout, key=tuple((a, a + n, None) for n, (a, _) in zip(data.shape, width, strict=True))))
 pad.channels_last(lambda last, data, *, width, value: {"width": last(width)})
 
 
@@ -340,9 +328,7 @@ def _(xp, dout, data, *, kernel, stride, dilate):
     return xp.fold(dout, size=data.shape[len(data.shape) - len(kernel) :], kernel=kernel, stride=stride, dilate=dilate)
 
 
-@unfold.strides
-def _(view, *, kernel, stride, dilate):
-    return view.windows(_unfolded(view.shape, kernel, stride, dilate), stride, dilate)
+unfold.strides(lambda view, *, kernel, stride, dilate: view.windows(_unfolded(view.shape, kernel, stride, dilate), stride, dilate))
 
 
 #: Parameters of windows along one axis and along two.
@@ -364,11 +350,7 @@ def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
     """The transpose of `unfold`: windows summed where they overlap, into trailing axes of ``size``."""
 
 
-@fold.type
-def _(data, *, size, kernel, stride, dilate):
-    return (*data.shape[: len(data.shape) - 2 * len(kernel)], *size), data.dtype
-
-
+fold.type(lambda data, *, size, kernel, stride, dilate: ((*data.shape[: len(data.shape) - 2 * len(kernel)], *size), data.dtype))
 fold.grad(lambda xp, dout, *, kernel, stride, dilate: xp.unfold(dout, kernel=kernel, stride=stride, dilate=dilate))
 
 
@@ -394,8 +376,6 @@ def contiguous(xp, data):
 
 contiguous.type(lambda data: (data.shape, data.dtype))
 contiguous.grad(lambda xp, dout: dout)
-
-
 contiguous.simplify(lambda xp, node: None if xp.may_be_strided(node.operands[0]) else node.operands[0])
 contiguous.channels_last(lambda last, data: {})
 

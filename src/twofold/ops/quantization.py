@@ -243,9 +243,7 @@ for _op in (quantize, dequantize, requantize):
     _op.infer(lambda shapes, **_: ranges(shapes, 1))
 
 
-@quantize.dtypes
-def _(dtypes, *, out_type):
-    return [out_type, "float32", "float32"]
+quantize.dtypes(lambda dtypes, *, out_type: [out_type, "float32", "float32"])
 
 
 @quantize_v2.dtypes
@@ -264,9 +262,7 @@ def _range(draw):
     return draw.integer((1,), -3, -1), draw.integer((1,), 1, 4)
 
 
-@quantize.sample
-def _(draw):
-    return [draw(draw.integer((2, 3), -4, 5), *_range(draw), out_type=t, gradient=False) for t in ("int8", "uint8")]
+quantize.sample(lambda draw: [draw(draw.integer((2, 3), -4, 5), *_range(draw), out_type=t, gradient=False) for t in ("int8", "uint8")])
 
 
 @quantize_v2.sample

@@ -219,9 +219,7 @@ quantized_embedding.infer(
 )
 
 
-@quantized_batch_norm.infer
-def _(shapes, results, *, axis, **_):
-    return [*along_axis(shapes[:5], axis), (1,), (1,)], [shapes[0], (1,), (1,)]
+quantized_batch_norm.infer(lambda shapes, results, *, axis, **_: ([*along_axis(shapes[:5], axis), (1,), (1,)], [shapes[0], (1,), (1,)]))
 
 
 def _float_ranges(dtypes, **_):

@@ -119,9 +119,7 @@ exponential.sample(lambda draw: _both(draw, draw.real((2, 3), low=0, high=2), dr
 poisson.sample(lambda draw: _both(draw, draw.integer((2, 3), 0, 5, None), draw.real((2,), low=0.5, high=4)))
 
 
-@gamma.sample
-def _(draw):
-    return _both(draw, draw.real((2, 3), low=0.5, high=3), *[draw.real((2,), low=0.5, high=3)] * 2)
+gamma.sample(lambda draw: _both(draw, draw.real((2, 3), low=0.5, high=3), *[draw.real((2,), low=0.5, high=3)] * 2))
 
 
 @negative_binomial.sample
@@ -134,6 +132,4 @@ def _(draw):
     return _both(draw, draw.integer((2, 3), 0, 5, None), draw.real((2,), low=1, high=4), draw.real((2,), low=0.2, high=0.8))
 
 
-@dirichlet.sample
-def _(draw):
-    return _both(draw, draw.real((2, 4, 3), low=0.2, high=0.8), draw.real((2, 3), low=0.5, high=2))
+dirichlet.sample(lambda draw: _both(draw, draw.real((2, 4, 3), low=0.2, high=0.8), draw.real((2, 3), low=0.5, high=2)))

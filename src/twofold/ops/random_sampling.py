@@ -324,9 +324,7 @@ for _op in (random_negative_binomial_like, random_generalized_negative_binomial_
 random_randint.sample(lambda draw: draw(low=-3, high=5, shape=(2, 3), gradient=False))
 
 
-@sample_negative_binomial.sample
-def _(draw):
-    return draw(draw.integer((2,), 1, 5), draw.real((2,), low=0.2, high=0.9), shape=(3,), gradient=False)
+sample_negative_binomial.sample(lambda draw: draw(draw.integer((2,), 1, 5), draw.real((2,), low=0.2, high=0.9), shape=(3,), gradient=False))
 
 
 sample_multinomial.dtypes(lambda dtypes, *, get_prob, dtype, **_: [dtype, *(dtypes if get_prob else ())])

@@ -118,9 +118,7 @@ def _sums_of_csr(xp, data, axis, keepdims, exclude):
     return xp.expand_dims(sums, at) if keepdims else sums
 
 
-@sum_axis.sparse
-def _(xp, dense, data, *, axis, keepdims, exclude):
-    return _sums_of_csr(xp, data, axis, keepdims, exclude)
+sum_axis.sparse(lambda xp, dense, data, *, axis, keepdims, exclude: _sums_of_csr(xp, data, axis, keepdims, exclude))
 
 
 @mean_axis.sparse
@@ -148,9 +146,7 @@ def _(xp, dout, data, out, *, ord, axis, keepdims):
     return spread(xp, dout, data, axes, keepdims) * (data / spread(xp, out, data, axes, keepdims))
 
 
-@norm.sample
-def _(draw):
-    return [draw(draw.real((2, 3, 4), 0.25, 2), ord=order, axis=axis) for order in (1, 2) for axis in (None, 1, (0, 2))]
+norm.sample(lambda draw: [draw(draw.real((2, 3, 4), 0.25, 2), ord=order, axis=axis) for order in (1, 2) for axis in (None, 1, (0, 2))])
 
 
 @op("moments", outputs=2)

@@ -34,9 +34,7 @@ def _(shapes, results, *, shape, reverse, **_):
     return [before], [after]
 
 
-@reshape_array.sample
-def _(draw):
-    return [draw(draw.real((2, 3, 4)), shape=codes) for codes in ((0, -1), (-3, 4), (-4, 1, 2, -2))]
+reshape_array.sample(lambda draw: [draw(draw.real((2, 3, 4)), shape=codes) for codes in ((0, -1), (-3, 4), (-4, 1, 2, -2))])
 
 
 @op("reshape_like", "_npx_reshape_like", method=True)
@@ -60,9 +58,7 @@ def _place(at, default, ndim, name):
     return at + ndim if at < 0 else at
 
 
-@reshape_like.sample
-def _(draw):
-    return draw(draw.real((6, 2)), draw.real((2, 3, 5)), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
+reshape_like.sample(lambda draw: draw(draw.real((6, 2)), draw.real((2, 3, 5)), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2))
 
 
 @op("Flatten", "flatten", "_npx_batch_flatten", method="flatten", symbol_method=False, drawn_as="shape")

@@ -113,9 +113,8 @@ def _(shapes, results, *, transform_type, target_shape):
     return [(n, 6)], [(n, 2, *_target("GridGenerator", target_shape))]
 
 
-@grid_generator.sample
-def _(draw):
-    return [draw(draw.real((2, 6)), transform_type="affine", target_shape=(3, 4)), draw(draw.real((2, 2, 3, 4)), transform_type="warp")]
+grid_generator.sample(lambda draw: draw(draw.real((2, 6)), transform_type="affine", target_shape=(3, 4)))
+grid_generator.sample(lambda draw: draw(draw.real((2, 2, 3, 4)), transform_type="warp"))
 
 
 def _sampled(xp, name, data, grid):

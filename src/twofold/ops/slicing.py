@@ -44,9 +44,8 @@ def _(xp, dense, data, *, begin, end, step):
     return xp.csr_slice(data, bounds[0], bounds[1])
 
 
-@slice_range.sample
-def _(draw):
-    return [draw(draw.real((4, 5)), begin=(1, -2), end=(3, None)), draw(draw.real((4, 5)), begin=(3, 4), end=(0, 1), step=(-1, -2))]
+slice_range.sample(lambda draw: draw(draw.real((4, 5)), begin=(1, -2), end=(3, None)))
+slice_range.sample(lambda draw: draw(draw.real((4, 5)), begin=(3, 4), end=(0, 1), step=(-1, -2)))
 
 
 @op("slice_axis", method=True)
@@ -134,9 +133,7 @@ def slice_assign_scalar(xp, data, *, scalar: Scalar = 0.0, begin: Shape, end: Sh
     return xp.slice_update(data, scalar, key=key_of("_slice_assign_scalar", data.shape, begin, end, step))
 
 
-@slice_assign_scalar.sample
-def _(draw):
-    return draw(draw.real((3, 4)), scalar=1.5, begin=(0, None), end=(None, None), step=(2, 1))
+slice_assign_scalar.sample(lambda draw: draw(draw.real((3, 4)), scalar=1.5, begin=(0, None), end=(None, None), step=(2, 1)))
 
 
 @op("Pad", "pad", method="pad")

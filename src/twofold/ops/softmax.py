@@ -97,9 +97,7 @@ def _(shapes, *, axis, use_length, **_):
     return [data, rows]
 
 
-@softmax.grad
-def _(xp, dout, out, *, axis, temperature, **_):
-    return _softmax_gradient(xp, dout, out, axis, temperature), None
+softmax.grad(lambda xp, dout, out, *, axis, temperature, **_: (_softmax_gradient(xp, dout, out, axis, temperature), None))
 
 
 @softmax.logarithm

@@ -106,9 +106,7 @@ def _(onnx, node, data):
     return {"value": values, "indices": found, "both": (values, found)}[kind]
 
 
-@reduce.matmul.onnx
-def _(onnx, node, lhs, rhs):
-    return onnx.MatMul(*onnx.in_dtype(node.dtype, lhs, rhs))
+reduce.matmul.onnx(lambda onnx, node, lhs, rhs: onnx.MatMul(*onnx.in_dtype(node.dtype, lhs, rhs)))
 
 
 @reduce.einsum.onnx

@@ -160,9 +160,7 @@ def _(onnx, node, *inputs):
     return onnx.Min(onnx.Max(data, low), high)
 
 
-@arithmetic.astype.onnx
-def _(onnx, node, data):
-    return onnx.in_dtype(node.dtype, data)[0]
+arithmetic.astype.onnx(lambda onnx, node, data: onnx.in_dtype(node.dtype, data)[0])
 
 
 mathematics.square.onnx(lambda onnx, node, data: onnx.Mul(data, data))
@@ -230,6 +228,4 @@ def _(onnx, node, data):
     return onnx.Not(onnx.Or(onnx.IsNaN(data), onnx.IsInf(data)))
 
 
-@mathematics.stop_gradient.onnx
-def _(onnx, node, data):
-    return data
+mathematics.stop_gradient.onnx(lambda onnx, node, data: data)

@@ -12,9 +12,7 @@ from ..reshaping import expand_dims, flatten, reshape_array
 FAR = 2**31 - 1
 
 
-@shapes.reshape.onnx
-def _(onnx, node, data):
-    return onnx.reshaped(data, node.shape)
+shapes.reshape.onnx(lambda onnx, node, data: onnx.reshaped(data, node.shape))
 
 
 @reshape_array.onnx
@@ -25,9 +23,7 @@ def _(onnx, node, data):
     return onnx.Reshape(data, onnx.ints(codes))
 
 
-@flatten.onnx
-def _(onnx, node, data):
-    return onnx.Flatten(data) if node.shape[1:] == (math.prod(data.shape[1:]),) else None
+flatten.onnx(lambda onnx, node, data: onnx.Flatten(data) if node.shape[1:] == (math.prod(data.shape[1:]),) else None)
 
 
 @expand_dims.onnx
@@ -142,9 +138,7 @@ def _(onnx, node):
     return onnx.ConstantOfShape(onnx.ints(node.shape), value=filled)
 
 
-@shapes.iota.onnx
-def _(onnx, node):
-    return onnx.constant(onnx.np.arange(node.bound_op.params["size"]).astype(onnx.numpy_dtype(node.dtype)))
+shapes.iota.onnx(lambda onnx, node: onnx.constant(onnx.np.arange(node.bound_op.params["size"]).astype(onnx.numpy_dtype(node.dtype))))
 
 
 # gathers

@@ -81,9 +81,7 @@ def _(onnx, node, result, weight):
     return onnx.ConvTranspose(*onnx.in_dtype(node.dtype, result, weight), **window, **_both_sides(params["pad"]))
 
 
-@integers.integer_matmul.onnx
-def _(onnx, node, rows, weight):
-    return onnx.MatMulInteger(rows, onnx.Transpose(weight, perm=[1, 0]))
+integers.integer_matmul.onnx(lambda onnx, node, rows, weight: onnx.MatMulInteger(rows, onnx.Transpose(weight, perm=[1, 0])))
 
 
 @integers.integer_convolve.onnx
@@ -164,9 +162,7 @@ def _(onnx, node, data, gamma, beta):
     return (onnx.LayerNormalization(data, gamma, beta, epsilon=params["eps"], axis=-1),)
 
 
-@instance_norm.onnx
-def _(onnx, node, data, gamma, beta):
-    return onnx.InstanceNormalization(data, gamma, beta, epsilon=node.bound_op.params["eps"])
+instance_norm.onnx(lambda onnx, node, data, gamma, beta: onnx.InstanceNormalization(data, gamma, beta, epsilon=node.bound_op.params["eps"]))
 
 
 @local_response_norm.onnx
@@ -175,9 +171,7 @@ def _(onnx, node, data):
     return onnx.LRN(data, alpha=params["alpha"], beta=params["beta"], bias=params["knorm"], size=params["nsize"])
 
 
-@dropout.onnx
-def _(onnx, node, data, key):
-    return data if node.bound_op.params["mode"] == "training" or node.bound_op.params["p"] == 0 else None
+dropout.onnx(lambda onnx, node, data, key: data if node.bound_op.params["mode"] == "training" or node.bound_op.params["p"] == 0 else None)
 
 
 # activations
