@@ -4,6 +4,7 @@ SoftmaxOutput, SVMOutput, the regression outputs and MakeLoss.
 """
 
 import math
+from functools import partial
 from typing import Literal
 
 from ..errors import ShapeError
@@ -158,14 +159,11 @@ def _like_data(shapes, **_):
     return [data, label if label is not None or data is None else data[:1] if data[1:] == (1,) else data]
 
 
-@op(
-    "LinearRegressionOutput",
-    "_sparse_LinearRegressionOutput",
-    ignores_head=True,
-    alike=True,
-    keeps_shape=True,
-    unchecked_params=True,
-)
+#: Declares a prediction whose gradient is that of a regression's loss.
+regression = partial(op, ignores_head=True, alike=True, keeps_shape=True, unchecked_params=True)
+
+
+@regression("LinearRegressionOutput", "_sparse_LinearRegressionOutput")
 def linear_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of half the squared error, divided by the number of outputs per sample."""
     _reshaped_label(xp, "LinearRegressionOutput", data, label)
@@ -177,14 +175,7 @@ def _(xp, dout, data, label, *, grad_scale):
     return (data - _reshaped_label(xp, "LinearRegressionOutput", data, label)) * (grad_scale * _per_output(data)), None
 
 
-@op(
-    "MAERegressionOutput",
-    "_sparse_MAERegressionOutput",
-    ignores_head=True,
-    alike=True,
-    keeps_shape=True,
-    unchecked_params=True,
-)
+@regression("MAERegressionOutput", "_sparse_MAERegressionOutput")
 def mae_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """The data; its gradient is that of the absolute error, divided by the number of outputs per sample."""
     _reshaped_label(xp, "MAERegressionOutput", data, label)
@@ -198,14 +189,7 @@ def _(xp, dout, data, label, *, grad_scale):
     return (2 * above - 1) * (grad_scale * _per_output(data)), None
 
 
-@op(
-    "LogisticRegressionOutput",
-    "_sparse_LogisticRegressionOutput",
-    ignores_head=True,
-    alike=True,
-    keeps_shape=True,
-    unchecked_params=True,
-)
+@regression("LogisticRegressionOutput", "_sparse_LogisticRegressionOutput")
 def logistic_regression_output(xp, data, label, *, grad_scale: float = 1.0):
     """1 / (1 + exp(-data)); its gradient is that of the binary cross-entropy, divided by the number of outputs per sample."""
     _reshaped_label(xp, "LogisticRegressionOutput", data, label)

@@ -43,30 +43,6 @@ def _bounded(xp, weight, clip_weights):
     return weight if clip_weights <= 0 else xp.clip(weight, -clip_weights, clip_weights)
 
 
-@op("rmsprop_update", mutates=("n",), differentiable=False, alike=True, keeps_shape=True)
-def rmsprop_update(
-    xp,
-    weight,
-    grad,
-    n,
-    *,
-    lr: Scalar,
-    gamma1: Scalar = 0.95,
-    epsilon: Scalar = 1e-8,
-    wd: Scalar = 0.0,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-    clip_weights: float = -1.0,
-):
-    """``weight - lr · grad / sqrt(n + epsilon)``, n being the running average of the squared gradient; optionally clips the weights.
-
-    Source: Tieleman & Hinton, "Lecture 6.5: RMSProp", 2012.
-    """
-    gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient)
-    n = average(xp, gamma1, n, gradient * gradient)
-    return _bounded(xp, weight - lr * gradient / xp.sqrt(n + epsilon), clip_weights), {"n": n}
-
-
 @op("rmspropalex_update", mutates=("n", "g", "delta"), differentiable=False, alike=True, keeps_shape=True)
 def rmspropalex_update(
     xp,
@@ -92,6 +68,17 @@ def rmspropalex_update(
     # n - g² is the variance; epsilon is under the root here, which also covers a difference rounded below 0
     delta = gamma2 * delta - lr * gradient / xp.sqrt(n - g * g + epsilon)
     return _bounded(xp, weight + delta, clip_weights), {"n": n, "g": g, "delta": delta}
+
+
+@op("rmsprop_update", like=rmspropalex_update, without=("gamma2",), mutates=("n",), differentiable=False, alike=True, keeps_shape=True)
+def rmsprop_update(xp, weight, grad, n, *, lr, gamma1, epsilon, clip_weights, **params):
+    """``weight - lr · grad / sqrt(n + epsilon)``, n being the running average of the squared gradient; optionally clips the weights.
+
+    Source: Tieleman & Hinton, "Lecture 6.5: RMSProp", 2012.
+    """
+    gradient = _gradient(xp, weight, grad, **params)
+    n = average(xp, gamma1, n, gradient * gradient)
+    return _bounded(xp, weight - lr * gradient / xp.sqrt(n + epsilon), clip_weights), {"n": n}
 
 
 @op("ftml_update", mutates=("d", "v", "z"), differentiable=False, alike=True, keeps_shape=True)

@@ -66,22 +66,11 @@ def sgd_mom_update(
     return weight + mom, {"mom": mom}
 
 
-@op("nag_mom_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
-def nag_mom_update(
-    xp,
-    weight,
-    grad,
-    mom,
-    *,
-    lr: Scalar,
-    momentum: Scalar = 0.0,
-    wd: Scalar = 0.0,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-):
+@op("nag_mom_update", like=sgd_mom_update, without=("lazy_update",), mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
+def nag_mom_update(xp, weight, grad, mom, *, lr, momentum, **params):
     """Nesterov's momentum: mom ← momentum · mom - lr · (grad + wd · weight); weight + momentum · mom - lr · (grad + wd · weight)."""
     # the new momentum is applied once more: Nesterov's step looks ahead from where momentum leads
-    step = lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
+    step = lr * _decayed(xp, weight, grad, **params)
     mom = momentum * mom - step
     return weight + (momentum * mom - step), {"mom": mom}
 
@@ -105,8 +94,8 @@ def with_master_weight(update: Op) -> Op:
 mp_sgd_update, mp_sgd_mom_update, mp_nag_mom_update = map(with_master_weight, (sgd_update, sgd_mom_update, nag_mom_update))
 
 
-@op("signsgd_update", differentiable=False, alike=True, keeps_shape=True)
-def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0):
+@op("signsgd_update", like=sgd_update, without=("lazy_update",), differentiable=False, alike=True, keeps_shape=True)
+def signsgd_update(xp, weight, grad, *, lr, wd, rescale_grad, **_):
     """``weight - lr · (sign(grad) + wd · weight)``; clipping keeps signs: ``clip_gradient`` has no effect.
 
     Source: Bernstein et al., "signSGD", ICML 2018.
@@ -114,22 +103,10 @@ def signsgd_update(xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_gr
     return weight - lr * (xp.sign(grad * rescale_grad) + wd * weight)
 
 
-@op("signum_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
-def signum_update(
-    xp,
-    weight,
-    grad,
-    mom,
-    *,
-    lr: Scalar,
-    momentum: Scalar = 0.0,
-    wd: Scalar = 0.0,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-    wd_lh: Scalar = 0.0,
-):
+@op("signum_update", like=nag_mom_update, mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
+def signum_update(xp, weight, grad, mom, *, lr, momentum, wd_lh: Scalar = 0.0, **params):
     """Signum: mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
-    gradient = _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
+    gradient = _decayed(xp, weight, grad, **params)
     # MXNet's signum averages the gradient; SGD's momentum adds it up
     mom = momentum * mom - like(xp, 1 - momentum, mom) * gradient
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}

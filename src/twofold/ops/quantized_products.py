@@ -1,13 +1,14 @@
 """Fully connected layers and convolutions of 8-bit integers, with exact int32 sums."""
 
 import math
+from functools import partial
 
 from ..errors import ParameterError
-from ..opdef import Index, Quantizes, Shape, op
-from .convolution import DEFAULTS, Tuning, check_operands, convolution, convolution_shapes
+from ..opdef import Index, Quantizes, op
+from .convolution import DEFAULTS, check_operands, convolution, convolution_shapes
 from .fully_connected import fully_connected, fully_connected_shapes
 from .quantization import HALF_LEVELS, LEVELS, Bias, Limit, assuming, kind_of, largest, vector
-from .windows import Layout, channels_first, from_channels_first, per_axis
+from .windows import channels_first, from_channels_first, per_axis
 
 
 def _without_bias(name, arrays, no_bias):
@@ -46,15 +47,11 @@ def _with_range(xp, kind, out, data_bound, weight_bound):
 
 
 NAMES = ("output", "min_output", "max_output")
+#: Declares a layer of products with three results: sums and the ends of the range that they stand for.
+summed = partial(op, outputs=3, output_names=NAMES, differentiable=False)
 
 
-@op(
-    "_contrib_quantized_fully_connected",
-    outputs=3,
-    output_names=NAMES,
-    differentiable=False,
-    quantizes=Quantizes(fully_connected, wide=True, leads=True),
-)
+@summed("_contrib_quantized_fully_connected", like=fully_connected, quantizes=Quantizes(fully_connected, wide=True, leads=True))
 def quantized_fully_connected(
     xp,
     data: Index,
@@ -67,9 +64,9 @@ def quantized_fully_connected(
     min_bias: Bias = None,
     max_bias: Bias = None,
     *,
-    num_hidden: int,
-    no_bias: bool = False,
-    flatten: bool = True,
+    num_hidden,
+    no_bias,
+    flatten,
 ):
     """`FullyConnected` of int8 or uint8 data (n, d…) with an int8 weight (num_hidden, d) and bias (num_hidden,), as int32.
 
@@ -86,7 +83,7 @@ def quantized_fully_connected(
     return _with_range(xp, kind, xp.reshape(out, shape=(*lead, num_hidden)), data_bound, weight_bound)
 
 
-@op("_contrib_quantized_conv", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(convolution, wide=True, leads=True))
+@summed("_contrib_quantized_conv", like=convolution, quantizes=Quantizes(convolution, wide=True, leads=True))
 def quantized_conv(
     xp,
     data: Index,
@@ -99,17 +96,11 @@ def quantized_conv(
     min_bias: Bias = None,
     max_bias: Bias = None,
     *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    workspace: int = 1024,
-    no_bias: bool = False,
-    cudnn_tune: Tuning = None,
-    cudnn_off: bool = False,
-    layout: Layout = None,
+    num_filter,
+    num_group,
+    no_bias,
+    layout,
+    **windows,
 ):
     """`Convolution` of int8 or uint8 data with an int8 weight and bias, as int32: (sums, minimum, maximum).
 
@@ -118,7 +109,8 @@ def quantized_conv(
     arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
     kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_conv", arrays, no_bias)
     x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
-    kernel, stride, dilate, pad = per_axis("quantized_conv", len(x.shape), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
+    given = {name: windows[name] for name in ("kernel", "stride", "dilate", "pad")}
+    kernel, stride, dilate, pad = per_axis("quantized_conv", len(x.shape), DEFAULTS, **given)
     check_operands("quantized_conv", x, w, bias, kernel, num_filter, num_group, no_bias)
     out = xp.integer_convolve(x, w, stride=stride, dilate=dilate, pad=pad, groups=num_group)
     if bias is not None:

@@ -3,7 +3,7 @@
 from ..errors import ParameterError
 from ..opdef import Index, op
 from .quantization import LEVELS, Limit, assuming, kind_of, to_integers
-from .recurrent import CellState, Mode, Net, outputs_of
+from .recurrent import STATES, CellState, Net, clip_of, outputs_of, rnn
 from .recurrent_cells import StateClip
 
 #: A row of zeros has any scale; this keeps it finite.
@@ -54,7 +54,7 @@ def _scanned(xp, products, net, rows, shape, w, h, c, direction):
     return xp.stack(outputs), h, c
 
 
-@op("_contrib_quantized_rnn", outputs=outputs_of, output_names=("output", "state_output", "statecell_output"), differentiable=False)
+@op("_contrib_quantized_rnn", like=rnn, without=("is_train",), outputs=outputs_of, output_names=STATES, differentiable=False)
 def quantized_rnn(
     xp,
     data: Index,
@@ -64,17 +64,14 @@ def quantized_rnn(
     data_scale: Limit = None,
     data_shift: Limit = None,
     *,
-    state_size: int,
-    num_layers: int,
-    bidirectional: bool = False,
-    mode: Mode,
-    p: float = 0.0,
-    state_outputs: bool = False,
-    projection_size: int | None = None,
-    lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None,
-    lstm_state_clip_nan: bool = False,
-    use_sequence_length: bool = False,
+    state_size,
+    num_layers,
+    bidirectional,
+    mode,
+    state_outputs,
+    projection_size,
+    use_sequence_length,
+    **params,
 ):
     """`RNN` over uint8 data (t, n, d) of `quantize_asym`, with its scale and shift (1,); parameters, states and results are float32.
 
@@ -85,7 +82,7 @@ def quantized_rnn(
         what = f"{3 + len(given)} arrays, mode {mode}, use_sequence_length={use_sequence_length}"
         raise ParameterError("quantized_rnn: needs the states, the scale and the shift, and no lengths", what, "pass these")
     kind_of(xp, "quantized_rnn", data, ("uint8",))
-    clip = StateClip(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
+    clip = clip_of(params)
     net = Net(mode, num_layers, 2 if bidirectional else 1, data.shape[2], state_size, projection_size, clip)
     products, blocks, out = Products(xp, *given[-2:]), net.unpacked(xp, parameters), None
     x, shape, last_h, last_c = data, data.shape, [], []

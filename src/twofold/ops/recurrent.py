@@ -268,7 +268,16 @@ def outputs_of(mode, state_outputs, **_):
     return 1 if not state_outputs else 3 if mode == "lstm" else 2
 
 
-@op("RNN", "_npx_rnn", outputs=outputs_of, output_names=("output", "state_output", "statecell_output"))
+def clip_of(params):
+    """The bounds of cell states among the parameters of an operator."""
+    return StateClip(*(params[f"lstm_state_clip_{name}"] for name in ("min", "max", "nan")))
+
+
+#: The names of the results of `RNN`.
+STATES = ("output", "state_output", "statecell_output")
+
+
+@op("RNN", "_npx_rnn", outputs=outputs_of, output_names=STATES)
 def rnn(
     xp,
     data,
@@ -335,8 +344,7 @@ def _(shapes, results, *, mode, use_sequence_length, **params):
 
 @rnn.grad
 def _(xp, dout, data, parameters, state, state_cell, sequence_length, rng, *, state_outputs, **params):
-    clip = StateClip(*[params.pop(f"lstm_state_clip_{name}") for name in ("min", "max", "nan")])
-    stack = _stack(xp, (data, parameters, state, state_cell, sequence_length, rng), clip=clip, **params)
+    stack = _stack(xp, (data, parameters, state, state_cell, sequence_length, rng), clip=clip_of(params), **params)
     out = stack.forward(data)
     dout, dh, dc = (*dout, None)[:3] if state_outputs else (dout, None, None)
     return stack.backward(xp.zeros_like(out) if dout is None else dout, dh, dc)
