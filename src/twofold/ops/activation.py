@@ -23,6 +23,7 @@ _FUNCTIONS: dict[str, tuple[Forward, Backward]] = {
     "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.greater(y, 0)),
     "sigmoid": (lambda xp, x: 1 / (1 + xp.exp(-x)), lambda xp, d, y, x: d * y * (1 - y)),
     "tanh": (lambda xp, x: xp.tanh(x), lambda xp, d, y, x: d * (1 - y * y)),
+    # the slope sigmoid(x) is 1 - exp(-softplus(x)): it follows from the result, without another logistic function
     "softrelu": (softplus, lambda xp, d, y, x: d * -xp.expm1(-y)),
     "softsign": (lambda xp, x: x / (1 + xp.absolute(x)), lambda xp, d, y, x: d / xp.square(1 + xp.absolute(x))),
 }
@@ -66,6 +67,7 @@ def _random_slopes(xp, rng, data, low, high, is_train):
     """Slopes of rrelu: drawn per element in training; 0 otherwise, where the mean of the bounds is used for all."""
     dtype = xp.dtype_of(data)
     if not is_train:
+        # the number of results must not depend on the mode: the mask is a result here too, which nothing reads
         return xp.zeros_like(data)
     return low + (high - low) * uniform(xp, rng, data.shape, dtype)
 
@@ -120,6 +122,7 @@ def leaky_relu(
         check_same_dtype(xp, "LeakyReLU", (data, gamma))
         return above + _per_channel(xp, gamma, data) * below
     mask = _random_slopes(xp, rng, data, lower_bound, upper_bound, is_train)
+    # a prediction uses the mean of the slopes, so that it is the same each time
     return above + (mask if is_train else (lower_bound + upper_bound) / 2) * below, mask
 
 

@@ -46,6 +46,7 @@ def multibox_prior(
     step_y, step_x = (s if s > 0 else 1 / n for s, n in zip(steps, (height, width), strict=True))
     root = math.sqrt(ratios[0])
     shapes = [(s * root, s / root) for s in sizes] + [(sizes[0] * math.sqrt(r), sizes[0] / math.sqrt(r)) for r in ratios[1:]]
+    # sizes are shares of the height; as shares of the width they give a square for the ratio 1
     halves = [(w * height / width / 2, h / 2) for w, h in shapes]
     y = (xp.cast(xp.iota(size=height, dtype="int64"), "float32") + offsets[0]) * step_y
     x = (xp.cast(xp.iota(size=width, dtype="int64"), "float32") + offsets[1]) * step_x
@@ -76,6 +77,7 @@ def _overlaps(np, one, two):
 def _negatives(np, scores, candidates, number):
     """The ``number`` (b,) candidates (b, n) whose background score is lowest: a mask."""
     top = scores.max(1, keepdims=True)
+    # the less probable the background, the more an anchor looks like an object: those are the hardest negatives
     background = np.exp(scores[:, 0] - top[:, 0]) / np.exp(scores - top).sum(1)
     order = np.argsort(np.where(candidates, background, np.inf), axis=1, kind="stable")
     # the inverse permutation: each anchor's place in the order
@@ -100,6 +102,7 @@ def _targets(
     partner = matched(np, overlap, overlap > LEAST_OVERLAP, True, -1)
     best, nearest = overlap.max(2), overlap.argmax(2)
     positive = (partner >= 0) | (best > overlap_threshold)
+    # an anchor that was paired with a box keeps it, even if it overlaps another one more
     truth = np.take_along_axis(labels, np.where(partner >= 0, partner, nearest)[:, :, None], 1)
     if negative_mining_ratio > 0:
         number = (positive.sum(1) * negative_mining_ratio).astype("int64")

@@ -127,6 +127,7 @@ def box_decode(
     dx, dy, dw, dh = sides(xp, data)
     sizes = [dw * std2, dh * std3]
     if clip > 0:
+        # bounded before the exponential, which would overflow for large predictions
         sizes = [xp.minimum(s, clip) for s in sizes]
     center = [dx * std0 * width + x, dy * std1 * height + y, xp.exp(sizes[0]) * width, xp.exp(sizes[1]) * height]
     return xp.stack(to_corners(xp, center), 2)
@@ -147,6 +148,7 @@ def matched(np, score, allowed, descending, most):
     order = np.argsort(-flat if descending else flat, axis=1, kind="stable")
     rank = np.empty((b, r * c), "int64")
     np.put_along_axis(rank, order, np.arange(r * c)[None], 1)
+    # pairs that are not allowed get a rank beyond all others; later so do those of rows and columns that are taken
     rank, none = np.where(allowed, rank.reshape(b, r, c), r * c), r * c
     found, at = np.full((b, r), -1), np.full((b, r), none)
     image, row = np.indices((b, r))

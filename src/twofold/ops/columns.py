@@ -32,6 +32,7 @@ def im2col(xp, data, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), p
     kernel, stride, dilate, pad, numbers = _windows("im2col", len(data.shape), data.shape[2:], kernel, stride, dilate, pad)
     whole, x = (None, None, None), padded(xp, data, pad, pad)
     parts = []
+    # one strided slice for each element of the kernel: a few large copies, where a loop over windows would make many small ones
     for place in _places(kernel):
         start = [k * d for k, d in zip(place, dilate, strict=True)]
         key = tuple((a, a + (m - 1) * s + 1, s) for a, m, s in zip(start, numbers, stride, strict=True))

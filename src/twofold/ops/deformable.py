@@ -244,6 +244,7 @@ def _points(xp, rois, trans, *, size, spatial_scale, group, parts, samples, tran
     # MXNet takes pixels as areas around their centers: regions begin half a pixel before the first and include the last
     low, high = (_corner(xp, rois, k) * spatial_scale - 0.5 for k in (1, 3))
     high = high + spatial_scale
+    # MXNet's least extent: a region without an area still has bins
     extent = xp.maximum(high - low, 0.1)  # (r, 2), x first
     cell = xp.iota(size=bins, dtype="int64")
     part = xp.floor_divide(cell * parts, bins)

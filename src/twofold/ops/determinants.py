@@ -37,6 +37,7 @@ def _(xp, dout, out, A):
 def _products_without(np, values, count):
     """Products (…, n, …, n) of all but ``count`` of the values (…, n), by the places left out; 0 where a place repeats."""
     if count == 1:
+        # from the products of the values before and after each one: a division by the value would fail where it is 0
         one, ahead, back = np.ones_like(values[..., :1]), np.cumprod(values, axis=-1), np.cumprod(values[..., ::-1], axis=-1)[..., ::-1]
         return np.concatenate([one, ahead[..., :-1]], axis=-1) * np.concatenate([back[..., 1:], one], axis=-1)
     same = np.eye(values.shape[-1]) == 1

@@ -100,6 +100,7 @@ def one_hot(xp, indices: Index, *, depth: int, on_value: float = 1.0, off_value:
     """``on_value`` where a new last axis of size ``depth`` equals the index, else ``off_value``; out-of-bounds indices match nothing."""
     # compared as integers: 0.7 counts as 0
     hot = xp.one_hot(whole(xp, indices), depth, "bool")
+    # the usual values are a cast, without a selection
     if (on_value, off_value) == (1, 0):
         return xp.astype(hot, dtype=dtype)
     return xp.where(hot, xp.full(shape=(), value=on_value, dtype=dtype), xp.full(shape=(), value=off_value, dtype=dtype))

@@ -26,6 +26,7 @@ def _saturated(xp, x, like):
     dtype = xp.dtype_of(like)
     if dtype in FLOATS:
         return xp.cast_like(x, like)
+    # a cast of a number beyond the range would wrap around: a bright pixel would become dark
     limits = (0, 255) if dtype == "uint8" else (-(2 ** (8 * NUMPY[dtype].itemsize - 1)), 2 ** (8 * NUMPY[dtype].itemsize - 1) - 1)
     return xp.cast_like(xp.clip(x, *limits), like)
 
@@ -59,6 +60,7 @@ def normalize(xp, data, *, mean: Floats = (0.0, 0.0, 0.0, 0.0), std: Floats = (1
         raise ParameterError("normalize: needs a mean and a std for each channel", f"mean {mean}, std {std}", f"pass {channels} of each")
     per_channel = [v if len(v) == channels else (v[0],) * channels for v in (mean, std)]
     wide = _wide(xp, data)
+    # means and deviations are numbers of the structure; an array of them would have to be filled in every run
     parts = [(xp.take_slice(wide, k, k + 1, -3) - m) / s for k, (m, s) in enumerate(zip(*per_channel, strict=True))]
     return xp.cast_like(xp.concat(*parts, axis=len(data.shape) - 3), data)
 
@@ -271,6 +273,7 @@ def random_color_jitter(xp, data, rng, *, brightness: float, contrast: float, sa
         raise ParameterError("random_color_jitter: ranges must not be negative", given, "pass numbers of at least 0")
     ranges = ((_brightened, brightness, 1), (_contrasted, contrast, 1), (_saturation_changed, saturation, 1), (_hue_changed, hue, 0))
     used = [(change, extent, center) for change, extent, center in ranges if extent > 0]
+    # the changes draw their factors from the streams before this one
     order = xp.argsort(uniform(xp, substream(xp, rng, len(used)), (len(used),), "float32"), axis=0) if len(used) > 1 else None
     x = data
     for turn in range(len(used)):

@@ -18,6 +18,7 @@ def _updated(xp, weight, grad, mean, var, rescale_grad, *, lr, eta, wd, beta1, b
         gradient = xp.clip(gradient, -clip_gradient, clip_gradient)
     new_mean, new_var = average(xp, beta1, mean, gradient), average(xp, beta2, var, gradient * gradient)
     new = weight - eta * (lr * new_mean / (xp.sqrt(new_var) + epsilon) + wd * weight)
+    # selected after computing: the scale is an array, which is not known when the program is made. What is left out may be NaN
     return [xp.where(applies, after, before) for after, before in ((new, weight), (new_mean, mean), (new_var, var))]
 
 

@@ -145,6 +145,7 @@ def adagrad_update(
     scaled = rescale_grad * grad
     g = xp.clip(scaled, -clip_gradient, clip_gradient) if clip_gradient > 0 else scaled
     history = history + g * g
+    # the decay is no part of the gradient here: it does not enter the history
     return weight - lr * (g / xp.sqrt(history + epsilon) + wd * weight), {"history": history}
 
 

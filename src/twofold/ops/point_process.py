@@ -71,6 +71,7 @@ def hawkesll(xp, lda, alpha, beta, state, lags, marks: Index, valid_length, max_
     rate, strength = _at_marks(xp, own, beta), _at_marks(xp, own, alpha)
     excited = xp.sum(pairs * xp.exp(-xp.expand_dims(rate, 2) * gaps), axis=2) + _at_marks(xp, own, state) * xp.exp(-rate * times)
     counts = xp.sum(own, axis=2)
+    # events that do not count have the intensity 1, whose logarithm adds nothing
     intensity = xp.where(xp.greater(counts, 0), _at_marks(xp, own, lda) + strength * rate * excited, 1)
     remains, initial = own * xp.exp(-beta * xp.expand_dims(ages, 2)), xp.exp(-beta * xp.expand_dims(max_time, 1))
     left = xp.sum(remains, axis=1) + state * initial

@@ -164,6 +164,7 @@ def cumulative_sum(xp, data, *, axis: int):
 
 
 cumulative_sum.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
+# the transpose of a sum from the front is one from the end
 cumulative_sum.grad(lambda xp, dout, *, axis: xp.flip(xp.cumulative_sum(xp.flip(dout, axis), axis=axis), axis))
 
 

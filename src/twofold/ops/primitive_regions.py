@@ -34,6 +34,7 @@ def _pooled(np, data, image, rows, columns, *, group):
         for i, high in _cells(rows.shape[1], group[0]):
             weights = np.ascontiguousarray(rows[regions, high])
             for j, wide in _cells(columns.shape[1], group[1]):
+                # all regions of an image weight the same rows of pixels, in one product; columns are weighted by each region for itself
                 lines = weights.reshape(-1, h) @ pixels[k, i, j].reshape(h, w * depth)
                 lines = lines.reshape(len(regions), -1, w, depth)
                 out[regions, high, wide] = np.matmul(columns[regions, wide][:, None], lines)
@@ -49,6 +50,7 @@ def _spread(np, result, image, rows, columns, *, shape, group):
         for i, high in _cells(rows.shape[1], group[0]):
             weights = np.ascontiguousarray(rows[regions, high]).reshape(-1, h)
             for j, wide in _cells(columns.shape[1], group[1]):
+                # the transposes of the two products, in the opposite order
                 lines = np.matmul(np.transpose(columns[regions, wide], (0, 2, 1))[:, None], result[regions, high, wide])
                 pixels[k, i, j] += (weights.T @ lines.reshape(len(weights), w * depth)).reshape(h, w, depth)
     return np.ascontiguousarray(np.transpose(pixels, (0, 5, 1, 2, 3, 4))).reshape(shape)

@@ -14,6 +14,7 @@ def _base_anchors(np, stride, scales, ratios):
     area, center = stride * stride, (stride - 1) / 2
     found = []
     for ratio in ratios:
+        # rounded at the same places as in MXNet: a pixel more or less would move every proposal
         width = np.floor(np.sqrt(np.floor(area / ratio)) + 0.5)
         height = np.floor(width * ratio + 0.5)
         for scale in scales:

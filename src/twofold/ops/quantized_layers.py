@@ -108,6 +108,7 @@ def quantized_elemwise_add(
     a, b = _real(xp, "quantized_elemwise_add", lhs, lhs_min, lhs_max), _real(xp, "quantized_elemwise_add", rhs, rhs_min, rhs_max)
     if min_calib_range is None or max_calib_range is None:
         bound = largest(xp, lhs_min, lhs_max) + largest(xp, rhs_min, rhs_max)
+        # int32 numbers have 31 bits, more than float32 holds
         total = (xp.astype(a, dtype="float64") + b) * (LEVELS["int32"] / xp.astype(bound, dtype="float64"))
         return xp.astype(xp.round_even(total), dtype="int32"), vector(xp, -bound), vector(xp, bound)
     dtype = "uint8" if xp.dtype_of(lhs) == xp.dtype_of(rhs) == "uint8" else "int8"
@@ -136,6 +137,7 @@ def quantized_elemwise_mul(xp, *arrays, min_calib_range, max_calib_range, enable
     bounds = largest(xp, lhs_min, lhs_max) * largest(xp, rhs_min, rhs_max)
     calibrated = min_calib_range is not None and max_calib_range is not None
     if not enable_float_output and not calibrated:
+        # what the largest int32 number stands for, in units of the products
         whole = bounds * (LEVELS["int32"] / LEVELS["int8"] ** 2)
         return product, vector(xp, -whole), vector(xp, whole)
     real = _as_float(xp, product) * (bounds / HALF_LEVELS["int8"] ** 2)

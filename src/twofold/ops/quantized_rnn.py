@@ -30,6 +30,7 @@ class Products:
 
     def __call__(self, rows, weight):
         """Rows (m, k) times a quantized weightᵀ, as float32 (m, n)."""
+        # Σ q · w = scale · Σ x · w + shift · Σ w, where the last term does not depend on the data
         integers, scale, shifted = weight
         return (self.xp.astype(self.xp.integer_matmul(rows, integers), dtype="float32") - shifted) / scale
 

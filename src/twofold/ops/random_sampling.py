@@ -60,6 +60,7 @@ def _generalized_negative_binomial(xp, rng, shape, dtype, mu, alpha):
     """Negative binomial with mean mu and dispersion alpha (variance mu + alpha · mu²); Poisson where alpha is 0."""
     mu, alpha = xp.cast(mu, "float64"), xp.cast(alpha, "float64")
     pure = xp.equal(alpha, 0)
+    # where alpha is 0 its inverse is not used, and must not be infinite
     dispersion = xp.where(pure, 1, alpha)
     mean = gamma(xp, rng, 1 / dispersion, shape, "float64") * (dispersion * mu)
     return poisson(xp, substream(xp, rng, 64), xp.where(pure, mu, mean), shape)

@@ -102,6 +102,7 @@ class GRUCell:
         (gr, gz, gn), (hr, hz, hn) = _columns(xp, gates, 3), _columns(xp, hidden, 3)
         r, z = _sigmoid(xp, gr + hr), _sigmoid(xp, gz + hz)
         n = xp.tanh(gn + r * hn)
+        # (1 - z) · n + z · h with one product
         return n + z * (h - n), None, (r, z, n, hn, h)
 
     def backward(self, xp, saved, dh, dc):

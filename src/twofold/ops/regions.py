@@ -43,6 +43,7 @@ def images_of(np, rois):
 def _edges(np, low, high, count, size):
     """The first pixel of each of ``count`` bins along an axis and the one after the last: two arrays (r, count)."""
     start, extent = low[:, None], np.maximum(high - low + 1, 1)[:, None]
+    # in the regions' own dtype, as in MXNet: in float64 some edges would round to other pixels
     bin_size = (extent / extent.dtype.type(count)).astype(extent.dtype)
     k = np.arange(count, dtype=extent.dtype)
     return [np.clip(f + start, 0, size).astype("int64") for f in (np.floor(k * bin_size), np.ceil((k + 1) * bin_size))]

@@ -18,6 +18,7 @@ def _check_image(name, shape):
 def _cells(xp, size, number, dtype):
     """The matrix (number, size) whose rows take the means of the cells floor(k · size / number) … ceil((k + 1) · size / number)."""
     k = xp.reshape(xp.iota(size=number, dtype="int64"), shape=(number, 1))
+    # the end is rounded up, by adding one less than the divisor
     start, stop = xp.floor_divide(k * size, number), xp.floor_divide((k + 1) * size + (number - 1), number)
     at = xp.iota(size=size, dtype="int64")
     inside = xp.logical_and(xp.greater_equal(at, start), xp.less(at, stop))
@@ -40,6 +41,7 @@ def adaptive_average(xp, data, *, output_size: Shape = ()):
         return xp.mean(data, axis=(2, 3), keepdims=True)
     x = xp.upcast(data)
     rows, columns = (_cells(xp, n, m, xp.dtype_of(x)) for n, m in zip(data.shape[2:], (height, width), strict=True))
+    # the mean over a cell is one along each axis: two matrix products compute all cells
     return xp.downcast(xp.matmul(rows, xp.matmul(x, xp.matrix_transpose(columns))), data)
 
 
@@ -78,6 +80,7 @@ def _interpolated(xp, x, axis, number, align_corners):
     size = x.shape[axis]
     if number == size:
         return x
+    # in float64, so that images of all dtypes are read at the same positions
     k = xp.cast(xp.iota(size=number, dtype="int64"), "float64")
     aligned = (size - 1) / (number - 1) if number > 1 else 0.0
     at = k * aligned if align_corners else xp.maximum((k + 0.5) * (size / number) - 0.5, 0)

@@ -41,10 +41,12 @@ def _rotated(np, data, rois, *, pooled_size, spatial_scale, sampling_ratio):
     valid = (y >= -1) & (y <= h) & (x >= -1) & (x <= w)
     found = np.zeros((len(there) * out.shape[1], c), data.dtype)
     first = image[there][owner // out.shape[1]] * (h * w)
+    # in pieces, since a point reads four rows of pixels, and a region may have many thousands of points
     for start in range(0, len(owner), POINTS):
         part = slice(start, start + POINTS)
         values = _interpolated(np, pixels, first[part], np.clip(y[part], 0, h - 1), np.clip(x[part], 0, w - 1), h, w)
         values *= valid[part, None]
+        # the points of a bin follow one another; a bin that began in the piece before gets the sum of both parts
         edges = np.flatnonzero(np.diff(owner[part], prepend=-1))
         found[owner[part][edges]] += np.add.reduceat(values, edges, axis=0)
     out[there] = found.reshape(len(there), -1, c) / number[:, None, None]

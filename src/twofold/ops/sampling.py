@@ -65,6 +65,7 @@ def _target(name, target_shape):
 
 def _axis(xp, size, dtype):
     """``size`` numbers from -1 to 1."""
+    # MXNet's point of an axis of one pixel, which has no length to divide by
     if size == 1:
         return xp.full(shape=(1,), value=-1.0, dtype=dtype)
     return xp.cast(xp.iota(size=size, dtype="int64"), dtype) * (2 / (size - 1)) - 1
@@ -123,6 +124,7 @@ def _sampled(xp, name, data, grid):
         raise ShapeError(f"{name}: the grid does not match the images", given, "pass data (n, c, h, w) and a grid (n, 2, h', w')")
     n, c, h, w = data.shape
     x, y = (xp.reshape(xp.take_slice(grid, k, k + 1, 1), shape=(n, -1)) for k in (0, 1))
+    # -1 and 1 are the centers of the outermost pixels
     found = bilinear(xp, data, (y + 1) * ((h - 1) / 2), (x + 1) * ((w - 1) / 2))
     return xp.reshape(found, shape=(n, c, *grid.shape[2:]))
 

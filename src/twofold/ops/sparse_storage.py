@@ -43,6 +43,7 @@ def retain(xp, data, indices: Index):
 
     Of a dense array, the same: all other rows are zero.
     """
+    # a mask of rows: a number that occurs twice selects its row once
     kept = xp.index_update(xp.zeros(data.shape[:1], xp.dtype_of(data)), 1, xp.cast(indices, "int64"), key=(0,))
     return data * xp.reshape(kept, shape=(data.shape[0], *[1] * (len(data.shape) - 1)))
 

@@ -131,6 +131,7 @@ def _zero(scalar):
 KEEPS = {
     "add": _zero,
     "sub": _zero,
+    # an infinite factor or a divisor 0 would make NaN of a zero; like MXNet, these rules leave what is not stored a zero
     "mul": _always,
     "div": _always,
     "equal": lambda scalar: scalar != 0,

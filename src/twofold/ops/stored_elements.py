@@ -54,6 +54,7 @@ def _stored_at(np, values, indices, indptr, u, v, *, columns):
     """The stored values at rows u and columns v, -1 where none is stored."""
     if not len(values):
         return np.full(u.shape, -1, values.dtype)
+    # a key is the place of an element in the dense matrix, so one binary search finds all that are wanted
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     keys, wanted = rows * columns + indices, u.astype("int64") * columns + v.astype("int64")
     order = np.argsort(keys, kind="stable")
