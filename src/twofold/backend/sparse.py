@@ -1,6 +1,6 @@
 """Sparse storage on the host: formats checked and converted, by NumPy alone.
 
-A csr matrix is (values, indices, indptr), a row-sparse array (values, indices); see `opdef.storage.Sparse`. Indices are int64.
+A csr matrix is (values, indices, indptr), a row-sparse array (values, indices); see `opdef.Sparse`. Indices are int64.
 """
 
 from collections.abc import Sequence

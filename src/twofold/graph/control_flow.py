@@ -55,12 +55,12 @@ def _check_states(what: str, given: Sequence[Any], new: Sequence[Any]) -> None:
 
 
 @primitive(outputs=lambda body, data, states: len(body.outputs) + states, run_by_program=True)
-def foreach(xp: Any, *arrays: Any, body: Static, data: int, states: int) -> Any:
+def foreach(xp, *arrays, body: Static, data: int, states: int):
     """Run ``body(slices of data, states, closure) -> (outputs, new states)`` along axis 0 of the data."""
 
 
 @foreach.type
-def _(*arrays: Any, body: SubGraph, data: int, states: int) -> list[Any]:
+def _(*arrays, body: SubGraph, data: int, states: int):
     steps = {a.shape[0] for a in arrays[:data]}
     if len(steps) != 1:
         raise ShapeError(
@@ -75,7 +75,7 @@ def _(*arrays: Any, body: SubGraph, data: int, states: int) -> list[Any]:
 
 
 @foreach.grad
-def _(xp: Any, dout: Any, out: Any, arrays: Any, *, body: SubGraph, data: int, states: int) -> Any:
+def _(xp, dout, out, arrays, *, body: SubGraph, data: int, states: int):
     count = len(body.outputs) - states
     dout, before = _several(dout), _several(out)[count + states :]
     closure = arrays[data + states :]
@@ -146,12 +146,12 @@ def _several(results: Any) -> tuple[Any, ...]:
 
 
 @primitive(outputs=lambda test, body, variables, limit: len(body.outputs) + variables + 1, run_by_program=True)
-def while_loop(xp: Any, *arrays: Any, test: Static, body: Static, variables: int, limit: Static) -> Any:
+def while_loop(xp, *arrays, test: Static, body: Static, variables: int, limit: Static):
     """Run ``body(variables, closure) -> (outputs, new variables)`` while ``test(variables, closure)``, at most ``limit`` times."""
 
 
 @while_loop.type
-def _(*arrays: Any, test: SubGraph, body: SubGraph, variables: int, limit: int) -> list[Any]:
+def _(*arrays, test: SubGraph, body: SubGraph, variables: int, limit: int):
     count = len(body.outputs) - variables
     _check_states(while_loop.title, arrays[:variables], body.outputs[count:])
     stacked = [((limit, *o.shape), o.dtype) for o in body.outputs[:count]]
@@ -160,7 +160,7 @@ def _(*arrays: Any, test: SubGraph, body: SubGraph, variables: int, limit: int) 
 
 
 @while_loop.grad
-def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGraph, variables: int, limit: int) -> Any:
+def _(xp, dout, out, arrays, *, test: SubGraph, body: SubGraph, variables: int, limit: int):
     count = len(body.outputs) - variables
     before, steps = out[count + variables : count + 2 * variables], out[-1]
     closure = arrays[variables:]
@@ -185,7 +185,9 @@ def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGra
     return tuple(grads)
 
 
-def _reversed_step(step: SubGraph, before: Sequence[Node], given: Sequence[Node], carried: Sequence[Node], closure: Sequence[Node]) -> Any:
+def _reversed_step(
+    step: SubGraph, before: Sequence[Node], given: Sequence[Node], carried: Sequence[Node], closure: Sequence[Node]
+) -> tuple[SubGraph, SubGraph]:
     """A loop that runs backward: its variables are the step's index and the gradients; stacked values are read at that index."""
     at = leaf("while at", (), "int64")
     new = [leaf(("while carried", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(carried)]
@@ -203,18 +205,18 @@ def _reversed_step(step: SubGraph, before: Sequence[Node], given: Sequence[Node]
 
 
 @primitive(outputs=lambda then, otherwise: len(then.outputs), run_by_program=True)
-def cond(xp: Any, *arrays: Any, then: Static, otherwise: Static) -> Any:
+def cond(xp, *arrays, then: Static, otherwise: Static):
     """``then(closure)`` if the predicate is non-zero, else ``otherwise(closure)``."""
 
 
 @cond.type
-def _(*arrays: Any, then: SubGraph, otherwise: SubGraph) -> list[Any]:
+def _(*arrays, then: SubGraph, otherwise: SubGraph):
     _check_states(cond.title, then.outputs, otherwise.outputs)
     return _types(then.outputs)
 
 
 @cond.grad
-def _(xp: Any, dout: Any, arrays: Any, *, then: SubGraph, otherwise: SubGraph) -> Any:
+def _(xp, dout, arrays, *, then: SubGraph, otherwise: SubGraph):
     douts = _several(dout)
     have = [d is not None for d in douts]
     # both branches must give the same gradients, so a branch gives zeros for a leaf that only the other one reads

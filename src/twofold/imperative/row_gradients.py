@@ -15,7 +15,7 @@ from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..graph.build import G
 from ..graph.ir import Application, Leaf, Node, fill_of
-from ..opdef.storage import Sparse
+from ..opdef import Sparse
 from .array import adopted
 from .backward import Backward, RowGradients
 from .cell import Cell, Value, wrap

@@ -13,8 +13,7 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
-from ..opdef import OPS, BoundOp, Op
-from ..opdef.storage import Sparse, stype_of
+from ..opdef import OPS, BoundOp, Op, Sparse, stype_of
 from ..opdef.vocabulary import Derived
 from ..ops import primitive_shape
 from ..ops.sparse_products import rows_to_dense

@@ -20,7 +20,7 @@ from ..imperative.pending import by_task
 from ..imperative.storage import sparse_array
 from ..imperative.window import flush_all
 from ..ndarray.array import NDArray
-from ..opdef.storage import Sparse
+from ..opdef import Sparse
 from ..optimizer.base import Index
 from ..optimizer.updater import Updater
 from .base import Give, Key, Keys, Take, UpdateFunction, Values

@@ -21,7 +21,7 @@ from ..imperative.array import adopted
 from ..imperative.invoke import host_of
 from ..imperative.storage import sparse_array
 from ..ndarray.array import NDArray
-from ..opdef.storage import Sparse
+from ..opdef import Sparse
 from ..optimizer.base import Optimizer
 from ..profiler.servers import COMMAND
 from .base import Key, Keys, Values

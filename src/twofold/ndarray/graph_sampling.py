@@ -14,7 +14,7 @@ from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.invoke import host_of
 from ..imperative.storage import sparse_array
-from ..opdef.storage import Sparse
+from ..opdef import Sparse
 from .array import NDArray
 from .random import uniform
 from .sparse_array import CSRNDArray

@@ -18,7 +18,7 @@ from ..formats.safetensors import load_safetensors, load_some_safetensors, safet
 from ..imperative.array import Array, from_host
 from ..imperative.invoke import host_of
 from ..imperative.storage import sparse_array
-from ..opdef.storage import Sparse
+from ..opdef import Sparse
 from .array import NDArray
 from .sparse_array import BaseSparseNDArray
 

@@ -11,8 +11,7 @@ from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.storage import empty_array, sparse_array
-from ..opdef import OPS
-from ..opdef.storage import Sparse
+from ..opdef import OPS, Sparse
 from . import new_arrays
 from .array import NDArray
 from .functions import add, subtract

@@ -15,7 +15,7 @@ from ..imperative.storage import CELLS, CLASSES, SparseArray, SparseValue, by_st
 from ..imperative.tape import Variable
 from ..imperative.transfer import on_device
 from ..imperative.write import mark
-from ..opdef.storage import Sparse
+from ..opdef import Sparse
 from ..ops import sparse_storage
 from ..ops.storage_rules import stored_of
 from .array import NDArray

@@ -5,6 +5,7 @@ Here are the names with which operators are declared and read; front ends and co
 
 from .declare import elementwise, numpy_op, of_ufunc, op, primitive
 from .facets.execution import WHOLE, Execution
+from .facets.storage_types import STORAGE_TYPES, Sparse, stype_of
 from .facets.symbolic import Quantizes
 from .inputs import ALWAYS, Bias, Index, Input, SequenceLength
 from .params import Axis, DType, Floats, Integers, Param, Scalar, Shape, Static, Training
@@ -38,5 +39,4 @@ from .shapes import (
     window_size,
 )
 from .spec import BoundOp, Op, unregistered
-from .storage import STORAGE_TYPES, Sparse, stype_of
 from .vocabulary import Derived

@@ -1,6 +1,6 @@
 """Operators on sparse storage, and the storage rules that several operators share.
 
-A rule works on the dense parts of its operands (`opdef.storage.Sparse`), so that gradients of what is stored come from dense operators.
+A rule works on the dense parts of its operands (`opdef.Sparse`), so that gradients of what is stored come from dense operators.
 """
 
 from typing import Literal
