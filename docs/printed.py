@@ -68,7 +68,7 @@ def settings_table() -> Iterable[str]:
     """A row for each setting."""
     yield "| variable | default | meaning |\n|---|---|---|"
     for setting in TABLE:
-        yield f"| `TWOFOLD_{setting.name.upper()}` | `{setting.default}` | {cell(setting.meaning)} |"
+        yield f"| `{setting.variable}` | `{setting.default}` | {cell(setting.meaning)} |"
 
 
 def error_tree() -> Iterable[str]:

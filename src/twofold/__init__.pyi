@@ -34,7 +34,7 @@ from .symbol.compilation import compile
 from .symbol import naming as name
 from .symbol import naming as attribute
 from .symbol.naming import AttrScope
-from .command.notebook import unload_ipython_extension
+from .command.run import unload_ipython_extension
 from . import visualization as viz
 from . import visualization
 from . import callback
@@ -43,7 +43,7 @@ from . import initializer
 from . import io
 from . import kvstore as kv
 from . import kvstore
-from .command.notebook import load_ipython_extension
+from .command.run import load_ipython_extension
 from . import lr_scheduler
 from . import metric
 from . import module as mod

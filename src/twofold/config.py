@@ -2,22 +2,37 @@
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from .errors import ParameterError
 
+T = TypeVar("T")
+#: The settings, in the order in which `Settings` declares them.
+TABLE: list["Setting"] = []
 
-class Setting(NamedTuple):
+
+@dataclass
+class Setting:
     """A setting. Its environment variable is ``TWOFOLD_`` followed by the name in capitals.
 
     ``is_compiled_in`` tells whether a program is compiled according to it, so that a change calls for new programs.
     """
 
-    name: str
     default: Any
     parse: Callable[[str], Any]
     meaning: str
-    is_compiled_in: bool = False
+    is_compiled_in: bool
+    name: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        TABLE.append(self)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"TWOFOLD_{self.name.upper()}"
 
 
 ON, OFF = ("1", "true", "on", "yes"), ("", "0", "false", "off", "no")
@@ -52,98 +67,31 @@ def _seconds(text: str) -> float:
     return found
 
 
-def _engine(text: str) -> str:
-    if text not in ("naive", "window"):
-        raise ValueError("use naive or window")
-    return text
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"use {', '.join(words[:-1])} or {words[-1]}")
+        return text
+
+    return parse
 
 
-def _decoder(text: str) -> str:
-    if text not in ("auto", "pillow", "simplejpeg"):
-        raise ValueError("use auto, pillow or simplejpeg")
-    return text
+#: How the text of a setting is read unless its declaration says otherwise, by the type of its default.
+PARSERS: dict[type, Callable[[str], Any]] = {bool: _switch, int: _count, float: _seconds}
 
 
-TABLE = (
-    Setting("engine", "window", _engine, "naive: run every operation immediately; window: defer and fuse operations on large arrays"),
-    Setting(
-        "defer_elements",
-        65_536,
-        _count,
-        "number of elements from which an operation is deferred to the window instead of run inline",
-        is_compiled_in=True,
-    ),
-    Setting("fold_elements", 262_144, _count, "number of elements from which `run --numpy` makes folding arrays instead of NumPy's"),
-    Setting("window_operations", 256, _count, "number of operations at which a window is flushed; mx.engine.bulk sets it"),
-    Setting("window_bytes", 1 << 30, _count, "bytes of pending results at which a window is flushed"),
-    Setting("lane_operations", 256, _count, "number of programs and copies queued on other threads at which queueing blocks"),
-    Setting("lane_bytes", 1 << 30, _count, "bytes of their results at which queueing blocks"),
-    Setting(
-        "threads",
-        0,
-        _count,
-        "number of threads that large kernels and matrix products are divided over; 0: one for each core",
-        is_compiled_in=True,
-    ),
-    Setting(
-        "jit",
-        True,
-        _switch,
-        "compile fused CPU kernels with LLVM on their second use, in programs that are not short, if llvmlite is installed",
-        is_compiled_in=True,
-    ),
-    Setting(
-        "jit_eager",
-        False,
-        _switch,
-        "compile them on first use, so that results are bitwise independent of what ran before",
-        is_compiled_in=True,
-    ),
-    Setting(
-        "winograd",
-        True,
-        _switch,
-        "compute float32 3x3 convolutions with Winograd's algorithm where it is faster; it has larger rounding errors",
-        is_compiled_in=True,
-    ),
-    Setting(
-        "channels_last",
-        True,
-        _switch,
-        "keep images in channels-last layout inside programs where that makes convolutions faster",
-        is_compiled_in=True,
-    ),
-    Setting(
-        "epilogues",
-        True,
-        _switch,
-        "compute convolutions on CPUs in one step with what follows, and on GPUs matrix products with biases and relu, with other rounding",
-        is_compiled_in=True,
-    ),
-    Setting("cudnn", True, _switch, "compute convolutions on GPUs with cuDNN, if nvidia-cudnn-frontend is installed", is_compiled_in=True),
-    Setting("cuda_graphs", True, _switch, "launch a program that a GPU runs repeatedly as one CUDA graph"),
-    Setting("gpu_streams", 4, _count, "number of streams for independent steps of a captured program; 1: in order", is_compiled_in=True),
-    Setting(
-        "compile_threads",
-        4,
-        _count,
-        "number of threads that compile a program's GPU kernels before it runs; 0: each kernel on its first launch",
-        is_compiled_in=True,
-    ),
-    Setting("jpeg_decoder", "auto", _decoder, "pillow, simplejpeg, or auto: simplejpeg if it is installed; both decode the same pixels"),
-    Setting("gpu_memory_reserve", 0, _percent, "percentage of a GPU's memory to leave to other processes"),
-    Setting("kv_timeout", 60.0, _seconds, "seconds that a worker waits for others; ten times as long in the first step"),
-    Setting("nccl", True, _switch, "sum arrays of GPUs of several processes with NCCL, if it is installed"),
-    Setting("kv_checksum", 100, _count, "number of steps after which workers compare their weights by a checksum; 0: never"),
-    Setting("strict", False, _switch, "raise an error where MXNet ignores an argument, instead of issuing a UserWarning"),
-    Setting("verify", False, _switch, "check the invariants of every compiled graph", is_compiled_in=True),
-)
+def _setting(default: Any, meaning: str, parse: Callable[[str], Any] | None = None, *, is_compiled_in: bool = False) -> Any:
+    return Setting(default, parse or PARSERS[type(default)], meaning, is_compiled_in)
+
+
+def _compiled(default: Any, meaning: str) -> Any:
+    return _setting(default, meaning, is_compiled_in=True)
+
 
 #: MXNet variables that are read if a setting's own variable is not set.
 ALSO = {"gpu_memory_reserve": "MXNET_GPU_MEM_POOL_RESERVE"}
 
-COMPILED_IN = frozenset(setting.name for setting in TABLE if setting.is_compiled_in)
-#: Called after one of `COMPILED_IN` has changed: they forget what was compiled under the old value.
+#: Called after a setting that is compiled in has changed: they forget what was compiled under the old value.
 ON_CHANGE: list[Callable[[], None]] = []
 
 
@@ -164,41 +112,51 @@ class Settings:
     """
 
     revision: int = 0
-    engine: str
-    defer_elements: int
-    fold_elements: int
-    window_operations: int
-    window_bytes: int
-    lane_operations: int
-    lane_bytes: int
-    threads: int
-    jit: bool
-    jit_eager: bool
-    winograd: bool
-    channels_last: bool
-    epilogues: bool
-    cudnn: bool
-    cuda_graphs: bool
-    gpu_streams: int
-    compile_threads: int
-    jpeg_decoder: str
-    gpu_memory_reserve: int
-    kv_timeout: float
-    nccl: bool
-    kv_checksum: int
-    strict: bool
-    verify: bool
+    engine: str = _setting(
+        "window", "naive: run every operation immediately; window: defer and fuse operations on large arrays", _one_of("naive", "window")
+    )
+    defer_elements: int = _compiled(65_536, "number of elements from which an operation is deferred to the window instead of run inline")
+    fold_elements: int = _setting(262_144, "number of elements from which `run --numpy` makes folding arrays instead of NumPy's")
+    window_operations: int = _setting(256, "number of operations at which a window is flushed; mx.engine.bulk sets it")
+    window_bytes: int = _setting(1 << 30, "bytes of pending results at which a window is flushed")
+    lane_operations: int = _setting(256, "number of programs and copies queued on other threads at which queueing blocks")
+    lane_bytes: int = _setting(1 << 30, "bytes of their results at which queueing blocks")
+    threads: int = _compiled(0, "number of threads that large kernels and matrix products are divided over; 0: one for each core")
+    jit: bool = _compiled(
+        True, "compile fused CPU kernels with LLVM on their second use, in programs that are not short, if llvmlite is installed"
+    )
+    jit_eager: bool = _compiled(False, "compile them on first use, so that results are bitwise independent of what ran before")
+    winograd: bool = _compiled(
+        True, "compute float32 3x3 convolutions with Winograd's algorithm where it is faster; it has larger rounding errors"
+    )
+    channels_last: bool = _compiled(True, "keep images in channels-last layout inside programs where that makes convolutions faster")
+    epilogues: bool = _compiled(
+        True,
+        "compute convolutions on CPUs in one step with what follows, and on GPUs matrix products with biases and relu, with other rounding",
+    )
+    cudnn: bool = _compiled(True, "compute convolutions on GPUs with cuDNN, if nvidia-cudnn-frontend is installed")
+    cuda_graphs: bool = _setting(True, "launch a program that a GPU runs repeatedly as one CUDA graph")
+    gpu_streams: int = _compiled(4, "number of streams for independent steps of a captured program; 1: in order")
+    compile_threads: int = _compiled(
+        4, "number of threads that compile a program's GPU kernels before it runs; 0: each kernel on its first launch"
+    )
+    jpeg_decoder: str = _setting(
+        "auto",
+        "pillow, simplejpeg, or auto: simplejpeg if it is installed; both decode the same pixels",
+        _one_of("auto", "pillow", "simplejpeg"),
+    )
+    gpu_memory_reserve: int = _setting(0, "percentage of a GPU's memory to leave to other processes", _percent)
+    kv_timeout: float = _setting(60.0, "seconds that a worker waits for others; ten times as long in the first step")
+    nccl: bool = _setting(True, "sum arrays of GPUs of several processes with NCCL, if it is installed")
+    kv_checksum: int = _setting(100, "number of steps after which workers compare their weights by a checksum; 0: never")
+    strict: bool = _setting(False, "raise an error where MXNet ignores an argument, instead of issuing a UserWarning")
+    verify: bool = _compiled(False, "check the invariants of every compiled graph")
 
     def __init__(self) -> None:
         for setting in TABLE:
-            variable = "TWOFOLD_" + setting.name.upper()
-            if variable not in os.environ and setting.name in ALSO:
-                variable = ALSO[setting.name]
-            given = os.environ.get(variable)
-            try:
-                setattr(self, setting.name, setting.default if given is None else setting.parse(given))
-            except ValueError as error:
-                raise ParameterError(f"setting {variable}: invalid value", repr(given), str(error)) from None
+            has_own = setting.variable in os.environ or setting.name not in ALSO
+            variable = setting.variable if has_own else ALSO[setting.name]
+            setattr(self, setting.name, _parsed(variable, setting.parse, setting.default))
         if "TWOFOLD_ENGINE" not in os.environ and os.environ.get("MXNET_ENGINE_TYPE") == "NaiveEngine":
             self.engine = "naive"
 
@@ -212,6 +170,19 @@ class Settings:
                 forget()
 
 
+def _parsed(variable: str, parse: Callable[[str], T], default: T) -> T:
+    """The value of an environment variable."""
+    given = os.environ.get(variable)
+    try:
+        return default if given is None else parse(given)
+    except ValueError as error:
+        raise ParameterError(f"setting {variable}: invalid value", repr(given), str(error)) from None
+
+
+COMPILED_IN = frozenset(setting.name for setting in TABLE if setting.is_compiled_in)
+# `TABLE` has the declarations. In the class they would slow down each look-up of a value, and hot paths read settings.
+for _declared in TABLE:
+    delattr(Settings, _declared.name)
 SETTINGS = Settings()
 
 
@@ -223,34 +194,7 @@ def fake_gpus() -> int:
     ParameterError
         If the environment variable is no number.
     """
-    given = os.environ.get("TWOFOLD_FAKE_GPUS", "0")
-    try:
-        return _count(given)
-    except ValueError as error:
-        raise ParameterError("setting TWOFOLD_FAKE_GPUS: invalid value", repr(given), str(error)) from None
-
-
-#: The variable in which a spare that has taken the place of a worker keeps that worker's number.
-PLACE = "TWOFOLD_PLACE"
-#: Variables that hold a process's number: `PLACE`, and those of Open MPI, MPICH and Slurm.
-RANKS = (PLACE, "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-
-
-def launched() -> tuple[int, int]:
-    """The number of this process and the number of workers that ``twofold launch`` has started; (0, 1) outside it.
-
-    Raises
-    ------
-    ParameterError
-        If an environment variable is no number.
-    """
-    if "TWOFOLD_WORKERS" not in os.environ:
-        return 0, 1
-    rank = next((name for name in RANKS if name in os.environ), None)
-    try:
-        return _count(os.environ[rank]) if rank else 0, _count(os.environ["TWOFOLD_WORKERS"])
-    except ValueError as error:
-        raise ParameterError("a variable of the launcher is no number", f"TWOFOLD_WORKERS, {rank}", str(error)) from None
+    return _parsed("TWOFOLD_FAKE_GPUS", _count, 0)
 
 
 def recomputes() -> bool:

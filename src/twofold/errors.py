@@ -52,43 +52,6 @@ from collections.abc import Callable
 
 import numpy
 
-__all__ = [
-    "AutogradError",
-    "BackendUnavailable",
-    "ClusterError",
-    "ClusterTimeout",
-    "DTypeError",
-    "DeferredInitializationError",
-    "DeviceError",
-    "DeviceOutOfMemory",
-    "EngineError",
-    "FileAccessError",
-    "FormatError",
-    "IndexingError",
-    "InternalError",
-    "InvalidValue",
-    "KernelCompileError",
-    "LaunchError",
-    "LinearAlgebraError",
-    "MXNetError",
-    "MessageLost",
-    "MissingDependency",
-    "MissingFileError",
-    "NotImplementedForSymbol",
-    "NotReady",
-    "NotSupportedForSparseNDArray",
-    "OperatorError",
-    "ParameterError",
-    "ProcessGone",
-    "ShapeError",
-    "StorageError",
-    "UnboundArgumentError",
-    "Undefined",
-    "UnsupportedMethod",
-    "WrongShape",
-    "WrongType",
-]
-
 
 class MXNetError(RuntimeError):
     """The root of all errors of this library.

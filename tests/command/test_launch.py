@@ -11,8 +11,6 @@ import subprocess
 import sys
 import sysconfig
 import time
-from argparse import ArgumentParser
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,14 +28,6 @@ HAS_MPI = find_spec("mpi4py") is not None and (
     Path(sysconfig.get_path("scripts"), "mpiexec").exists() or shutil.which("mpiexec") is not None
 )
 needs_mpi = pytest.mark.skipif(not HAS_MPI, reason="the extra dist is not installed")
-
-
-@pytest.mark.parametrize("program", ["run", "launch"])
-def test_the_options_that_take_the_next_word_are_those_of_the_parser(program: str) -> None:
-    module, parser = import_module(f"twofold.command.{program}"), ArgumentParser()
-    module.add_arguments(parser)
-    valued = [name for action in parser._actions if action.nargs is None for name in action.option_strings]
-    assert sorted(module.VALUED) == sorted(set(valued) - {"-m", "-c"})  # behind these two the program's own words begin
 
 
 def launched(folder: Path, text: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:

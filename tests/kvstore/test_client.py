@@ -17,7 +17,7 @@ from twofold.kvstore.messages import Message, Opcode
 from twofold.kvstore.optimizer_json import optimizer_to_json
 from twofold.kvstore.server_core import ServerCore
 from twofold.kvstore.server_loop import serve
-from twofold.kvstore.transports.inprocess import connected, grouped, run_threads
+from twofold.kvstore.transports.inprocess import connected, run_threads
 
 from tests.kvstore.clusters import cluster
 
@@ -274,19 +274,6 @@ def test_a_store_needs_a_server():
 
 
 # transports
-
-
-def test_groups_sum_copy_and_wait():
-    groups = grouped(3)
-
-    def work(group):
-        array = np.full(2, float(group.rank + 1))
-        group.allreduce(array)
-        other = np.full(2, group.rank)
-        group.broadcast(other, root=2)
-        return array.tolist(), other.tolist()
-
-    assert run_threads([lambda g=g: work(g) for g in groups]) == [([6, 6], [2, 2])] * 3
 
 
 def test_what_is_sent_may_be_changed_afterwards():

@@ -1,7 +1,8 @@
-"""Numbers and shapes as arguments of the command line."""
+"""Arguments of the command line: numbers, shapes, and which options take the next word."""
 
 import argparse
 import math
+from collections.abc import Callable
 
 
 def count(text: str) -> int:
@@ -36,3 +37,11 @@ def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
     if not name or not all(field.isdecimal() for field in fields):
         raise argparse.ArgumentTypeError(f"must be a name and sizes, such as data=32,3,224,224, not {text!r}")
     return name, tuple(map(int, fields))
+
+
+def valued_options(add_arguments: Callable[[argparse.ArgumentParser], None]) -> frozenset[str]:
+    """The options that take the next word, of a program that declares its arguments by a function."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_arguments(parser)
+    # `argparse` has no other list of what was added
+    return frozenset(option for action in parser._actions if action.nargs != 0 for option in action.option_strings)

@@ -177,15 +177,14 @@ def _gpu() -> Rows:
 
 def _settings() -> Rows:
     for setting in TABLE:
-        value, variable = getattr(SETTINGS, setting.name), f"TWOFOLD_{setting.name.upper()}"
-        origin = "set" if variable in os.environ else "default"
-        yield variable, f"{value} ({origin}): {setting.meaning}"
+        origin = "set" if setting.variable in os.environ else "default"
+        yield setting.variable, f"{getattr(SETTINGS, setting.name)} ({origin}): {setting.meaning}"
 
 
 def _variables() -> Rows:
     for name, meaning in VARIABLES.items():
         yield name, f"{os.environ.get(name, 'not set')}: {meaning}"
-    known = {*VARIABLES, *(f"TWOFOLD_{setting.name.upper()}" for setting in TABLE)}
+    known = {*VARIABLES, *(setting.variable for setting in TABLE)}
     for name in sorted(os.environ):
         # a misspelled variable is otherwise silent, and MXNet has many that mean nothing here
         if name.startswith(("TWOFOLD_", "MXNET_")) and name not in known:

@@ -7,7 +7,6 @@ CPUs and perhaps GPUs; `ray_slots` provides them.
 import argparse
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from typing import NamedTuple, Protocol
 from ..launcher_notes import last_checkpoint
 from .arguments import count, positive_integer, positive_number
 from .hosts import Host
-from .merged_log import say
+from .merged_log import Interruptible, say
 
-#: Options that take the next word.
-VALUED = ("--ray", "--min", "--retries", "--wait", "--cpus", "--gpus")
+#: The options that only elastic jobs have, and the names of their values.
+OPTIONS = {"--min": "fewest"} | {f"--{name}": name for name in ("retries", "wait", "cpus", "gpus")}
 
 #: Seconds between two decisions.
 EVERY = 0.1
@@ -281,10 +280,8 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
             time.sleep(EVERY)
 
 
-class _LaunchedJob:
+class _LaunchedJob(Interruptible):
     """The launcher as a child process, which is started and ended many times. While entered, interrupts of this process end the job."""
-
-    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def __init__(self) -> None:
         #: The number of the signal that has interrupted this process, or 0. A signal handler writes it.
@@ -324,13 +321,8 @@ class _LaunchedJob:
             self._process.send_signal(number)
             self._deadline = time.monotonic() + PATIENCE
 
-    def __enter__(self) -> None:
-        is_main = threading.current_thread() is threading.main_thread()  # only there can signals be handled
-        self._before = {number: signal.signal(number, self._interrupted) for number in self.SIGNALS} if is_main else {}
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         if self._process is not None:  # an error ended the loop
             self._process.terminate()
             self._process.communicate()
@@ -395,6 +387,6 @@ def check(given: argparse.Namespace) -> None:
             if getattr(given, name):
                 given.usage_error(f"--ray and --{name} exclude each other")
         return
-    for option in VALUED:
-        if getattr(given, "fewest" if option == "--min" else option.lstrip("-")) is not None:
+    for option, name in OPTIONS.items():
+        if getattr(given, name) is not None:
             given.usage_error(f"{option} needs --ray")

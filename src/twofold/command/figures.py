@@ -1,15 +1,39 @@
-"""The figures of the demo's report as HTML, drawn by matplotlib, or a line of text if that is not installed."""
+"""Self-contained pages of HTML, and the figures of the demo's report, drawn by matplotlib, or a line of text if that is not installed."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from importlib.util import find_spec
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
+#: The rules of CSS of all pages.
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc; }
+td:first-child, th:first-child { text-align: left; } pre { background: #f4f4f4; padding: 1rem; overflow: auto; font-size: 13px; }
+img, svg { max-width: 100%; } .failed { color: #b00020; }
+"""
 MISREAD_SHOWN = 30
 SMOOTHED_POINTS = 200  # number of averaged points in a curve
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """A page.
+
+    Parameters
+    ----------
+    title
+        Its title, as text.
+    body
+        What follows, as HTML.
+    style
+        Rules of CSS besides those of all reports.
+    """
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}{style}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
 def _image(draw: Callable[[Any], None], width: float, height: float) -> str:

@@ -23,32 +23,13 @@ from ..config import SETTINGS
 from ..errors import LaunchError, ParameterError
 from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
 from . import elastic
-from .arguments import count, named_shape, positive_integer, positive_number
+from .arguments import count, named_shape, positive_integer, positive_number, valued_options
 from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled, say
 from .mpi import THREADS, Engine, Job, engine, threads_each
 from .mpi_job import mpi_job
 
-#: Options that take the next word.
-VALUED = (
-    *(
-        "-n",
-        "--workers",
-        "--num-workers",
-        "-s",
-        "--servers",
-        "--num-servers",
-        "--spares",
-        "--hosts",
-        "-H",
-        "--hostfile",
-        "--iface",
-        "--allow",
-    ),
-    *("--trace", "--image", "--launcher", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms"),
-    *("--supervised", *elastic.VALUED),
-)
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
 DRAWN = 24
 #: Seconds to wait for the names of pods, which Kubernetes makes at the same time as the launcher's.
@@ -115,7 +96,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         What follows ``launch`` on the command line. A ``python`` before the script, as in the command lines of MXNet's ``launch.py``,
         is left out.
     """
-    own, arguments = split_at_program(words, VALUED)
+    own, arguments = split_at_program(words, valued_options(add_arguments))
     if own and PYTHON.fullmatch(os.path.basename(own[-1])):
         more, arguments = split_at_program(arguments, ())
         own[-1:] = more

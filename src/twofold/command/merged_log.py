@@ -131,20 +131,28 @@ class _Log:
         return before if self.held else [*before, line]
 
 
-class _Interrupts:
-    """A context in which an interrupt of this process ends the processes that another one has started."""
+class Interruptible:
+    """A context in which interrupts of this process call `_interrupted`. In threads other than the main one it has no effect."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process, self.number = process, 0
-
     def __enter__(self) -> None:
-        self._before = {number: signal.signal(number, self._interrupted) for number in self.SIGNALS}
+        is_main = threading.current_thread() is threading.main_thread()  # only there can signals be handled
+        self._before = {number: signal.signal(number, self._interrupted) for number in self.SIGNALS} if is_main else {}
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def _interrupted(self, number: int, _: FrameType | None) -> None:
+        raise NotImplementedError
+
+
+class _Interrupts(Interruptible):
+    """A context in which an interrupt of this process ends the processes that another one has started."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process, self.number = process, 0
 
     def _interrupted(self, number: int, _: FrameType | None) -> None:
         again, self.number = bool(self.number), number

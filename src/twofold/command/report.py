@@ -8,9 +8,8 @@ import numpy as np
 from ..device import CPU
 from ..formats.files import join_path, make_folder, write_file
 from ..visualization import plot_memory, plot_network
-from .figures import confusion_figure, curves_figure, misread_figure
+from .figures import confusion_figure, curves_figure, misread_figure, page
 from .four_ways import Outcome, Task, network
-from .page import page
 
 
 def write_report(folder: str, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""``twofold run script.py …``: run a script that imports mxnet, or NumPy, on Twofold."""
+"""``twofold run script.py …``, and ``%load_ext twofold`` in IPython and Jupyter: run code that imports mxnet, or NumPy, on Twofold."""
 
 import argparse
 import atexit
@@ -14,6 +14,7 @@ from ..compat import mxnet_alias, old_python
 from ..device import CPU, Device
 from ..errors import LaunchError
 from ..numpy_folding import allocation, explain, importing
+from .arguments import valued_options
 from .children import prepare_with
 from .failing_together import failing_together
 from .main_module import Program, is_importable, of_code, of_module, of_script, of_standard_input, run, search_first, split_at_program
@@ -72,8 +73,6 @@ def _in_child(*imports: object) -> None:
 
 
 ROOT = __name__.partition(".")[0]
-#: Options that take the next word.
-VALUED = ("--packages", "--arrays", "--device")
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -84,7 +83,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     words
         What follows ``run`` on the command line.
     """
-    return split_at_program(words, VALUED)
+    return split_at_program(words, valued_options(add_arguments))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -199,3 +198,28 @@ def _look_up(device: Device) -> None:
 
 def _print_explanation() -> None:
     print(explain.text() or "no large arrays were computed with", file=sys.stderr)
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Called by ``%load_ext twofold``: ``import numpy`` in later cells, and in modules of the current folder that they import, folds.
+
+    Names that are bound already stay what they are, so import numpy again. ``import mxnet`` imports Twofold.
+
+    Parameters
+    ----------
+    shell
+        IPython's shell.
+    """
+    mxnet_alias.install()
+    importing.install(importing.Importers.beside(os.getcwd()), load_face)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """Called by ``%unload_ext twofold``: later imports of numpy get NumPy. Arrays that exist keep working.
+
+    Parameters
+    ----------
+    shell
+        IPython's shell.
+    """
+    importing.uninstall()

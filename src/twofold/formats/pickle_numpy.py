@@ -10,20 +10,8 @@ from ..errors import FormatError
 from .pickle_machine import Name
 from .records import ITEM_SIZES, ArrayRecord, DTypeRecord, shape_fault
 
-CODES = {
-    "b1": "bool",
-    "u1": "uint8",
-    "i1": "int8",
-    "u2": "uint16",
-    "i2": "int16",
-    "f2": "float16",
-    "u4": "uint32",
-    "i4": "int32",
-    "f4": "float32",
-    "u8": "uint64",
-    "i8": "int64",
-    "f8": "float64",
-}
+#: Names of element types by NumPy's codes, such as ``"f4"`` for float32. NumPy itself has no bfloat16.
+CODES = {f"{name[0]}{size}": name for name, size in ITEM_SIZES.items() if name != "bfloat16"}
 MEMORY_FORMATS: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 

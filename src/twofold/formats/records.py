@@ -5,26 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..dtype import ITEMSIZE, MXNET_CODES
 from ..errors import FormatError
 
 Buffer = bytes | bytearray | memoryview
 
-ITEM_SIZES = {
-    "bool": 1,
-    "uint8": 1,
-    "int8": 1,
-    "uint16": 2,
-    "int16": 2,
-    "float16": 2,
-    "bfloat16": 2,
-    "uint32": 4,
-    "int32": 4,
-    "float32": 4,
-    "uint64": 8,
-    "int64": 8,
-    "float64": 8,
-}
-"""Size of an element in bytes, by the name of its type."""
+#: Size of an element in bytes, by the name of its type: the types that MXNet's files contain.
+ITEM_SIZES = {name: ITEMSIZE[name] for name in MXNET_CODES}
 
 MAX_NDIM = 32  # the limit of MXNet, and of the NumPy versions of its time
 MAX_BYTES = 2**63 - 1

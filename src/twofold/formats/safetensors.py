@@ -19,22 +19,9 @@ from .json_text import parse_json
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
-# In the order in which the package writes arrays: by decreasing element size; arrays of one type by name.
-CODES = {
-    "uint64": "U64",
-    "int64": "I64",
-    "float64": "F64",
-    "float32": "F32",
-    "uint32": "U32",
-    "int32": "I32",
-    "bfloat16": "BF16",
-    "float16": "F16",
-    "uint16": "U16",
-    "int16": "I16",
-    "int8": "I8",
-    "uint8": "U8",
-    "bool": "BOOL",
-}
+TYPES = ["uint64", "int64", "float64", "float32", "uint32", "int32", "bfloat16", "float16", "uint16", "int16", "int8", "uint8", "bool"]
+#: The code of each element type, in the order in which the package writes arrays: by decreasing size; arrays of one type by name.
+CODES = dict(zip(TYPES, ["U64", "I64", "F64", "F32", "U32", "I32", "BF16", "F16", "U16", "I16", "I8", "U8", "BOOL"], strict=True))
 ORDER = {name: position for position, name in enumerate(CODES)}
 DTYPES = {code: name for name, code in CODES.items()}
 METADATA = "__metadata__"

@@ -72,23 +72,9 @@ class ImageDetIter(ImageIter):
         on_bad_sample: str = "raise",
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            batch_size=batch_size,
-            data_shape=data_shape,
-            path_imgrec=path_imgrec,
-            path_imglist=path_imglist,
-            path_root=path_root,
-            path_imgidx=path_imgidx,
-            shuffle=shuffle,
-            part_index=part_index,
-            num_parts=num_parts,
-            aug_list=[],
-            imglist=imglist,
-            data_name=data_name,
-            label_name=label_name,
-            last_batch_handle=last_batch_handle,
-            on_bad_sample=on_bad_sample,
-        )
+        files = path_imgrec, path_imglist, path_root, path_imgidx
+        ends = {"last_batch_handle": last_batch_handle, "on_bad_sample": on_bad_sample}
+        super().__init__(batch_size, data_shape, 1, *files, shuffle, part_index, num_parts, [], imglist, data_name, label_name, **ends)
         self.auglist: list[Any] = list(CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list)
         self.label_shape = self._estimate_label_shape()
         self.provide_label = [(label_name, (batch_size, *self.label_shape))]

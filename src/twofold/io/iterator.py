@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..config import launched
 from ..dtype import DTypeLike
 from ..errors import MXNetError, ParameterError, WrongType
+from ..launcher_notes import launched
 from ..ndarray.array import NDArray
 
 T = TypeVar("T")

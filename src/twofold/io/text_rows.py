@@ -104,10 +104,11 @@ class TextRows(Generic[P]):
         self._pieces: list[_Piece] = []
         self._firsts: list[int] = []  # the number of each piece's first row
         self._first_of: dict[int, int] = {}  # the number of the first row of each file that was read
-        self._count = 0
+        #: The number of rows that have been read.
+        self.read = 0
         self._kept: OrderedDict[int, P] = OrderedDict()
         self.up_to(1)
-        if part[0] == 1 and not self._count:
+        if part[0] == 1 and not self.read:
             raise FormatError("the file is empty", None).at_path(names)
 
     def _find(self, names: str) -> None:
@@ -161,14 +162,9 @@ class TextRows(Generic[P]):
 
     def up_to(self, stop: float) -> int:
         """How many rows there are, or ``stop`` if there are more; reads up to there."""
-        while self._count < stop and self._at < self._end:
+        while self.read < stop and self._at < self._end:
             self._read_next()
-        return min(self._count, int(stop)) if stop != np.inf else self._count
-
-    @property
-    def read(self) -> int:
-        """The number of rows that have been read."""
-        return self._count
+        return min(self.read, int(stop)) if stop != np.inf else self.read
 
     @property
     def is_last(self) -> bool:
@@ -200,11 +196,11 @@ class TextRows(Generic[P]):
             size = min(2 * size, most)
         content = content[:end]
         if content.strip(b"\r\n"):
-            self._first_of.setdefault(file, self._count)
-            self._keep(len(self._pieces), self._rows_of(content, file, self._count))
+            self._first_of.setdefault(file, self.read)
+            self._keep(len(self._pieces), self._rows_of(content, file, self.read))
             self._pieces.append(_Piece(file, start, len(content)))
-            self._firsts.append(self._count)
-            self._count += len(self._kept[len(self._pieces) - 1])
+            self._firsts.append(self.read)
+            self.read += len(self._kept[len(self._pieces) - 1])
         self._at += len(content)
 
     def _changed(self, file: int) -> FormatError:
@@ -258,7 +254,7 @@ class TextRows(Generic[P]):
 
     def _range(self, number: int) -> tuple[int, int]:
         """The first row of a piece, and the one after its last."""
-        return self._firsts[number], self._firsts[number + 1] if number + 1 < len(self._firsts) else self._count
+        return self._firsts[number], self._firsts[number + 1] if number + 1 < len(self._firsts) else self.read
 
     def __getitem__(self, numbers: np.ndarray) -> list[tuple[P, np.ndarray]]:
         """Some rows that exist, by their numbers: pieces, and which rows of each."""

@@ -92,7 +92,7 @@ class ClusterCheckpoint:
             raise FormatError("a checkpoint without states of an optimizer", None, "do not load them", path=self._files.index_name)
         states = bytearray()
         for k, checksum in enumerate(self._states):
-            name = self._files.states(k, len(self._states))
+            name = self._files.share(k, len(self._states), "states")
             own = read_file(name)
             if crc32(own) != checksum:
                 raise FormatError("the file is damaged", None, "use an older checkpoint", path=name)
@@ -174,15 +174,15 @@ def _write_part(
     """Write the files of one worker. Returns size and checksum of the optimizer's states."""
     mine = _shares(arrays, workers)[rank]
     if mine:
-        save(files.arrays(rank, workers), {name: arrays[name] for name in mine})
+        save(files.share(rank, workers, "params"), {name: arrays[name] for name in mine})
     states = b"" if save_states is None else _states(save_states)
     low, high = (len(states) * k // workers for k in (rank, rank + 1))
     if save_states is not None:
-        write_file(files.states(rank, workers), [states[low:high]])
+        write_file(files.share(rank, workers, "states"), [states[low:high]])
     whole = [len(states), crc32(states)]
     # the checksum of all states tells whether workers agree, that of the part whether its file is whole
-    about = {"arrays": mine, "states": whole, "part": crc32(states[low:high])}
-    write_file(files.own(rank, workers), [json.dumps({**about, "own": own, "random": get_state(), "numpy": _numpy_state()}).encode()])
+    about = {"arrays": mine, "states": whole, "part": crc32(states[low:high]), "own": own, "random": get_state(), "numpy": _numpy_state()}
+    write_file(files.share(rank, workers, "json"), [json.dumps(about).encode()])
     return whole
 
 
@@ -217,13 +217,13 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
             "a checkpoint of another version", f"{index['version']}", "read it with that version of twofold", path=files.index_name
         )
     writers: int = index["workers"]
-    parts = [_json(files.own(k, writers), {"arrays", "states", "part", "own", "random", "numpy"}) for k in range(writers)]
+    parts = [_json(files.share(k, writers, "json"), {"arrays", "states", "part", "own", "random", "numpy"}) for k in range(writers)]
     arrays: dict[str, NDArray] = {}
     for k, part in enumerate(parts):
         if part["arrays"]:
-            found = load(files.arrays(k, writers))
+            found = load(files.share(k, writers, "params"))
             if not isinstance(found, dict) or sorted(found) != sorted(part["arrays"]):
-                raise FormatError("not the arrays of the index", None, "use an older checkpoint", path=files.arrays(k, writers))
+                raise FormatError("not the arrays of the index", None, "use an older checkpoint", path=files.share(k, writers, "params"))
             arrays |= found
     # random streams belong to a worker of a certain rank: with another number of workers there is none to continue
     if writers == workers:
@@ -245,14 +245,9 @@ class _Files(NamedTuple):
     def index_name(self) -> str:
         return join_path(self.folder, f"step-{self.step:07}.json")
 
-    def arrays(self, rank: int, workers: int) -> str:
-        return join_path(self.folder, f"step-{self.step:07}-{rank}-of-{workers}.params")
-
-    def states(self, rank: int, workers: int) -> str:
-        return join_path(self.folder, f"step-{self.step:07}-{rank}-of-{workers}.states")
-
-    def own(self, rank: int, workers: int) -> str:
-        return join_path(self.folder, f"step-{self.step:07}-{rank}-of-{workers}.json")
+    def share(self, rank: int, workers: int, kind: str) -> str:
+        """The file of a kind that one of the workers writes: its ``params``, its part of the ``states``, or its ``json``."""
+        return join_path(self.folder, f"step-{self.step:07}-{rank}-of-{workers}.{kind}")
 
 
 def _shares(arrays: Mapping[str, NDArray], workers: int) -> list[list[str]]:
@@ -288,7 +283,7 @@ def _numpy_state() -> list[Any]:
 
 def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
     """Write the index if all workers have written the same states, and remove older checkpoints."""
-    said = [_json(files.own(k, workers), {"states"})["states"] for k in range(workers)]
+    said = [_json(files.share(k, workers, "json"), {"states"})["states"] for k in range(workers)]
     if any(s != said[0] for s in said):
         return
     about = {"version": VERSION, "workers": workers, "has_states": has_states, "states": said[0]}

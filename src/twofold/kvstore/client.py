@@ -71,10 +71,10 @@ class ServerClient:
     ) -> None:
         if transport.size <= workers:
             raise ParameterError("ServerClient: there is no server", f"{transport.size} processes, {workers} workers", "launch with -s 1")
-        self._rank, self._workers = transport.rank, workers
+        self.rank, self._workers = transport.rank, workers
         #: The servers that are left, and those at the start. Tensors are divided among the latter, so that the parts of a key are the same
         #: on all workers, whatever each of them knows about deaths; `_home` says which server has a part now.
-        self._servers = self._all_servers = tuple(range(workers, transport.size))
+        self.servers = self._all_servers = tuple(range(workers, transport.size))
         self._bound, self._is_tolerant = bound, is_tolerant
         self._requests = Requests(transport, self._all_servers, timeout, attempts, is_tolerant, self._send_value, self._replace)
         self._tensors: dict[Key, DividedTensor] = {}
@@ -88,16 +88,6 @@ class ServerClient:
         self._aside: dict[int, OpenRequest] = {}
         self._is_moving = self._is_leaving = False
         self._compression: TwoBitCompression | None = None
-
-    @property
-    def rank(self) -> int:
-        """The number of this worker."""
-        return self._rank
-
-    @property
-    def servers(self) -> tuple[int, ...]:
-        """The processes that are servers."""
-        return self._servers
 
     # tensors
 
@@ -128,7 +118,7 @@ class ServerClient:
         self._initial = value
         for part in tensor.parts:
             self._announce(tensor, part)
-            if self._rank == 0:
+            if self.rank == 0:
                 self._send_value(name, part.shard)
         self._requests.wait()
         self._initial = None
@@ -292,7 +282,7 @@ class ServerClient:
         first, live = 0, list[int]()
         while first not in live:
             first = live[0] if live else first
-            if self._rank == first:
+            if self.rank == first:
                 self._ask_all(op, payload)
             # the list is the same on all workers, so they agree on whether the sender was live, and which one sends next
             live = self.barrier()
@@ -327,8 +317,8 @@ class ServerClient:
 
     def restore_optimizer_states(self, states: list[bytes]) -> None:
         """Continue with states from `optimizer_states`, of as many servers."""
-        if len(states) != len(self._servers):
-            given = f"{len(states)} for {len(self._servers)}"
+        if len(states) != len(self.servers):
+            given = f"{len(states)} for {len(self.servers)}"
             raise ParameterError("load_optimizer_states: the number of servers differs", given, "launch as many")
         self._ask_all(Opcode.STATE, *states)
 
@@ -336,10 +326,10 @@ class ServerClient:
         """Send a request to each server, with one payload for all or one for each, and wait for the replies."""
         requests = self._requests
         requests.texts.clear()
-        for k, server in enumerate(self._servers):
+        for k, server in enumerate(self.servers):
             requests.ask_server(server, op, payloads[k] if len(payloads) > 1 else payloads[0] if payloads else b"", clock)
         requests.wait()
-        return [requests.texts[server] for server in self._servers]
+        return [requests.texts[server] for server in self.servers]
 
     # a server that died
 
@@ -355,10 +345,10 @@ class ServerClient:
             If this is not possible.
         """
         self._requests.gone.discard(dead)
-        if dead not in self._servers:  # replaced before
+        if dead not in self.servers:  # replaced before
             return
         logging.warning("server %d has died", dead - self._workers)
-        self._servers = others = tuple([server for server in self._servers if server != dead])
+        self.servers = others = tuple([server for server in self.servers if server != dead])
         # dropped: a request to all servers has been sent to the heir too; a move to the dead server begins anew below
         waiting = {seq: r for seq, r in self._requests.open.items() if r.server != dead or (r.name is not None and not r.is_move)}
         if self._is_leaving:

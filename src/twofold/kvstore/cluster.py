@@ -13,9 +13,9 @@ from zlib import crc32
 import numpy as np
 
 from ..backend.workers import available
-from ..config import PLACE, SETTINGS
+from ..config import SETTINGS
 from ..errors import ClusterError
-from ..launcher_notes import FINISHED, last_checkpoint, notes_folder
+from ..launcher_notes import FINISHED, PLACE, last_checkpoint, notes_folder
 from ..scheduler.queue import QUEUE
 from ..stopped_process import end_if_stopped, note_connected, note_connecting
 from .collectives import Collectives

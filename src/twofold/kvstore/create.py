@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from os import environ
 
-from ..config import launched
 from ..errors import DTypeError, ParameterError
+from ..launcher_notes import launched
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .base import KVStoreBase

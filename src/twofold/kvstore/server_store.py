@@ -338,9 +338,8 @@ class ServerStore(KeyedStore[ServerArray]):
         ParameterError
             Always.
         """
-        raise ParameterError(
-            "KVStore.set_updater: servers update the arrays", type(updater).__name__, "use set_optimizer, or a store without servers"
-        )
+        todo = "use set_optimizer, or a store without servers"
+        raise ParameterError("KVStore.set_updater: servers update the arrays", type(updater).__name__, todo)
 
     _set_updater = set_updater
 

@@ -12,17 +12,27 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import ProcessGone
-from .transports import Group
 
 
-class WorkerGroup(Group, Protocol):
-    """The collective operations of a group of workers, and how it goes on after a death."""
+class WorkerGroup(Protocol):
+    """The collective operations of a group of workers, which all make the same calls in the same order, and what follows a death."""
 
+    #: The present rank of this worker, and the number of workers that are left.
+    rank: int
+    size: int
     #: The numbers at the start of the workers that are left, by their present ranks.
     members: list[int]
 
     def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
-        """Replace a contiguous array by the sum over workers of ``source``, or of itself if that is None."""
+        """Replace a contiguous array by the sum over workers of ``source``, or of itself if that is None, bitwise the same on all."""
+        ...
+
+    def broadcast(self, array: np.ndarray, root: int = 0) -> None:
+        """Replace a contiguous array by that of one worker."""
+        ...
+
+    def barrier(self) -> None:
+        """Wait until all workers have called this."""
         ...
 
     def gather(self, array: np.ndarray) -> np.ndarray:

@@ -68,11 +68,11 @@ class Watch:
 
     def __init__(self, channel: Channel, timeout: float, fail: Callable[[str], None]) -> None:
         self._channel, self._timeout, self._fail = channel, timeout, fail
-        #: Guards `_count`, `_current`, `_finished` and `_invitations` together, so that a worker that finishes while an operation begins is
+        #: Guards `count`, `_current`, `_finished` and `_invitations` together, so that a worker that finishes while an operation begins is
         #: invited to it exactly once. The channel's lock may be taken inside it, never the other way round.
         self._lock = threading.RLock()
         #: The number of operations that this worker has begun. It is the same on all workers in the same operation.
-        self._count = 0
+        self.count = 0
         #: Number, label, time of beginning and kind of the operation that this worker is in.
         self._current: tuple[int, object, float, CollectiveCall] | None = None
         #: Labels of operations that were completed once: from then on they have the short deadline.
@@ -94,11 +94,11 @@ class Watch:
     def begin(self, label: object, operation: CollectiveCall) -> int:
         """Note that this worker begins a collective operation. Return the operation's number, which is the same on all workers."""
         with self._lock:
-            self._count += 1
-            self._current = self._count, label, monotonic(), operation
+            self.count += 1
+            self._current = self.count, label, monotonic(), operation
             if self._finished:
                 self._invite(self._finished)
-            return self._count
+            return self.count
 
     def end(self) -> None:
         """The operation is done."""
@@ -139,16 +139,11 @@ class Watch:
         """
         with self._lock:
             self._channel.replace(notices, members, workers)
-            self._count = count
+            self.count = count
             self._lost = set(range(workers)) - set(members)
             self._finished = dict.fromkeys(self._lost, FOREVER)
             self._figures = {rank: told for rank, told in self._figures.items() if rank in members}
             self._begun.clear()  # newcomers do everything for the first time
-
-    @property
-    def count(self) -> int:
-        """The number of operations so far."""
-        return self._count
 
     def finish(self, take_part: Callable[[CollectiveCall], None], poll_recovery: Callable[[], bool]) -> None:
         """Tell the others that this worker has finished, and take part in their operations until all have finished.
@@ -162,10 +157,10 @@ class Watch:
         """
         everyone = range(self._channel.size)
         with self._lock:
-            self._finished[self._channel.rank] = self._count
+            self._finished[self._channel.rank] = self.count
         for rank in everyone:
             if rank != self._channel.rank:
-                self._channel.send(rank, DONE, self._count)
+                self._channel.send(rank, DONE, self.count)
         asked = monotonic()
         while len(self._finished) < self._channel.size or self._invitations:
             if monotonic() - asked > self._timeout:  # the others may compute for long, but their watches must answer
@@ -173,13 +168,13 @@ class Watch:
                 if silent:
                     self._fail(f"waiting for the other workers to finish: {_not_answering(silent)}")
             with self._lock:
-                invited = next((op for number, op in self._invitations if number == self._count + 1), None)
-                self._invitations = [(number, op) for number, op in self._invitations if number > self._count + 1]
+                invited = next((op for number, op in self._invitations if number == self.count + 1), None)
+                self._invitations = [(number, op) for number, op in self._invitations if number > self.count + 1]
             if invited is None:
-                self._count += poll_recovery()
+                self.count += poll_recovery()
                 self._stopped.wait(LOOK / 4)
                 continue
-            self._count += 1
+            self.count += 1
             take_part(invited)
         self.stop()
 
@@ -229,7 +224,7 @@ class Watch:
         while (notice := self._channel.poll()) is not None:
             source, (kind, *words) = notice
             if kind == ASK:
-                self._channel.send(source, ANSWER, self._count, self._current is not None)
+                self._channel.send(source, ANSWER, self.count, self._current is not None)
             elif kind == ANSWER:
                 self._answers[source] = words[0], words[1]
             elif kind == FIGURE:

@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import Any
 from warnings import warn
 
-from ..config import launched
 from ..errors import InvalidValue, MXNetError, ParameterError
 from ..formats.files import write_file
+from ..launcher_notes import launched
 from .config import Config, process
 from .recorder import RECORDER
 from .servers import send

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from ...visualization.layered import plot_layers, without_shared_prefix
-from ..page import page
+from ..figures import page
 from .content import ArrayContent, Content, Fact, Sample, Table
 from .wording import arrays_table, fact_text, samples_table, size_in_bytes
 

@@ -1,5 +1,5 @@
 """What carries messages and sums between the processes of a cluster. Each transport is in a file of its own, imported where it is used."""
 
-from .protocols import Group, Transport
+from .protocols import Transport
 
-__all__ = ["Group", "Transport"]
+__all__ = ["Transport"]

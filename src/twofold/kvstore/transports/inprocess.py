@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from threading import Barrier, BrokenBarrierError, Thread
+from threading import Thread
 from typing import Any, TypeVar
-
-import numpy as np
 
 from ...errors import ClusterError
 from ..messages import Message
-from .protocols import Group, Transport
+from .protocols import Transport
 
 T = TypeVar("T")
 
@@ -18,83 +16,25 @@ class InProcessTransport:
     """Messages through queues. See `Transport`."""
 
     def __init__(self, rank: int, queues: list[SimpleQueue[tuple[int, Message]]]) -> None:
-        self._rank, self._queues = rank, queues
-
-    @property
-    def rank(self) -> int:
-        """The number of this process."""
-        return self._rank
-
-    @property
-    def size(self) -> int:
-        """The number of processes."""
-        return len(self._queues)
+        self.rank, self.size, self._queues = rank, len(queues), queues
 
     def send(self, dest: int, message: Message) -> None:
         """Send a message; the payload is copied."""
-        if not 0 <= dest < len(self._queues):
-            raise ClusterError("send: there is no such process", f"{dest} of {len(self._queues)}", "send to a worker or server")
+        if not 0 <= dest < self.size:
+            raise ClusterError("send: there is no such process", f"{dest} of {self.size}", "send to a worker or server")
         if message.payload:
             message = Message(*message[:9], bytes(message.payload))
-        self._queues[dest].put((self._rank, message))
+        self._queues[dest].put((self.rank, message))
 
     def receive(self, timeout: float | None = None) -> tuple[int, Message] | None:
         """The next message and its sender, or None if there is none in time."""
         try:
-            return self._queues[self._rank].get(timeout=timeout)
+            return self._queues[self.rank].get(timeout=timeout)
         except Empty:
             return None
 
     def close(self) -> None:
         """There is nothing to close."""
-
-
-class InProcessGroup:
-    """Sums in the order of workers. See `Group`."""
-
-    def __init__(self, rank: int, slots: list[Any], barrier: Barrier) -> None:
-        self._rank, self._slots, self._barrier = rank, slots, barrier
-
-    @property
-    def rank(self) -> int:
-        """The number of this worker."""
-        return self._rank
-
-    @property
-    def size(self) -> int:
-        """The number of workers."""
-        return len(self._slots)
-
-    def allreduce(self, array: np.ndarray) -> None:
-        """Replace an array by its sum over workers."""
-        self._slots[self._rank] = array
-        self.barrier()
-        total = self._slots[0].copy()
-        for other in self._slots[1:]:
-            total += other
-        self.barrier()  # all have read before any writes
-        array[...] = total
-
-    def broadcast(self, array: np.ndarray, root: int = 0) -> None:
-        """Replace an array by that of one worker."""
-        self._slots[self._rank] = array
-        self.barrier()
-        if self._rank != root:
-            array[...] = self._slots[root]
-        self.barrier()
-
-    def barrier(self) -> None:
-        """Wait until all workers have called this.
-
-        Raises
-        ------
-        ClusterError
-            If a worker has failed.
-        """
-        try:
-            self._barrier.wait()
-        except BrokenBarrierError:
-            raise ClusterError("barrier: a worker has failed", None, "see its error") from None
 
 
 def connected(size: int) -> list[Transport]:
@@ -112,13 +52,6 @@ def connected(size: int) -> list[Transport]:
     """
     queues: list[SimpleQueue[tuple[int, Message]]] = [SimpleQueue() for _ in range(size)]
     return [InProcessTransport(rank, queues) for rank in range(size)]
-
-
-def grouped(workers: int) -> list[Group]:
-    """Groups of ``workers`` threads."""
-    slots: list[Any] = [None] * workers
-    barrier = Barrier(workers)
-    return [InProcessGroup(rank, slots, barrier) for rank in range(workers)]
 
 
 def run_threads(functions: list[Callable[[], T]], on_failure: Callable[[], object] = lambda: None) -> list[T]:

@@ -63,7 +63,7 @@ class MpiTransport:
         #: Headers whose payloads were not received yet, by position among the peers. Nothing else is received from such a peer before:
         #: its header is still in the inbox, and messages of a process keep their order.
         self._deferred: dict[int, tuple[Message, int, int]] = {}
-        self._rank, self._size = comm.rank, comm.size
+        self.rank, self.size = comm.rank, comm.size
         #: These three have the same length and order; `_gone` removes a peer from all of them.
         self._peers = list(peers)
         self._inbox = [bytearray(HEADER_SIZE + SMALL) for _ in self._peers]
@@ -77,16 +77,6 @@ class MpiTransport:
         self._lost: deque[ProcessGone] = deque()
         #: Replies to refused messages. They are sent by the next `receive`, because a message may be refused during `send`.
         self._owed: deque[tuple[int, Message]] = deque()
-
-    @property
-    def rank(self) -> int:
-        """The number of this process."""
-        return self._rank
-
-    @property
-    def size(self) -> int:
-        """The number of processes, workers and servers together."""
-        return self._size
 
     def send(self, dest: int, message: Message) -> None:
         """Send a message. Others are received meanwhile: two processes may send each other more than MPI keeps.
