@@ -19,8 +19,8 @@ class Setting:
     ``is_compiled_in`` tells whether a program is compiled according to it, so that a change calls for new programs.
     """
 
-    default: Any
-    parse: Callable[[str], Any]
+    default: object
+    parse: Callable[[str], object]
     meaning: str
     is_compiled_in: bool
     name: str = ""
@@ -77,14 +77,14 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 
 #: How the text of a setting is read unless its declaration says otherwise, by the type of its default.
-PARSERS: dict[type, Callable[[str], Any]] = {bool: _switch, int: _count, float: _seconds}
+PARSERS: dict[type, Callable[[str], object]] = {bool: _switch, int: _count, float: _seconds}
 
 
-def _setting(default: Any, meaning: str, parse: Callable[[str], Any] | None = None, *, is_compiled_in: bool = False) -> Any:
+def _setting(default: object, meaning: str, parse: Callable[[str], object] | None = None, *, is_compiled_in: bool = False) -> Any:
     return Setting(default, parse or PARSERS[type(default)], meaning, is_compiled_in)
 
 
-def _compiled(default: Any, meaning: str) -> Any:
+def _compiled(default: object, meaning: str) -> Any:
     return _setting(default, meaning, is_compiled_in=True)
 
 

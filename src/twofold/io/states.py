@@ -8,10 +8,10 @@ import numpy as np
 
 from ..errors import ParameterError
 
-Check = Callable[[Any], bool]
+Check = Callable[[object], bool]
 
 
-def checked_state(title: str, state: Any, **checks: Check) -> Mapping[str, Any]:
+def checked_state(title: str, state: object, **checks: Check) -> Mapping[str, Any]:
     """The state with the entries to check.
 
     Parameters
@@ -54,7 +54,7 @@ def whole_number(first: float = 0, last: float = inf) -> Check:
 def rows_below(count: int, is_order: bool = False) -> Check:
     """Whether a value is a list of row numbers; for an order, of each of them once."""
 
-    def check(value: Any) -> bool:
+    def check(value: object) -> bool:
         if not isinstance(value, (list, tuple)) or not all(map(whole_number(0, count - 1), value)):
             return False
         return not is_order or len(value) == len(set(value)) == count
@@ -62,11 +62,11 @@ def rows_below(count: int, is_order: bool = False) -> Check:
     return check
 
 
-def is_flag(value: Any) -> bool:
+def is_flag(value: object) -> bool:
     """Whether a value is True or False."""
     return isinstance(value, bool)
 
 
-def is_state(value: Any) -> bool:
+def is_state(value: object) -> bool:
     """Whether a value may be the state of another iterator."""
     return isinstance(value, Mapping)

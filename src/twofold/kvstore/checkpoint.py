@@ -94,6 +94,7 @@ class ClusterCheckpoint:
         for k, checksum in enumerate(self._states):
             name = self._files.share(k, len(self._states), "states")
             own = read_file(name)
+            # a store of objects may return an old or a cut file without an error
             if crc32(own) != checksum:
                 raise FormatError("the file is damaged", None, "use an older checkpoint", path=name)
             states += own
@@ -254,6 +255,7 @@ def _shares(arrays: Mapping[str, NDArray], workers: int) -> list[list[str]]:
     """The names of the arrays that each worker writes, about equally many bytes: the largest first, to the worker with the fewest."""
     shares, sizes = [[] for _ in range(workers)], [0] * workers
     nbytes = {name: a.size * ITEMSIZE[a._dtype] for name, a in arrays.items()}
+    # names decide between arrays of one size: all workers must compute the same shares
     for name in sorted(arrays, key=lambda name: (-nbytes[name], name)):
         least = sizes.index(min(sizes))
         shares[least].append(name)
@@ -284,10 +286,12 @@ def _numpy_state() -> list[Any]:
 def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
     """Write the index if all workers have written the same states, and remove older checkpoints."""
     said = [_json(files.share(k, workers, "json"), {"states"})["states"] for k in range(workers)]
+    # without an index the files do not count; `save_checkpoint` writes them once more
     if any(s != said[0] for s in said):
         return
     about = {"version": VERSION, "workers": workers, "has_states": has_states, "states": said[0]}
     write_file(files.index_name, [json.dumps(about).encode()])
+    # before older ones are removed: the launcher must never be left with the name of a checkpoint that is gone
     note_checkpoint(files.index_name)
     steps = _steps(files.folder)
     for old in steps[: max(0, steps.index(files.step) + 1 - keep)]:

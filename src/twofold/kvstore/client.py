@@ -118,6 +118,7 @@ class ServerClient:
         self._initial = value
         for part in tensor.parts:
             self._announce(tensor, part)
+            # without waiting to be asked, which saves a message each way; the other workers send their values on request only
             if self.rank == 0:
                 self._send_value(name, part.shard)
         self._requests.wait()
@@ -171,6 +172,7 @@ class ServerClient:
             raise self._unlike(tensor, array)
         flags = 0
         if self._compression is not None and array.dtype == np.float32:
+            # a view, because an NDArray makes the array that it takes over unwritable, and this one is the caller's
             array, flags = self._compression(name, from_numpy(np.ascontiguousarray(array).view())).asnumpy(), Flag.TWO_BIT
         self._clocks[name] = clock = self._clocks[name] + 1
         for part in tensor.parts:
@@ -326,6 +328,7 @@ class ServerClient:
         """Send a request to each server, with one payload for all or one for each, and wait for the replies."""
         requests = self._requests
         requests.texts.clear()
+        # all servers are asked before the first is waited for, so that they work at the same time
         for k, server in enumerate(self.servers):
             requests.ask_server(server, op, payloads[k] if len(payloads) > 1 else payloads[0] if payloads else b"", clock)
         requests.wait()
@@ -367,6 +370,7 @@ class ServerClient:
                 self._announce(tensor, part._replace(server=heir), clock=self._kept_clock(tensor, part), heir_of=dead)
         self._requests.replay.move(dead, heir)
         if not self._is_moving:
+            # only the outermost call waits: a call from inside that wait adds the parts of another dead server to those that move
             self._is_moving = True
             try:
                 self._requests.wait()  # calls this method again if another server dies meanwhile: its parts are moved as well

@@ -175,6 +175,7 @@ def _newcomer(pool: SparePool, control: mpi.NoticeChannel, workers: int) -> Clus
     collectives = Collectives(mpi.MpiGroup(joined.comm), watch, True, workers=workers, has_core=_has_core(workers))
     collectives.regroup(joined)
     collectives.connect_spares(pool)
+    # for `launched`: iterators divide the data by it
     os.environ[PLACE] = str(rank)
     inherited = TrainingState.of_bytes(collectives.handed_over(None))
     cluster = Cluster(rank, workers, 0, collectives, None, pool, inherited)
@@ -202,6 +203,7 @@ def _end_together() -> None:
     before = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        # first the traceback, then the end of all processes, which would cut it off
         before(kind, error, trace)
         _failed.append(f"{kind.__name__}: {error}")
 
@@ -219,12 +221,14 @@ def _leave(cluster: Cluster, watch: Watch, control: mpi.NoticeChannel) -> None:
     folder = notes_folder()
     if cluster.inherited is not None and folder is not None:  # by its rank, the launcher takes it for a spare that was not needed
         (folder / FINISHED).touch()
+    # sums that are still queued must run before this worker counts as finished, since others wait in them
     QUEUE.settle()
     if cluster.collectives is None:
         watch.stop()
     else:
         watch.finish(cluster.collectives.take_part, cluster.collectives.poll_recovery)
     if cluster.pool is not None:
+        # only the first worker that lives waits for the answers: all would wait for the same ones
         cluster.pool.release(cluster.rank == min(set(range(cluster.workers)) - watch.lost))
 
 

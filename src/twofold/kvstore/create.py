@@ -49,6 +49,7 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
         raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
     if kind in KINDS:
         return KVStore(kind)
+    # a misspelled kind trains all the same, as in MXNet
     like = "device" if "device" in kind else "local"
     known = ", ".join([*KINDS, *KVStoreBase.kv_registry])
     tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {known}")
@@ -78,6 +79,7 @@ def _spanning(kind: str, staleness: float) -> KVStoreBase:
         from .server_store import run_server
 
         run_server(cluster, staleness)
+        # the rest of the program is for workers
         raise SystemExit(0)
     if cluster.servers:
         from .server_store import ServerStore

@@ -126,6 +126,7 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
             If the numbers of keys and values differ, or a key has no arrays.
         """
         single: list[NDArray] = [value]
+        # a hot path: no list is made and no key is checked again
         if key.__class__ is self._key_type and isinstance(value, Array):
             return ((key, single),)  # by far the most frequent call: one key, one device
         if not isinstance(key, (list, tuple)):
@@ -159,6 +160,7 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         if out is None or row_ids is None:
             missing = "out" if out is None else "row_ids"
             raise InvalidValue(f"KVStore.row_sparse_pull: {missing} is missing", f"key {key!r}", "pass out and row_ids")
+        # nested like ``out``, or flat: MXNet takes both
         ids: list[Any] = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]
         ids = [i for group in ids for i in (group if isinstance(group, (list, tuple)) else [group])]
         targets = [(k, target) for k, arrays in self._by_key(key, out) for target in arrays]

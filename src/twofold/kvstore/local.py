@@ -102,12 +102,14 @@ class KVStore(KeyedStore[NDArray]):
     def _stored_at(self, key: Key, device: Device) -> NDArray:
         """The stored array, moved to a device if it is elsewhere, such as a key that was initialized on the CPU and pushed from a GPU."""
         stored = self._of_key(key)
+        # moved once, at the first push from that device: from then on sums and the stored array are in one place
         if stored.context is not device:
             self._stored[key] = stored = stored.as_in_context(device)
         return stored
 
     def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
         if self._compression is not None:  # each device has a residual of its own
+            # compressed before they are summed, as if each device sent its gradient over a network
             values = [self._compression((key, n), x) for n, x in enumerate(values)]
         return self._total(values)
 

@@ -80,6 +80,7 @@ class Membership:
 
     def late_at_barrier(self, now: float, seconds: float) -> tuple[dict[int, Message], list[int]]:
         """The requests at the barrier, if one has waited for more than some seconds, and the workers that are missing there."""
+        # the deadline counts from the first request: it has waited longest
         missing = [w for w in self.live if w not in self._at_barrier]
         is_late = self._at_barrier and now - self._barrier_since > seconds
         return (self._taken_from_barrier(), missing) if is_late else ({}, missing)
@@ -106,5 +107,6 @@ class Membership:
             if worker not in self._heard:
                 insort(self.live, worker)
                 self._heard[worker] = now
+                # it may have been dropped for its silence, and have come back
                 self.dead.discard(worker)
         return found

@@ -105,6 +105,7 @@ class PushRounds:
             return True
         clock = message.clock + shard.lag.get(source, 0)
         is_next = clock == shard.reached + 1 and self._next_contributor(shard) == source
+        # a push that repeats an earlier one, or comes from a dropped worker, takes no room: it is ignored, or answered with an error
         if is_next or clock <= shard.reached or self._kept_bytes + size <= self._value_bytes or source not in self._members:
             self.refused.discard(source)
             return True
@@ -124,6 +125,7 @@ class PushRounds:
         """Whether every worker whose push is added next was refused, or has waited for a reply for a second; see `ServerCore.is_stuck`."""
         if not self.refused:
             return False
+        # a worker that waits for a reply sends nothing more, so its next push will not come by itself
         stuck = {p.source for s in self.shards.values() for p in s.parked if self.now - p.since > STUCK} | self.refused
         return all(self._next_contributor(s) in stuck for s in self.shards.values() if s.contributors or s.kept)
 
@@ -161,6 +163,7 @@ class PushRounds:
         if not self._is_synchronous:
             self._apply(shard, message, clock)
             return
+        # before the sum is complete: a push that is kept must not be accepted a second time
         shard.clocks[worker] = clock
         if clock == shard.reached + 1 and self._next_contributor(shard) == worker:
             shard.add(worker, message, self.threshold)
@@ -228,6 +231,7 @@ class PushRounds:
     def _reply_or_park(self, shard: Shard, message: Message) -> None:
         clock = message.clock + shard.lag.get(message.worker, 0)
         parked = Parked(clock, message.worker, message, self.now)
+        # the whole difference between synchronous, bounded and asynchronous stores: how many pushes of others a pull may miss
         if shard.has_value and clock - self._staleness <= shard.reached:
             self._answer(shard, parked)
             return

@@ -21,6 +21,7 @@ class ReplayBuffer:
         if message.op in (Opcode.PUSH, Opcode.PUSHPULL):
             self._pushes.setdefault((server, message.key, message.shard), []).append(message)
         elif message.op == Opcode.BCAST:
+            # the initial value counts as received: if the server dies before the first pull, it is sent again from here
             self._values[message.key, message.shard] = message.clock, bytes(message.payload)
 
     def received(self, server: int, op: int, message: Message) -> None:

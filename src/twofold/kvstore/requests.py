@@ -158,6 +158,7 @@ class Requests:
                 self.send_again()
             else:
                 raise self._late()
+        # raised only when all replies have come: until then servers may still write into the arrays of the caller
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -172,11 +173,13 @@ class Requests:
         op, key, _, _, index, _, _, seq, _, payload = message
         request = self.open.get(seq)
         if op == Opcode.ERROR:
+            # an error may answer a quiet push, which is not among the open requests
             error = error_in(message)
             if isinstance(error, MessageLost) and self._attempts > 1:
                 self.send_again((server, key, index))
             elif request is not None or self._attempts == 1:  # otherwise it answers a message that was sent twice
                 self.open.pop(seq, None)
+                # the first error is raised: later ones often follow from it
                 self._failure = self._failure or error
             return
         if request is None:
@@ -211,6 +214,7 @@ class Requests:
     def _late(self) -> ClusterTimeout:
         request = next(iter(self.open.values()))
         servers = sorted({r.server for r in self.open.values()})
+        # a reply that comes too late finds no request, and cannot write into an array that the caller has taken back
         self.open.clear()
         key = "" if request.name is None else f" of key {request.name!r} at clock {request.message.clock}"
         what = f"{Opcode(request.message.op).name}{key}: no answer within {self._timeout + GRACE:g} s"

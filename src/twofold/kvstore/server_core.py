@@ -146,6 +146,7 @@ class ServerCore:
             Messages and the processes to which they go. Their payloads are views of what the server stores, and valid until the next call.
         """
         self._rounds.out = out = list[tuple[int, Message]]()
+        # the worker got a message through, so none of its pushes is held back by the transport
         self._rounds.refused.discard(source)
         try:
             self._members.hear(source, self._rounds.now)
@@ -153,6 +154,7 @@ class ServerCore:
                 raise ClusterError("server: a process speaks for another", f"{source} for worker {message.worker}", "send from the worker")
             if message.op in ONCE:
                 self._once(source, message)
+            # other servers, which are no members, send their states too
             elif source in self._members or message.op == Opcode.STATE:
                 self._handlers[message.op](message)
             else:
@@ -228,6 +230,7 @@ class ServerCore:
         only leaves the list of those that get snapshots: the workers move its keys.
         """
         self._rounds.out = out = list[tuple[int, Message]]()
+        # the first of these gets the snapshots from now on
         self._following = [server for server in self._following if server != process]
         if process in self._members:
             self._leave(process, has_died=True)
@@ -236,6 +239,7 @@ class ServerCore:
     def _leave(self, worker: int, *, has_died: bool = False) -> None:
         self._members.remove(worker, has_died=has_died)
         if self._members.live:
+            # servers use the numbers of the first live worker, and that may now be another one
             self._updates.follow(self._members.live[0])
         self._rounds.forget(worker)
         self._membership_changed()
@@ -289,6 +293,7 @@ class ServerCore:
     def _on_set_optimizer(self, message: Message) -> None:
         self._updates.configure(text_in(message.payload), message.worker, self._members.live, self._rounds.shards.values())
         for shard in self._rounds.shards.values():
+            # the failure was that of the former optimizer, and pulls that come now get values of the new one
             shard.failure = None
         self._answer(message.worker, reply(message))
 
@@ -327,6 +332,7 @@ class ServerCore:
         shard = self._rounds.shards.get(place)
         if shard is None:
             shard = Shard(name, message.shard, shape, dtype, is_row_sparse, is_cut)
+            # checked before a value arrives: from here on the transport accepts payloads of this size
             announced = shard.nbytes + sum(s.nbytes for s in self._rounds.shards.values())
             if announced > self._capacity:
                 raise ParameterError(f"init of key {name!r}: the server is full", f"{announced} bytes", f"it holds {self._capacity}")
@@ -384,6 +390,7 @@ class ServerCore:
         shard = self._rounds.shard_of(message)
         if not shard.has_value:  # a second value is of a message sent twice, or of a worker that joined later
             self._rounds.set_value(shard, message)
+            # the value may be newer than the snapshot, which is sent every hundred updates only
             if shard.heir_of is not None:
                 self._inherit(shard, shard.heir_of)
             self._rounds.advance(shard)
@@ -405,6 +412,7 @@ class ServerCore:
     def _on_state(self, message: Message) -> None:
         """A worker asks for the optimizer's states, or sends them. Another server sends its own states, in case it dies."""
         if message.worker not in self._members:
+            # a server sends its states to the next live one, so only one server sends them here, and an older snapshot is out of date
             self._snapshots = {message.worker: bytes(message.payload)}
         elif message.payload:
             self._updates.restore(bytes(message.payload), self._rounds.shards.values())

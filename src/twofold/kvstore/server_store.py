@@ -151,6 +151,7 @@ class ServerStore(KeyedStore[ServerArray]):
         self._optimizer: Optimizer | None = None
         #: The changeable numbers of the optimizer, as the servers were told last.
         self._sent: list[object] = []
+        # so that `mx.profiler` with profile_process="server" reaches the servers
         profiler.set_kvstore_handle(self)
 
     # values
@@ -282,6 +283,7 @@ class ServerStore(KeyedStore[ServerArray]):
     def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> None:
         """Copy rows of stored row-sparse arrays into row-sparse arrays; see `KVStore.row_sparse_pull`."""
         for k, stored, target, numbers in self._row_requests(key, out, row_ids):
+            # the order and the repetitions of the numbers do not matter: the result has each row once
             ids = np.unique(host_of(numbers).astype(np.int64))
             rows = self._client.pull_rows(k, ids)
             # servers hold row-sparse arrays densely, so a row of zeros counts as one that was never stored, and is left out

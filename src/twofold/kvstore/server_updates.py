@@ -71,6 +71,7 @@ class ServerUpdates:
             self._updater, self._optimizer = made() if isinstance(made, type) else made, None
             return
         optimizer = optimizer_from_json(text, self._allowed)
+        # a norm over a part of a tensor is not the norm of the tensor
         cut = next((s.name for s in shards if s.is_cut), None)
         if cut is not None and isinstance(optimizer, OF_WHOLE_TENSORS):
             todo = "raise MXNET_KVSTORE_BIGARRAY_BOUND above its size, or use a single server"
@@ -93,6 +94,7 @@ class ServerUpdates:
     def follow(self, worker: int) -> None:
         """Use the optimizer's numbers as a worker has changed them. The server follows the first live worker."""
         if self._optimizer is not None:
+            # attributes, not a new optimizer: its states and counts of updates stay
             vars(self._optimizer).update(self._changes.get(worker, {}))
 
     def apply(self, shard: Shard, gradient: NDArray, contributors: int | None = None) -> None:

@@ -70,6 +70,7 @@ class Shard:
         #: The value, and the sum that is being collected; `store_sum` exchanges them. None before the initial value.
         self._value: Buffer | None = None
         self._total: Buffer | None = None
+        #: The optimizer's state of this part. `has_state` says whether it was made: the state of an optimizer without momentum is None too.
         self.state: State = None
         self.has_state = False
         #: Number of pushes of each worker, its `lag` included. A clock never goes back.
@@ -78,6 +79,7 @@ class Shard:
         self.lag: dict[int, int] = {}
         #: Number of pushes that every worker has made. Of a synchronous store: the number of sums that are complete.
         self.reached = 0
+        #: Requests that wait, in the order of arrival. Payloads have memory of their own, because the transport uses its memory again.
         self.parked: list[Parked] = []
         #: The error of a failed update, which every pull gets until a new optimizer is set.
         self.failure: MXNetError | None = None
@@ -125,6 +127,7 @@ class Shard:
             If its size or data type is not as announced.
         """
         source = self._dense(message)
+        # allocated only here: an announcement alone must not take memory
         value = Buffer(self.shape, self.dtype)
         value.array.reshape(-1)[:] = source
         self._value, self._total = value, Buffer(self.shape, self.dtype)
@@ -213,6 +216,7 @@ class Shard:
                 np.add(flat, found, out=flat)
             return
         source = np.frombuffer(message.payload, self.dtype)
+        # the first push overwrites the former sum, which saves a pass that clears the memory
         if is_first:
             flat[:] = source
         else:
@@ -221,6 +225,7 @@ class Shard:
     def _add_rows(self, message: Message, total: np.ndarray) -> None:
         if self._touched is None:
             self._touched = np.zeros(self.shape[0], bool)
+        # dense sums leave their numbers behind; rows are added to what is there, so the first push of rows clears it
         if self.contributors == 1 and not self._is_clear:
             total.fill(0)
             self._is_clear = True
@@ -242,6 +247,7 @@ class Shard:
         if self._is_dense_sum or self._touched is None:
             return total.ndarray
         ids = np.flatnonzero(self._touched)
+        # copies of the rows: an optimizer may keep its gradient, and the memory of the sum is used again
         found: Any = row_sparse_array((total.array[ids], ids), shape=self.shape, dtype=self.dtype)
         return found
 
@@ -274,6 +280,7 @@ class Shard:
 
     def passed(self, clock: int) -> bool:
         """Count a worker's push. Whether the smallest clock has grown. This takes the same time for any number of workers."""
+        # counts of workers by clock, because the least clock of a thousand workers would take too long for each push
         at = self._at
         at[clock - 1] -= 1
         at[clock] += 1
@@ -318,6 +325,7 @@ class Shard:
 
     def forget(self, worker: int) -> None:
         """Drop a worker's pushes that are not part of a sum yet, and its parked requests."""
+        # what is part of a sum already stays in it: other workers may have received that sum
         for table in (self.clocks, self.lag, self.announced):
             table.pop(worker, None)
         self.sender = None if self.sender == worker else self.sender

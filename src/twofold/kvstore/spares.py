@@ -105,11 +105,13 @@ class SparePool:
     def _agreed(self, comm: "Intracomm", facts: tuple[int, ...]) -> tuple[Joined | None, dict[int, int], set[int]]:
         rows = MpiGroup(comm).gather(np.array([self._place, *facts], np.int64))
         places = rows[:, 0].tolist()
+        # every process computes this from the same table, so all agree on the numbers without another message
         numbers = {place: self._numbers[place] for place in places if place in self._numbers}
         vacant = sorted(set(range(self._workers)) - set(numbers.values()))
         spares = sorted(set(places) - set(numbers))
         newcomers = dict(zip(spares, vacant, strict=False))
         numbers |= newcomers
+        # order by number, not by rank: collective operations and sums follow the numbers of workers
         own = numbers.get(self._place)
         group, notices = [split(comm, int(own is None), self._place if own is None else own) for _ in range(2)]
         most = rows[:, 1:].max(axis=0).tolist()
@@ -135,6 +137,7 @@ class SparePool:
                     for worker in self._numbers:  # one of the workers waits for this answer
                         self._notices.send(worker, END)
                     return False
+                # a call of an earlier time may arrive late; this spare has taken part in that regrouping already
                 if times == self._times:
                     return True
             if set(self._numbers) <= self._notices.dead:

@@ -104,12 +104,14 @@ class Watch:
         """The operation is done."""
         current = self._current
         if current is not None:
+            # only completed operations count: the first attempt keeps its long deadline to the end
             self._begun.add(current[1])
         self._current = None
 
     def _invite(self, workers: "dict[int, int] | list[int]") -> None:
         """Invite finished workers to the current operation. Only the first of the workers that have not finished does so."""
         current, me = self._current, self._channel.rank
+        # by one worker only: a finished worker that is invited twice would take part twice
         if current is None or any(rank not in self._finished for rank in range(me)):
             return
         number, _, _, operation = current
@@ -157,6 +159,7 @@ class Watch:
         """
         everyone = range(self._channel.size)
         with self._lock:
+            # noted before the others are told, so that this worker invites nobody from now on
             self._finished[self._channel.rank] = self.count
         for rank in everyone:
             if rank != self._channel.rank:
@@ -171,6 +174,7 @@ class Watch:
                 invited = next((op for number, op in self._invitations if number == self.count + 1), None)
                 self._invitations = [(number, op) for number, op in self._invitations if number > self.count + 1]
             if invited is None:
+                # a recovery may complete the operation in which a worker has died: it counts as one that this worker took part in
                 self.count += poll_recovery()
                 self._stopped.wait(LOOK / 4)
                 continue
@@ -219,6 +223,7 @@ class Watch:
         return self._timeout if label in self._begun else 10 * self._timeout
 
     def _listen(self) -> None:
+        # first: an answer that a dead worker cannot give must not be waited for
         for worker in self._channel.dead - self._lost:
             self.lose(worker)
         while (notice := self._channel.poll()) is not None:
@@ -242,6 +247,7 @@ class Watch:
     def silent(self, seconds: float = PATIENCE) -> list[int]:
         """The other workers that do not answer within some seconds."""
         others = [rank for rank in range(self._channel.size) if rank != self._channel.rank and rank not in self._finished]
+        # answers to an earlier question would hide a worker that has died since
         self._answers.clear()
         for rank in others:
             self._channel.send(rank, ASK)

@@ -110,6 +110,7 @@ class MpiGroup:
 
     def gather(self, array: np.ndarray) -> np.ndarray:
         """The contiguous arrays of all workers, which have equal shapes, as one of shape (size, …)."""
+        # as bytes: MPI gathers them without knowing the type
         found = np.empty((self.size, *array.shape), array.dtype)
         self._call(self._comm.Allgather, _bytes_of(array), _bytes_of(found))
         return found

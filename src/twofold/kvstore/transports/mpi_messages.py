@@ -66,8 +66,10 @@ class MpiTransport:
         self.rank, self.size = comm.rank, comm.size
         #: These three have the same length and order; `_gone` removes a peer from all of them.
         self._peers = list(peers)
+        #: For each peer, memory for its next header: MPI writes there at any time while the peer's request is open.
         self._inbox = [bytearray(HEADER_SIZE + SMALL) for _ in self._peers]
         self._requests = [comm.Irecv(b, source, HEADER) for b, source in zip(self._inbox, self._peers, strict=True)]
+        #: The header, and the small payload behind it, of the message that is being sent. `send` returns when MPI has taken them.
         self._outbox = bytearray(HEADER_SIZE + SMALL)
         #: Memory of the last large payload that `receive` returned, used again by the next: the payload is valid until the next call.
         self._large = np.empty(0, np.uint8)
@@ -143,6 +145,7 @@ class MpiTransport:
         wait, found = Backoff(), None
         try:
             while not self._arrived and (found := self._poll(kept=False)) is None:
+                # here, and not where a message is refused: `send` polls too, and would call itself
                 while self._owed:
                     self.send(*self._owed.popleft())
                 if wait.has_waited(timeout):
@@ -229,6 +232,7 @@ class MpiTransport:
     def close(self) -> None:
         """Give up the connections."""
         for request in self._requests:
+            # MPI must not write into memory that is given up
             if request:  # null if a deferred header is in the inbox
                 request.Cancel()
                 request.Free()

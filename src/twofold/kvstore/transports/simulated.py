@@ -191,13 +191,16 @@ class _Simulation:
         self._intakes = [Intake(core) for core in self._cores]
         self._compute, self._keys, self._network, self._random = compute, keys, network, random.Random(seed)
         self._events: list[tuple[float, int, Callable[[], None]]] = []
+        #: The number of events so far, which decides between events at the same time, so that a run can be repeated.
         self._made = 0
         self._now = 0.0
         #: When each process has finished sending, and receiving, what it is known to send and receive.
         self._sends, self._receives = [0.0] * (count + servers), [0.0] * (count + servers)
+        #: When the last message from one process to another arrives: jitter must not let a later message overtake it.
         self._arrived: dict[tuple[int, int], float] = {}
         self._spans: list[StepTimes] = []
         self._lead = self._bytes = 0
+        #: Each worker's gradient is 1 in its own element, so the weights count its pushes and a lost or repeated one is seen.
         self._gradients = [np.eye(1, count, k).tobytes() for k in range(count)]
         self._initialize()
 
@@ -263,6 +266,7 @@ class _Simulation:
         self._send_pending(worker, worker.seq)
 
     def _send_pending(self, worker: _SimulatedWorker, seq: int) -> None:
+        # a later request has a timer of its own
         if not worker.pending or worker.is_dead or worker.seq != seq:
             return
         for dest, message in worker.pending.values():
@@ -279,6 +283,7 @@ class _Simulation:
         if worker.pending or worker.is_done:
             return
         self._spans.append(StepTimes(worker.number, worker.step - 1, worker.started, worker.computed, self._now))
+        # this worker is among them, so there is always a least step
         others = [w.step for w in self._workers if not (w.is_dead or w.is_done)]
         self._lead = max(self._lead, worker.step - min(others))
         self._begin_step(worker)
@@ -301,6 +306,7 @@ class _Simulation:
     def _send(self, source: int, dest: int, message: Message) -> None:
         network, rng = self._network, self._random
         size = HEADER_SIZE + len(message.payload)
+        # no number is drawn for a network without loss: its runs are the same as before losses could be simulated
         copies = 1
         if network.loss or network.repeat:
             chance = rng.random()
