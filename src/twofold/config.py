@@ -157,6 +157,7 @@ class Settings:
             has_own = setting.variable in os.environ or setting.name not in ALSO
             variable = setting.variable if has_own else ALSO[setting.name]
             setattr(self, setting.name, _parsed(variable, setting.parse, setting.default))
+        # MXNet's own variable, whose other values have no counterpart here
         if "TWOFOLD_ENGINE" not in os.environ and os.environ.get("MXNET_ENGINE_TYPE") == "NaiveEngine":
             self.engine = "naive"
 

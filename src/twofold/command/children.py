@@ -36,6 +36,7 @@ def prepare_with(function: Callable[..., None], *arguments: Any) -> None:
     if found is not None:
         _prepare(found, call)
     else:
+        # `multiprocessing` takes long to import, and most programs never do
         sys.meta_path.insert(0, _Finder(call))
 
 
@@ -62,6 +63,7 @@ class _Finder:
         """Python's spec, with a loader that also changes the module."""
         if fullname != SPAWN:
             return None
+        # first: the search below must not find this finder again
         sys.meta_path.remove(self)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
@@ -79,6 +81,7 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
         assert spec is not None
+        # so that nobody sees that the module was loaded in another way
         spec.loader = module.__loader__ = self.own
         self.own.exec_module(module)
         _prepare(module, self.call)

@@ -187,6 +187,7 @@ class Policy:
 
     def _go_on(self, now: float, view: Observation) -> Action:
         """Decide after the job has ended."""
+        # noted before anything is decided: `_start` waits for this number of workers
         status, limits = view.status or 0, self._limits
         self._wanted, self._workers = self._workers, 0
         if not status:
@@ -272,6 +273,7 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
                 say(f"{action.reason}: the job is ended, and started again from {checkpoint or 'the beginning'}")
                 job.stop(signal.SIGTERM)  # the loop goes on: the policy starts the job again once a status says that it has ended
             elif isinstance(action, Start):
+                # the slots are taken only now: until the decision another machine may have come or gone
                 hosts, variables = slots.use(action.workers + limits.servers)
                 if has_run:
                     say(f"started again with {action.workers} of {limits.workers} workers")
@@ -306,6 +308,7 @@ class _LaunchedJob(Interruptible):
         process = self._process
         if process is None:
             return None
+        # the launcher itself may hang: its processes end with it, since their standard input does
         if self._deadline is not None and time.monotonic() > self._deadline:
             process.kill()
         status = process.poll()
@@ -328,6 +331,7 @@ class _LaunchedJob(Interruptible):
             self._process.communicate()
 
     def _interrupted(self, number: int, _: FrameType | None) -> None:
+        # only noted: the loop of `supervise` sees it, and returns when the job has ended
         self.interrupt = number
         self.stop(signal.SIGTERM)
 

@@ -22,6 +22,7 @@ def failing_together() -> Iterator[None]:
     if "TWOFOLD_WORKERS" in os.environ:
         folder = notes_folder()
         end_if_stopped(str(folder / WITHOUT_STORE) if folder is not None else "")
+        # children inherit the variable, and so know that they are not the program
         os.environ.setdefault(PROGRAM, str(os.getpid()))
     try:
         yield
@@ -60,6 +61,7 @@ def _is_one_of_several() -> bool:
 
 
 def _end_all(status: int) -> None:
+    # `Abort` and `_exit` end the process without flushing
     sys.stdout.flush()
     sys.stderr.flush()
     if os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1":

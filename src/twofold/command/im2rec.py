@@ -137,6 +137,7 @@ def _make_records(path: str, given: argparse.Namespace) -> int:
 
 def _before_removal(index_file: str, records: Iterator[bytes]) -> Iterator[bytes]:
     """The records; then the old index is removed, which must not be found beside them if this program is killed before it writes theirs."""
+    # `write_file` takes the last of the records before it renames the new file over the old one
     yield from records
     remove_file(index_file)
 
@@ -165,6 +166,7 @@ def _next(waiting: Waiting, offset: int, index: list[bytes], left_out: list[str]
         record = dump_record(result.result())
         index.append(f"{image.number}\t{offset}\n".encode())
     except (FormatError, FileAccessError) as error:
+        # an image that cannot be read takes no place, and the numbers of the others stay
         record = b""
         left_out.append(str(error))
     step()

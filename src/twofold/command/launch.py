@@ -99,6 +99,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     own, arguments = split_at_program(words, valued_options(add_arguments))
     if own and PYTHON.fullmatch(os.path.basename(own[-1])):
         more, arguments = split_at_program(arguments, ())
+        # the words behind `python` are read once more: they may be `-m` and a module
         own[-1:] = more
     return own, arguments
 
@@ -222,6 +223,7 @@ def _counts(given: argparse.Namespace, hosts: Sequence[Host]) -> tuple[int, int]
     servers = _from_environment("DMLC_NUM_SERVER", 0) if given.servers is None else given.servers
     slots = sum(host.slots for host in hosts)
     room = slots or (_from_environment("SLURM_NTASKS", 0) if "SLURM_JOB_ID" in os.environ else 0)
+    # servers get their places first, and workers fill the rest
     workers = given.workers or _from_environment("DMLC_NUM_WORKER", room - servers if room > servers else 0)
     if not workers:
         given.usage_error("pass the number of workers: -n 2")
@@ -272,6 +274,7 @@ def _folder_of_notes(given: argparse.Namespace) -> Iterator[str]:
         return
 
     def end_with_supervisor() -> None:
+        # standard input is a pipe from the supervisor: it ends when the supervisor does, even if that was killed
         while os.read(0, 1):
             pass
         os.kill(os.getpid(), signal.SIGTERM)
@@ -300,6 +303,7 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
 
 
 def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
+    # MPI hands the variables on as well; here they are for the launcher of MPI itself, and for processes on this machine
     environment = {**os.environ, **(job.variables or {})}
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers, where Open MPI would refuse
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

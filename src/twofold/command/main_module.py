@@ -198,6 +198,7 @@ def run(program: Program, arguments: Sequence[str]) -> None:
     """
     main = ModuleType("__main__")
     sys.modules["__main__"] = main  # where pickle looks up the program's classes
+    # what Python has there until it has found the module; packages that are imported on the way may look
     sys.argv[:] = ["-m", *arguments]
     code = None
     try:
@@ -234,6 +235,7 @@ def _shorten(error: BaseException | None, seen: set[int]) -> None:
     """Leave out of the traceback of an error, and of those that it comes from, what stands between the program and NumPy."""
     if error is None or id(error) in seen:
         return
+    # errors may refer to one another in a circle
     seen.add(id(error))
     at = error.__traceback__
     while at is not None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import IO, NamedTuple
@@ -68,10 +69,12 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
     process = subprocess.Popen(
         command,
         env=dict(environment),
+        # the processes share one terminal: which of them would get its input?
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # a program may print bytes that are no text
         errors="replace",
         start_new_session=True,
     )
@@ -85,6 +88,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
         for line in source:
             match = label.match(line)
             if match is None:
+                # only lines without a label: they come from the launcher of MPI, and not from the program
                 found.extend(int(m["rank"]) for pattern in FIRST_ENDED if (m := pattern.search(line)))
             prefix = "" if match is None else f"{name(int(match['rank']))} | "
             own = line[match.end() if match else 0 :].rstrip("\n\0")  # Open MPI ends its messages with a zero byte
@@ -120,6 +124,7 @@ class _Log:
 
     def take(self, line: str) -> list[str]:
         """The lines to print once this one has come."""
+        # the rule above the message is dropped as well; it is still held back
         if ABORT.match(line):
             self.held, self._is_inside = "", True
             return []
@@ -131,7 +136,7 @@ class _Log:
         return before if self.held else [*before, line]
 
 
-class Interruptible:
+class Interruptible(ABC):
     """A context in which interrupts of this process call `_interrupted`. In threads other than the main one it has no effect."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -144,8 +149,9 @@ class Interruptible:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    @abstractmethod
     def _interrupted(self, number: int, _: FrameType | None) -> None:
-        raise NotImplementedError
+        """Handle a signal."""
 
 
 class _Interrupts(Interruptible):

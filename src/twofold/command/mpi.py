@@ -170,6 +170,7 @@ def engine(hosts: Sequence[Host]) -> Engine:
     LaunchError
         If there is none, or mpi4py is not installed.
     """
+    # asked here, once, instead of in every process that would fail
     if find_spec("mpi4py") is None:
         raise LaunchError("launch: the package 'mpi4py' is not installed", None, f"run: {INSTALL}")
     if "SLURM_JOB_ID" in os.environ and not hosts:
@@ -189,6 +190,7 @@ def engine(hosts: Sequence[Host]) -> Engine:
 
 def _mpiexec() -> str:
     """The one beside this Python, which belongs to the MPI that mpi4py loads from there, or else the system's."""
+    # processes that are started by another MPI than mpi4py loads do not find each other
     own = Path(sysconfig.get_path("scripts")) / "mpiexec"
     found = str(own) if own.is_file() else shutil.which("mpiexec")
     if found is None:

@@ -75,6 +75,7 @@ class Holder:
 
     def run(self, command: str, variables: Mapping[str, str], folder: str) -> None:
         """Start a daemon of Open MPI, which ends when it loses the connection with the launcher."""
+        # workers on this machine write their notes there
         os.makedirs(folder, exist_ok=True)
         self._daemons = [process for process in self._daemons if process.poll() is None]
         self._daemons.append(subprocess.Popen(["/bin/sh", "-c", command], env={**os.environ, **variables}, stdin=subprocess.DEVNULL))
@@ -183,7 +184,12 @@ class RaySlots:
         self._ray, self._request, self._folder = ray, request, folder
         self._here: str = ray.util.get_node_ip_address()
         self._actor = ray.remote(Holder).options(
-            num_cpus=request.cpus, num_gpus=request.gpus, max_restarts=0, max_concurrency=2, scheduling_strategy="DEFAULT"
+            # never restarted by Ray, which would put the actor on another machine unnoticed; two calls at once, as `hold` never returns
+            num_cpus=request.cpus,
+            num_gpus=request.gpus,
+            max_restarts=0,
+            max_concurrency=2,
+            scheduling_strategy="DEFAULT",
         )
         self._slots = [self._asked() for _ in range(request.slots)]
         self._reading: Any = None
@@ -210,6 +216,7 @@ class RaySlots:
         order = [host.name for host in self.hosts()]
         there = sorted((slot for slot in self._slots if slot.address), key=lambda slot: order.index(slot.address))
         for k, slot in enumerate(there):
+            # slots on the first machines are used first, so that a job spreads over as few machines as it can
             slot.is_used = k < count
         self._is_lost = False
         used = [slot.address for slot in there[:count]]
@@ -237,6 +244,7 @@ class RaySlots:
         """Start the daemons that Open MPI has asked for, and bring the note of the last checkpoint here."""
         for asked in sorted(self._folder.glob(f"{self._starter.name}.ask.*")):
             address, command = asked.read_text(encoding="utf-8").split("\n", 1)
+            # before the daemon is started: a request is carried out once, whatever fails
             asked.unlink()
             first = next((slot for slot in self._slots if slot.address == address), None)
             if first is None:
@@ -282,6 +290,7 @@ class RaySlots:
                     slot.address, slot.gpus = found
 
     def _replace(self, slot: _Slot) -> None:
+        # told to the policy even if a new slot comes at once: the process in this one is gone
         self._is_lost |= slot.is_used
         self._ray.kill(slot.actor)
         self._slots[self._slots.index(slot)] = self._asked()

@@ -141,10 +141,12 @@ def execute(given: argparse.Namespace) -> int:
     search_first(program.folder)
     importers = importing.Importers.beside(program.folder, [*_packages(given.packages), *([program.package] if program.package else [])])
     for device in [given.device] if given.device is not None else [CPU] if "TWOFOLD_BACKEND_CPU" in os.environ else []:
+        # before the program runs: a missing device is an error of the command line, not of the program
         _look_up(device)
     imports = Imports(given.arrays if given.numpy and not given.no_fold else "", importers, given.device)
     imports.install()
     if given.explain:
+        # at exit, because the program may end by `sys.exit`
         atexit.register(_print_explanation)
     with imports.context(), failing_together():
         run(program, given.arguments)

@@ -218,6 +218,7 @@ def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
     for name in given.removesuffix(";").split(";"):
         if not name:
             raise MissingFileError("a name of a file is empty", f"{given!r}", "write one semicolon between two names")
+        # a folder first: its name may be a regular expression that matches other files
         if not folder_exists(name):
             found += _matching(name, beside) or [name]
             continue

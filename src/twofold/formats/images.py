@@ -57,6 +57,7 @@ def load_image(data: Buffer, channels: int | None = None) -> ArrayRecord:
     MissingDependency
         If Pillow is not installed.
     """
+    # simplejpeg first, where it gives the pixels that Pillow would
     if channels in (1, 3):
         found = decode_jpeg(data, channels, _most_pixels(data))
         if found is not None:

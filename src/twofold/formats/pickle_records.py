@@ -104,6 +104,7 @@ class _Resolver:
                 raise FormatError(
                     "pickle: an object is nested too deeply or contains itself", f"depth {depth}", "optimizer states never are"
                 )
+            # identities stay unique here: the tree keeps all its nodes alive
             self.open.add(id(node))
             # `open` holds the nodes above this one: meeting one of them again is a cycle
             children = _children(node)

@@ -177,6 +177,7 @@ class RecordReader:
 
     def _content(self, start: bytes, inside: bool) -> tuple[int, bytes]:
         kind, length = self._header(start, inside)
+        # zeros behind the content belong to the record, and the next one begins at a multiple of four
         padded = _padded(length)
         place = self.offset + HEADER.size
         # a damaged length must not allocate memory that the file cannot fill
@@ -239,6 +240,7 @@ class RecordWriter:
         FileAccessError
             If the disk is full. The file then ends with the record before, if it can be cut off there.
         """
+        # in one piece: a crash between header and content would leave a damaged record
         left = memoryview(dump_record(content))
         size = len(left)
         try:

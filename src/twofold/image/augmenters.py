@@ -97,6 +97,7 @@ class RandomOrderAug(SequentialAug):
 
     def __call__(self, src: NDArray) -> NDArray:
         """The image after all of them."""
+        # a copy: `ts` keeps the order that the program gave
         order = list(self.ts)
         random.shuffle(order)
         for aug in order:
@@ -235,6 +236,7 @@ class CastAug(Augmenter):
     """
 
     def __init__(self, typ: str = "float32") -> None:
+        # MXNet calls the parameter ``typ``, and its description ``type``
         super().__init__(type=typ)
         self.typ = typ
 
@@ -279,6 +281,7 @@ class ContrastJitterAug(Augmenter):
         """The image."""
         factor = 1 + random.uniform(-self.contrast, self.contrast)
         gray = src * nd.array(BRIGHTNESS)
+        # `gray` has the weighted colors of each pixel, three numbers, whose sum is the brightness: hence the factor 3
         mean = 3 * (1 - factor) / gray.size * gray.sum()
         src *= factor
         src += mean
@@ -330,6 +333,7 @@ class HueJitterAug(Augmenter):
         """The image."""
         angle = math.pi * random.uniform(-self.hue, self.hue)
         cos, sin = math.cos(angle), math.sin(angle)
+        # brightness, the first of the three numbers, stays; the other two are turned
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cos, -sin], [0.0, sin, cos]])
         return nd.dot(src, nd.array((self.ityiq @ turn @ self.tyiq).T))
 
@@ -409,6 +413,7 @@ class RandomGrayAug(Augmenter):
     def __init__(self, p: float) -> None:
         super().__init__(p=p)
         self.p = p
+        # MXNet's own weights, which differ a little from those of `BRIGHTNESS`
         self.mat = nd.array([[0.21] * 3, [0.72] * 3, [0.07] * 3])
 
     def __call__(self, src: NDArray) -> NDArray:

@@ -105,6 +105,7 @@ class DetRandomSelectAug(DetAugmenter):
         """The image and the label, changed or not."""
         if random.random() < self.skip_prob:
             return src, label
+        # as MXNet chooses one: programs with the same seed draw the same numbers
         random.shuffle(self.aug_list)
         return self.aug_list[0](src, label)
 
@@ -175,6 +176,7 @@ class DetRandomCropAug(DetAugmenter):
             if size is None or size[0] * size[1] < LEAST_AREA:
                 continue
             y, x = random.randint(0, h - size[1]), random.randint(0, w - size[0])
+            # as shares of the image, like the boxes in the label
             box = np.array([x / w, y / h, (x + size[0]) / w, (y + size[1]) / h])
             if self._shows_enough(label, box, h * w):
                 rest = self._inside(label, box)
@@ -183,6 +185,7 @@ class DetRandomCropAug(DetAugmenter):
         return src, label
 
     def _shows_enough(self, label: np.ndarray, box: np.ndarray, pixels: int) -> bool:
+        # objects of a few pixels cannot be covered by a share, and would refuse every part
         objects = label[:, 1:5][areas(label[:, 1:5]) * pixels > LEAST_AREA]
         shares = areas(cut(objects, box)) / areas(objects)
         shown = shares[shares > 0]
@@ -193,6 +196,7 @@ class DetRandomCropAug(DetAugmenter):
         found = label.copy()
         inner = cut(label[:, 1:5], box)
         found[:, 1:5] = (inner - np.tile(box[:2], 2)) / np.tile(box[2:] - box[:2], 2)
+        # an object without an area has no share; the comparison below leaves it out
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = areas(inner) / areas(label[:, 1:5])
         return found[(inner[:, 2] > inner[:, 0]) & (inner[:, 3] > inner[:, 1]) & (shares > self.min_eject_coverage)]

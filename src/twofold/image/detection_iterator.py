@@ -82,6 +82,7 @@ class ImageDetIter(ImageIter):
     def _estimate_label_shape(self) -> tuple[int, int]:
         """The most objects of an image, and the numbers of an object."""
         self.reset()
+        # all labels are read once, because every batch must have room for the most objects of an image
         most, width = 0, 5
         while True:
             try:

@@ -279,6 +279,7 @@ def random_part(h: int, w: int, area: tuple[float, float], ratio: tuple[float, f
     """A random part of an image: corner, width and height; None if ten attempts do not fit."""
     for _ in range(10):
         pixels = random.uniform(*area) * h * w
+        # uniform in its logarithm, so that 1/2 and 2 are equally likely
         aspect = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))
         width, height = round(math.sqrt(pixels * aspect)), round(math.sqrt(pixels / aspect))
         if 0 < width <= w and 0 < height <= h:

@@ -126,6 +126,7 @@ class ImageIter(DataIter):
             self.imgidx = list(indexed.keys)
         elif path_imgrec:
             self.imgrec = MXRecordIO(path_imgrec, "r")
+        #: Errors for wrong lines of the list. They are found once, and belong to the count of every epoch.
         self._damage: list[FormatError] = []
         self.imglist = _labels(path_imglist, imglist, dtype, self._damage.append if self.skipped.are_wanted else None)
         self.path_root = path_root
@@ -152,6 +153,7 @@ class ImageIter(DataIter):
             raise ParameterError(f"{type(self).__name__}: shuffle and num_parts need an index", None, "pass path_imgidx")
         else:
             return None
+        # equal parts, as in MXNet: what is left over belongs to no part
         size = len(keys) // num_parts
         return keys[part_index * size : (part_index + 1) * size] if num_parts > 1 else keys
 
@@ -257,6 +259,7 @@ class ImageIter(DataIter):
             data, label, count = self._rolled
         else:
             data, label, count = *self._empty_batch(), 0
+        # cleared before samples are loaded: if one raises an error, the next call does not use these rows twice
         rolled, self._rolled = count, None
         count = self._batchify(data, label, count)
         pad = self.batch_size - count
@@ -267,6 +270,7 @@ class ImageIter(DataIter):
             raise StopIteration
         if pad:
             self._batchify(data, label, count)
+            # padding has begun the data anew, so only this flag still says that the epoch is over
             self._at_end = self.last_batch_handle == "pad"
         # of a batch that rolled over, the images of this epoch count as padding, as in MXNet
         return DataBatch([data], [label], self.batch_size - rolled if rolled else pad)
@@ -369,6 +373,7 @@ class ImageIter(DataIter):
         title, count = type(self).__name__, inf if self.seq is None else len(self.seq)
         checked_state(title, state, cur=whole_number(0, count), seq=self._is_order, at_end=is_flag, rolled=self._is_rolled)
         before = self.cur
+        # a file without an index has to be read up to the position to know whether there is one
         if not self._go_to(state["cur"]):
             self._go_to(before)
             raise ParameterError(f"{title}: the state of another iterator: its cur is beyond the end", state["cur"], "pass the same file")

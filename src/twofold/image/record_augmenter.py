@@ -90,10 +90,12 @@ class RecordAugmenter:
     def _turns(self) -> bool:
         scales = (self.max_random_scale, self.min_random_scale) != (1, 1) and not self.random_resized_crop
         stretches = self.max_aspect_ratio > 0 and not self.random_resized_crop
+        # limits of the size are applied together with the rotation, as in MXNet
         bounded = self.max_img_size < 1e10 or self.min_img_size > 0
         return self.rotate > 0 or self.max_rotate_angle > 0 or self.max_shear_ratio > 0 or scales or stretches or bounded
 
     def _turn(self, change: Map, rng: np.random.Generator) -> None:
+        # drawn even if the limit is 0: a limit must not change which numbers the later draws get
         shear = rng.uniform(-1, 1) * self.max_shear_ratio
         angle = self.rotate if self.rotate > 0 else int(rng.integers(-self.max_rotate_angle, self.max_rotate_angle + 1))
         scale = ratio = 1.0
@@ -130,11 +132,13 @@ class RecordAugmenter:
             self._crop(change, size, size, rng)
         else:
             return False
+        # the part is cut out first and resized then, so that interpolation does not see the pixels around it
         if (change.width, change.height) != (w, h):
             change.resize(w, h)
         return True
 
     def _crop(self, change: Map, width: int, height: int, rng: np.random.Generator, anywhere: bool | None = None) -> None:
+        # what is left beside the part; the numbers of the corner are drawn horizontally first
         right, bottom = change.width - width, change.height - height
         if self.rand_crop if anywhere is None else anywhere:
             change.crop(int(rng.integers(right + 1)), int(rng.integers(bottom + 1)), width, height)
@@ -170,6 +174,7 @@ class RecordAugmenter:
         image = shifted(pixels.astype("float32"), (self.random_h, self.random_l, self.random_s), rng)
         steps = [step for step in ("brightness", "contrast", "saturation") if getattr(self, step) > 0]
         for step in rng.permutation(steps):  # the steps do not commute, because each clips
+            # float32, so that the products below stay float32
             factor = np.float32(1 + rng.uniform(-1, 1) * getattr(self, step))
             if step == "brightness":
                 image = image * factor
@@ -179,6 +184,7 @@ class RecordAugmenter:
                 image = image * factor + (1 - factor) * _gray(image)[..., None]
             np.clip(image, 0, 255, image)
         if self.pca_noise > 0 and image.shape[2] == 3:
+            # one draw for the whole image: all its pixels get the same shift
             multiples = rng.normal(0, self.pca_noise, 3)
             image += (COMPONENTS @ (multiples * VARIANCES)).astype("float32")
         return np.rint(np.clip(image, 0, 255)).astype("uint8")
@@ -189,6 +195,7 @@ def shifted(image: np.ndarray, limits: Sequence[float], rng: np.random.Generator
     if image.shape[2] != 3 or not any(limits):
         return image
     shifts = [rng.uniform(-limit, limit) / full for limit, full in zip(limits, (180, 255, 255), strict=True)]
+    # hue is an angle and wraps around; lightness and saturation are limited
     hue, light, saturation = _hls(image / 255)
     return _rgb((hue + shifts[0]) % 1, np.clip(light + shifts[1], 0, 1), np.clip(saturation + shifts[2], 0, 1)) * np.float32(255)
 

@@ -38,6 +38,7 @@ class RecordLoader:
         self.records = RecordFiles(title, reading.path_imgrec, reading.path_imgidx, damaged)
         listed = read_image_list(reading.path_imglist, damaged) if reading.path_imglist else ()
         self.labels = {image.number: image.labels for image in listed}
+        #: Subtracted from all pixels: of each channel, or an image that `ImageRecordIter` sets.
         self.mean = normalizing.mean(augmenter.shape[0])
 
     @cached_property

@@ -204,6 +204,7 @@ class ImageRecordIter(LoadingIter):
     def reset(self) -> None:
         """Start a new epoch, after the images that the last one was padded with."""
         begun = self._at > self._start
+        # how many images of later epochs the last batch was padded with; they may be more than one epoch has
         overflow = self._at - len(self._keys)
         passed, start = divmod(overflow, len(self._keys)) if begun and overflow > 0 and self._batching.round_batch else (0, 0)
         self._restart(self._epoch + begun + passed, start)
@@ -255,6 +256,7 @@ class ImageRecordIter(LoadingIter):
     def _begin_again(self, first: InFlight) -> None:
         """Let the batches in flight begin again without the images that turned out to be bad. No other is loaded twice."""
         for batch in (first, *self._in_flight):
+            # all threads must have ended before: they write into the arrays whose rows are copied here
             for row, number in zip(batch.rows, batch.numbers(), strict=True):
                 if isinstance(number, Exception):
                     self._bad[row.position] = str(number)
@@ -307,6 +309,7 @@ class ImageRecordIter(LoadingIter):
         reading, count = self._loader.reading, len(self._keys)
         if not reading.shuffle:
             return np.arange(count)
+        # of seed and epoch alone: an order can be made again without the orders before it, as `load_state_dict` needs
         rng = np.random.default_rng((abs(reading.seed), epoch))
         if reading.shuffle_chunk_size <= 0:
             return rng.permutation(count)
@@ -364,6 +367,7 @@ class ImageRecordIter(LoadingIter):
                     pixels = self._loader.augmenter(self._loader.content(key)[1], np.random.default_rng(k))
                     total += pixels.transpose(2, 0, 1)
                     count += 1
+            # saved and loaded even where it was computed: all runs see the same rounded numbers
             nd.save(path, {"mean_img": nd.array(total / max(count, 1), dtype="float32")})
         mean = next(iter(dict(nd.load(path)).values())).asnumpy()
         if mean.shape != self.provide_data[0].shape[1:]:

@@ -138,6 +138,7 @@ class NDArrayIter(DataIter):
         StopIteration
             At the end of the epoch.
         """
+        # the cursor moves even at the end, as in MXNet: programs read it
         is_partial = self.iter_next() and self.cursor + self.batch_size > self.num_data and self.last_batch_handle != "pad"
         if self.cursor >= self.num_data or is_partial:
             raise StopIteration

@@ -59,6 +59,7 @@ class MXDataIter(LoadingIter):
         self._dtype = NUMPY[dtype_name(dtype)]
         self._round = round_batch
         self._start = 0  # the first row of the epoch
+        #: The place of the current batch's first row in the order; negative before the first batch.
         self._at = -batch_size
         self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), self._dtype.type)]
         self.provide_label = [DataDesc(label_name, (batch_size, *label_shape))]
@@ -94,6 +95,7 @@ class MXDataIter(LoadingIter):
         places = np.arange(self._at, self._at + self.batch_size)
         count = self._rows_up_to(self._at + self.batch_size)
         beyond = places >= count
+        # MXNet overwrites its batch in place: without rounding, rows beyond the end keep what the batch before had there
         places[beyond] -= count if self._round else self.batch_size
         places = np.maximum(places, 0) % count
         return places if self._order is None else self._order[places]

@@ -40,6 +40,7 @@ class DataDesc(_NameAndShape):
     layout: str | None
 
     def __new__(cls, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float32, layout: str | None = "NCHW") -> "DataDesc":  # noqa: D102
+        # dtype and layout are no items of the tuple, so that it compares equal to (name, shape), as programs expect
         new = super().__new__(cls, name, shape)
         new.dtype = dtype
         new.layout = layout

@@ -54,6 +54,7 @@ class SkippedSamples:
 
     def begin(self, any_read: bool = False) -> None:
         """Begin an epoch: nothing is skipped yet."""
+        #: A sample may be tried more than once, as padding or in a batch that begins again, but counts once.
         self._keys: set[Any] = set()
         self.first: list[tuple[Any, str]] = []
         self.any_read = any_read

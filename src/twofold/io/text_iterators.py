@@ -46,6 +46,7 @@ class _TextIter(MXDataIter):
 
     def __init__(self, rows: TextRows[Any], labels: TextRows[Any] | None, skipped: SkippedSamples, before: int = 0, **options: Any) -> None:
         self._rows, self._labels, self._before, self.skipped = rows, labels, before, skipped
+        #: The current batch's place and rows. `getdata` and `getlabel` both read them, and parsing is what takes the time.
         self._current: tuple[int, list[tuple[Any, np.ndarray]]] = -1, []
         super().__init__(order=self._good_rows() if skipped.are_wanted else None, **options)
         self._check_lengths()
@@ -308,6 +309,7 @@ class LibSVMIter(_TextIter):
         if label_libsvm not in NO_FILE:
             label_columns = _columns("label_shape", label_shape)
             labels = _sparse_rows(label_libsvm, label_columns, skipped)
+            # labels are found by their number, so the rows of the parts before this one have to be counted
             before = sum(_sparse_rows(data_libsvm, columns, skipped, (parts, k)).count for k in range(part))
         elif label_shape != (1,):
             raise ShapeError("LibSVMIter: label_shape is expected to be (1,) without label_libsvm", f"{label_shape}", "omit it")

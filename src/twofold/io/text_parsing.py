@@ -55,6 +55,7 @@ class ValueParser:
         """The rows (n, *shape) of a text. If the first ones of a file are of another length, it is the shape that is wrong."""
         if self.delimiter != b",":
             content = content.replace(self.delimiter, b",")
+        # the quick reader first; it gives up at the first character that plain numbers do not have
         rows = self._quick(content) if self.dtype == "float32" else None
         if rows is None:
             lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in content else content
@@ -188,6 +189,7 @@ class SparseParser:
             indices = rest[:, 0].astype("int64")
         if (indices != rest[:, 0]).any():
             raise _wrong_line(_lines(content))
+        # decided once, by the first piece: later pieces must count in the same way
         if self.first is None:
             self.first = int(len(indices) > 0 and indices.min() > 0)
         indices -= self.first

@@ -99,6 +99,7 @@ class TextRows(Generic[P]):
         self._find(names)
         count, index = part
         step = -(-self._starts[-1] // count)
+        # the row that a part's first byte lies in belongs to the part before, so that each row is in one part
         self._at = self._line_after(step * index) if index else 0  # where the next piece begins
         self._end = self._line_after(step * (index + 1))
         self._pieces: list[_Piece] = []
@@ -229,6 +230,7 @@ class TextRows(Generic[P]):
             except (FormatError, ShapeError) as error:
                 reason = ROW.sub(f"row {before + len(lines) + 1}", str(error))
                 self.damage[row + len(lines)] = f"{self._paths[file]}: {reason}"
+                # a row all the same, so that the numbers of later rows, and of their labels, stay right
                 lines.append(self._parser.placeholder())
         return b"\n".join(lines)
 

@@ -141,6 +141,7 @@ class PrefetchingIter(OneBatchAhead):
 
     def _begin_epoch(self) -> None:
         """Prefetch the first batch, after noting where the iterators are: later they are always a batch ahead."""
+        # a batch is prefetched below, so an iterator's own state would be one batch ahead of what the program has seen
         self._batches = 0
         try:
             self._began = [x.state_dict() for x in self.iters if isinstance(x, DataIter)]
@@ -213,6 +214,7 @@ class PrefetchingIter(OneBatchAhead):
         MXNetError
             If the iterators differ in length or padding. Exceptions of an iterator propagate.
         """
+        # waits for all before an error of one is raised: no thread may still read when `reset` is called
         batches = [future.result() for future in self._pending]
         found = [batch for batch in batches if batch is not None]
         if len(found) not in (0, self.n_iter):

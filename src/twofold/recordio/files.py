@@ -72,6 +72,7 @@ class MXRecordIO:
     def _open_file(self) -> None:
         self._file = open_file(self.uri, "wb" if self.writable else "rb")
         self._records = RecordWriter(self._file) if self.writable else RecordReader(self._file)
+        # of each opened file: a position, and the bytes read from there, belong together
         self._lock = threading.RLock()
         self.is_open = True
         self.pid = os.getpid()
@@ -182,6 +183,7 @@ class MXRecordIO:
         """Open the file again in a forked process, which otherwise would share its position with the parent."""
         with _REOPENING:
             if self.pid != os.getpid() and not self.writable:  # another thread may have been faster
+                # the parent's position at the fork; the object is a copy of the parent's, the file descriptor is shared
                 place = self._records.offset
                 self._open_file()
                 self._reader().offset = place
@@ -273,6 +275,7 @@ class MXIndexedRecordIO(MXRecordIO):
         except FormatError as error:
             todo = "pack the file anew (python -m twofold im2rec), or read the rest by mx.io.ImageRecordIter(…, on_bad_sample='skip')"
             raise FormatError(error.what, error.given, todo, offset=error.offset, path=self.uri) from None
+        # the file was read through; `read` begins at the first record
         reader.offset = 0
         return entries
 
@@ -323,6 +326,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append a record, and its key to the index."""
+        # first, because a wrong key must not leave a record without an entry
         key = self.key_type(idx)
         offset = self.tell()  # before the record is written: where it will start
         self.write(buf)

@@ -68,6 +68,7 @@ def pack(header: HEADER | Sequence[Any], s: bytes) -> bytes:
         raise DTypeError("pack: the data must be bytes", f"{type(s).__name__}", "encode them first")
     values = b""
     if isinstance(label, numbers.Number):
+        # the reader counts labels behind the header by this flag, whatever the program has passed
         flag = 0
     else:
         numbers_ = np.asarray(label.asnumpy() if isinstance(label, Array) else label, dtype=np.float32)

@@ -110,6 +110,7 @@ def content_of(path: str, selection: Selection) -> Content:
         If it is empty or of an unknown kind.
     """
     with opened(path) as source:
+        # by content first: names are often wrong, and the reader of another kind would report damage
         kind = _kind(source)
         content = Content(path, kind.name, source.size)
         try:

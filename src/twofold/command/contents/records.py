@@ -59,6 +59,7 @@ def _look_into(reader: RecordReader, offsets: "array[int]", content: Content, se
     examined = [_record(reader, offsets[k]) for k in spread(len(offsets), EXAMINED)]
     if not examined:
         return
+    # all or none: a file of other bytes may have a record that looks as if it had a label
     labeled = [_labeled(data) for data in examined]
     are_labeled = all(found is not None for found in labeled)
     content.facts["content"] = "data with labels" if are_labeled else "bytes"

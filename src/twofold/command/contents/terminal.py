@@ -29,6 +29,7 @@ def print_content(content: Content) -> None:
     show = _print_rich if find_spec("rich") is not None and sys.stdout.isatty() else _print_plain
     for table in tables:
         print()
+        # a table of a large file would scroll the facts away
         left_out = len(table.rows) - MOST_ROWS
         show(Table(table.title, table.heads, table.rows[:MOST_ROWS]))
         if left_out > 0:
