@@ -1,8 +1,8 @@
 """`end_if_stopped` starts a small watcher process beside a process of a cluster, which ends that process if it is stopped by SIGSTOP.
 
-A stopped process does not answer. To the other processes it looks like one that computes for long, and they would wait for
-`TWOFOLD_KV_TIMEOUT` seconds. Its state in ``/proc`` tells the two apart. Once the watcher has ended it, the others treat it as a process
-that has died.
+A stopped process does not answer. To the other processes it looks like a process that computes for a long time, so they would wait for
+`TWOFOLD_KV_TIMEOUT` seconds. The state in ``/proc`` tells a stopped process from a busy one. Once the watcher has ended the stopped
+process, the others treat it as a process that has died.
 
 Before all have connected, two more cases need the watcher. If a process dies then, a launcher with ``--ft`` lets the others wait in
 MPI_Init forever, so the watcher ends the launcher. And a process that waits in MPI_Init cannot see that another one has finished without a
@@ -26,7 +26,7 @@ _held: list[int] = []
 
 
 def end_if_stopped(missing: str = "") -> None:
-    """Have this process ended if it is stopped for five seconds. It works on Linux only. Only the first call counts.
+    """Start a watcher that ends this process once it has been stopped for five seconds. Only the first call counts, and only on Linux.
 
     Parameters
     ----------

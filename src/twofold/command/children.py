@@ -1,4 +1,4 @@
-"""Processes that a program starts with `multiprocessing`: spawned ones run its first module again, and import what it imports."""
+"""Prepares the processes that a program spawns with `multiprocessing`. They run the program's first module again, with the same imports."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ def prepare_with(function: Callable[..., None], *arguments: Any) -> None:
     Parameters
     ----------
     function, arguments
-        A function of a module, and what it takes. They are pickled.
+        A function of a module, and its arguments. All of these are pickled.
     """
     call = _Call(function, arguments)
     found = sys.modules.get(SPAWN)

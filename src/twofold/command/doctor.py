@@ -47,7 +47,7 @@ VARIABLES = {
     "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0: no warning where an operator makes sparse arrays dense",
     "MXNET_UPDATE_ON_KVSTORE": "0: gluon's Trainer updates each device's copy of the weights",
 }
-#: Optional package, as (name to install, name to import), to what it provides.
+#: The purpose of each optional package, which has a name to install and a name to import.
 OPTIONAL = {
     ("cupy-cuda12x", "cupy"): "NVIDIA GPUs",
     ("fsspec", "fsspec"): "files at URLs such as s3://…",

@@ -27,13 +27,13 @@ OPTIONS = {"--min": "fewest"} | {f"--{name}": name for name in ("retries", "wait
 EVERY = 0.1
 #: Seconds that a job has to end after it was asked to. The launcher itself gives its processes eight.
 PATIENCE = 20.0
-#: How many times as long a job waits for the fewest workers as for all of them.
+#: A job waits this many times longer for the fewest workers than for all workers.
 LONGER = 10
 #: The defaults of `Limits`.
 RETRIES, WAIT = 3, 60.0
 #: The exit status of a process that a signal has killed is this plus the signal's number.
 KILLED = 128
-#: Exit statuses of a Python program that raises an error, and of one that is given wrong arguments.
+#: The exit status of a Python program that raises an error, and of a program whose arguments are wrong.
 WRONG = (1, 2)
 
 
@@ -146,7 +146,7 @@ class Policy:
         now
             The time in seconds, which only grows.
         view
-            The observation. After a `Start`, ``status`` is that of the job started last.
+            The observation. After a `Start`, ``status`` is the status of the job that was started last.
         """
         if not self._workers:
             return self._start(now, view)

@@ -295,7 +295,7 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
         "TWOFOLD_FAULT_TOLERANT": str(int(job.is_fault_tolerant)),
         FOLDER: folder,
         "PYTHONUNBUFFERED": "1",  # lines appear when they are printed
-        # Open MPI's MPI_Finalize may wait for ever for a process that has died
+        # Open MPI's MPI_Finalize may never return if a process has died
         **({"MPI4PY_RC_FINALIZE": "false"} if given.ft else {}),
         **({"TWOFOLD_TRACE": folder} if given.trace else {}),
         **limits,

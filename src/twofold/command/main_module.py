@@ -232,7 +232,7 @@ NUMPYS = (ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
 
 
 def _shorten(error: BaseException | None, seen: set[int]) -> None:
-    """Leave out of the traceback of an error, and of those that it comes from, what stands between the program and NumPy."""
+    """Remove the frames between the program and NumPy from the traceback of an error, and from those of its causes."""
     if error is None or id(error) in seen:
         return
     # errors may refer to one another in a circle

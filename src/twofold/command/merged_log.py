@@ -21,7 +21,7 @@ FIRST_ENDED = (
     re.compile(r"rank (?P<rank>\d+) in job \d+ "),
     re.compile(r"srun: error: \S+ tasks? (?P<rank>\d+)[-,\d]*: "),
 )
-#: What Open MPI says when a process ends the others: it cuts through the error of that process, and says less than the launcher.
+#: Lines that Open MPI prints when a process ends the others. They stand in the middle of that process's error, and the launcher says more.
 ABORT = re.compile(
     r"MPI_ABORT was invoked on rank|  Proc: \[\[|  Errorcode: \d+$|NOTE: invoking MPI_ABORT causes|You may or may not see output from"
     r"|exactly when Open MPI kills them\.|prterun has exited due to process rank|\"abort\"\. This may have caused other processes"
@@ -52,7 +52,7 @@ def say(text: str) -> None:
 
 
 def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: re.Pattern[str], name: Callable[[int], str]) -> Ended:
-    """Run a command, and print what it prints with names for labels. An interrupt ends all its processes.
+    """Run a command, and print its output with the names of processes instead of labels. An interrupt ends all processes of the command.
 
     Parameters
     ----------

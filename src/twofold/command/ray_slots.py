@@ -152,7 +152,7 @@ class _Slot:
     actor
         Its handle.
     answer, death
-        The promised results of ``where``, and of ``hold``, which comes only as an error.
+        The promised results of ``where`` and of ``hold``. The second can only be an error, which says that the actor has died.
     address, gpus
         Where it is; an empty address until it is known.
     is_used
@@ -232,7 +232,7 @@ class RaySlots:
         return self._is_lost
 
     def check(self) -> None:
-        """Ask all actors, and give up those that do not answer: Ray itself takes up to a minute to miss a machine."""
+        """Ask all actors, and replace the ones that do not answer: Ray itself takes up to a minute to notice that a machine is gone."""
         there = {slot.actor.read.remote(""): slot for slot in self._slots if slot.address}
         if there:
             _, silent = self._ray.wait(list(there), num_returns=len(there), timeout=ANSWER)

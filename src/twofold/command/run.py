@@ -21,7 +21,7 @@ from .main_module import Program, is_importable, of_code, of_module, of_script, 
 
 
 class Imports(NamedTuple):
-    """What a program imports, in its own process and in those that it spawns.
+    """What a program imports, in its own process and in the processes that it spawns.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Checkpoints of a whole cluster: each worker writes its share, and the checkpoint counts once all shares are there.
+"""Checkpoints of a whole cluster: each worker writes its share, and the checkpoint counts once all shares are written.
 
 A checkpoint is an index, ``step-0000120.json``, and the files that it lists. The index is written last, so a checkpoint is whole or does
 not exist, whichever process dies in between.
@@ -153,13 +153,13 @@ def save_checkpoint(
     files, states = _Files(folder, step), [0, 0]
     make_folder(folder)
     # Both loops run once, unless a process dies. If a server dies, some workers may have its states and others those of its heir, so the
-    # states are written again. If a worker dies, the shares are divided anew among those that are left.
+    # states are written again. If a worker dies, the workers that are left divide the shares among themselves again.
     for _ in range(ATTEMPTS):
         wrote, live = list[int](), store._live_workers()  # a barrier: sums that are still on their way belong into the states
         while live != wrote:
             wrote = live
             states = _write_part(files, live.index(store.rank), len(live), arrays, save_states, own)
-            live = store._live_workers()  # a barrier: all files of these workers are there
+            live = store._live_workers()  # a barrier: all these workers have written their files
         if store.rank == live[0]:
             _commit(files, len(live), keep, save_states is not None)
         store._barrier()  # no worker goes on before the checkpoint counts, so a later death cannot undo it
@@ -181,7 +181,7 @@ def _write_part(
     if save_states is not None:
         write_file(files.share(rank, workers, "states"), [states[low:high]])
     whole = [len(states), crc32(states)]
-    # the checksum of all states tells whether workers agree, that of the part whether its file is whole
+    # the checksum of all states tells whether the workers agree, and the checksum of the part tells whether its file is whole
     about = {"arrays": mine, "states": whole, "part": crc32(states[low:high]), "own": own, "random": get_state(), "numpy": _numpy_state()}
     write_file(files.share(rank, workers, "json"), [json.dumps(about).encode()])
     return whole

@@ -99,7 +99,7 @@ class ServerClient:
         name
             The key.
         value
-            The initial value; that of workers other than the first gives shape and data type only.
+            The initial value. Only the first worker's is stored; other workers' values tell shape and data type.
         is_row_sparse
             Whether pushed values without an optimizer replace only their rows.
 
@@ -134,7 +134,7 @@ class ServerClient:
         )
 
     def _send_value(self, name: Key, index: int) -> None:
-        """Send the last value of a part that this worker has, or the initial one."""
+        """Send the last value of a part that this worker has received, or else the part's initial value."""
         tensor = self._tensors[name]
         clock, value = self._requests.replay.value(tensor.key, index) or (0, b"")
         part = tensor.parts[index]
@@ -280,7 +280,7 @@ class ServerClient:
         self._ask_by_first(Opcode.SET_COMPRESSION, json.dumps(dict(params)).encode())
 
     def _ask_by_first(self, op: Opcode, payload: bytes) -> None:
-        """Have the first worker send a request, and wait until it is carried out. If that worker dies first, the next one sends it."""
+        """Let the first worker send a request, and wait until servers have carried it out. If that worker dies before, the next sends it."""
         first, live = 0, list[int]()
         while first not in live:
             first = live[0] if live else first
@@ -352,7 +352,7 @@ class ServerClient:
             return
         logging.warning("server %d has died", dead - self._workers)
         self.servers = others = tuple([server for server in self.servers if server != dead])
-        # dropped: a request to all servers has been sent to the heir too; a move to the dead server begins anew below
+        # dropped: requests to all servers, which the heir has received too, and moves to the dead server, which begin again below
         waiting = {seq: r for seq, r in self._requests.open.items() if r.server != dead or (r.name is not None and not r.is_move)}
         if self._is_leaving:
             self._requests.open = {seq: request for seq, request in waiting.items() if request.server != dead}
@@ -397,7 +397,7 @@ class ServerClient:
         return NO_VALUE if found is None else found[0]
 
     def _home(self, server: int) -> int:
-        """The server that now has the parts that a server had at the start: that server itself while it lives."""
+        """The server that now holds the parts that another server held at the start; while that one lives, it is the same server."""
         while server in self._heirs:
             server = self._heirs[server]
         return server

@@ -244,7 +244,7 @@ class CollectiveCalls:
         return joined.has_newcomers
 
     def regroup(self, joined: "Joined") -> None:
-        """Go on with the workers that are there after spares have joined; in a spare, begin with them."""
+        """Go on with the workers of the cluster after spares have joined it; in a spare, begin with these workers."""
         self._group.replace(joined.comm, joined.members)
         self.rank = joined.members[joined.comm.rank]
         count, self._survivors.completed = joined.facts
@@ -252,7 +252,7 @@ class CollectiveCalls:
         self._agreed.clear()  # newcomers have agreed on nothing yet, and an agreement takes all workers
 
     def handed_over(self, state: Callable[[], bytes] | None) -> bytes:
-        """The state that newcomers need, on all workers: the bytes of the first worker that has a state."""
+        """The state that newcomers need, returned on all workers: the bytes of the first worker that has a state."""
         label = "state for newcomers"
         while True:
             has = self.gather(np.array([state is not None], np.int64), label).reshape(-1)

@@ -130,7 +130,7 @@ class Collectives(CollectiveCalls):
     def _summed_by_devices(
         self, devices: DeviceSums, label: object, arrays: Sequence[NDArray], share: Contributors | None
     ) -> list[NDArray]:
-        """The sums of a bucket on GPUs, which put its arrays together as one."""
+        """The sums of a bucket whose arrays are on GPUs. They are put together and summed as one array."""
         device, backend = devices.device, backend_for(devices.device)
         parts = [data_of(a._capture() if a.context is device else on_device(a, device)) for a in arrays]
         types = [ArrayType(a.shape, a._dtype) for a in arrays]
@@ -161,7 +161,7 @@ class Collectives(CollectiveCalls):
     def connect_devices(self, device: Device) -> None:
         """Let the workers' devices sum without the host from now on, if they can. All workers call this, once.
 
-        Workers that go on without those that die sum by MPI: NCCL cannot.
+        With ``--ft`` arrays are still summed by MPI, because NCCL cannot go on after the death of a worker.
         """
         facts = self.gather(facts_of(device, self._machine), "devices")
         if self._is_tolerant or not are_connectable(facts):
@@ -172,7 +172,7 @@ class Collectives(CollectiveCalls):
             self._watch.end()
 
     def _sum_bucket(self, label: object, arrays: Sequence[np.ndarray], share: Contributors | None) -> list[np.ndarray]:
-        """The sums of arrays of the host: of each large one by itself, of the others put together."""
+        """The sums of arrays on the host: each large array is summed by itself, the small ones are put together."""
         small = [k for k, a in enumerate(arrays) if a.nbytes < FIRST]
         together = small if len(small) > 1 else []
         found = dict(zip(together, self._sum_packed(label, [arrays[k] for k in together], share), strict=True)) if together else {}

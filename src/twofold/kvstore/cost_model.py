@@ -1,7 +1,7 @@
-"""How long workers take to sum their gradients, and how much of a step they compute, on a stated network.
+"""Predicts, for a given network, how long workers take to sum their gradients and which share of a step they compute.
 
-A message of m bytes takes a + m/B seconds: a is the latency, B the bandwidth of a machine's link in one direction (Hockney's model). The
-algorithms of the sum are those of MPI libraries, and a parameter server's.
+A message of m bytes takes a + m/B seconds, with the latency a and the bandwidth B of a machine's link in one direction (Hockney's model).
+Gradients are summed by one of the algorithms of MPI libraries, or by parameter servers.
 
 Notes
 -----
@@ -21,19 +21,19 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9
 
 
 class Network(NamedTuple):
-    """What connects the machines.
+    """A network between machines.
 
     Attributes
     ----------
     name
-        What it is called.
+        Its name.
     latency
         Seconds that an empty message takes.
     bandwidth
         Bytes per second over a machine's link, in each direction at the same time.
     cores
-        Cores of the one machine on which all processes run: sending and receiving a byte takes time of theirs. None if every process has
-        a machine of its own.
+        The number of cores if all processes run on one machine, whose cores spend time on each byte that is sent or received; None if every
+        process has a machine of its own.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Network(NamedTuple):
     cores: int | None = None
 
 
-#: Usual networks. Latencies are those of MPI over TCP, and of InfiniBand's own verbs; bandwidths what is left of the nominal ones.
+#: Usual networks. Latencies are those of MPI over TCP and of InfiniBand's verbs. Bandwidths are lower than the nominal ones, as measured.
 NETWORKS = {n.name: n for n in (Network("10GbE", 40e-6, 1.17e9), Network("25GbE", 25e-6, 2.9e9), Network("IB100", 6e-6, 11e9))}
 
 
@@ -80,9 +80,10 @@ def network(text: str) -> Network:
 
 
 class _Cost(NamedTuple):
-    """What an algorithm needs for n workers and s servers: its messages one after the other, and bytes as multiples of the sum's.
+    """The cost of an algorithm for n workers and s servers.
 
-    ``most`` is the multiple of bytes over the busiest link in one direction, ``total`` that of all messages together.
+    ``messages`` counts the messages that follow one another. The other two are multiples of the size of the summed arrays: ``most`` is sent
+    over the busiest link in one direction, and ``total`` over all links together.
     """
 
     messages: float
@@ -127,7 +128,7 @@ def _cost(algorithm: str, workers: int, servers: int) -> _Cost:
 
 
 def bytes_sent(algorithm: str, workers: int, nbytes: int, servers: int = 0) -> float:
-    """The bytes that all processes together send to sum arrays of a size and to have the sum everywhere.
+    """The bytes that all processes together send until each worker has the sum of all workers' arrays.
 
     Parameters
     ----------
@@ -168,7 +169,7 @@ def seconds(algorithm: str, workers: int, nbytes: float, over: Network, servers:
 
 
 def _busiest_core(cost: _Cost, workers: int, servers: int, cores: int) -> float:
-    """The most that a core sends and receives, as a multiple of the sum's bytes, if processes are dealt out with the largest first."""
+    """What the busiest core sends and receives, as a multiple of the arrays' size. Processes with more load are placed first."""
     own = 2 * cost.total / (2 * workers if servers else workers)  # half of what goes through servers is theirs
     loads = [0.0] * cores
     for load in sorted([own] * workers + [cost.total / servers for _ in range(servers)], reverse=True):
@@ -193,7 +194,7 @@ class TrainingStep(NamedTuple):
 
 
 def efficiency(step: TrainingStep, algorithm: str, workers: int, over: Network, servers: int = 0) -> float:
-    """The share of a step that computes, 1 for a single worker. A bucket is summed as soon as it is full, while backward goes on.
+    """The share of a step's time in which a worker computes; 1 for a single worker. A bucket is summed as soon as backward has filled it.
 
     Parameters
     ----------

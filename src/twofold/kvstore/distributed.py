@@ -41,7 +41,7 @@ class DistributedStore(KVStore):
     kind
         ``"dist_sync"`` keeps sums and stored arrays on the CPU, ``"dist_device_sync"`` on the first device that pushes.
     cluster
-        The processes; None for those that a launcher has started.
+        The processes of the cluster. None joins the cluster that a launcher has started.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`KVStore`, the store of a single process: sums what its devices push, updates the stored arrays, and copies them back."""
+"""`KVStore`, the store of a single process. It sums the values that devices push, updates the stored arrays, and copies them back."""
 
 from collections.abc import Mapping
 from os import PathLike

@@ -1,4 +1,4 @@
-"""`Membership`: the live workers of a server, and those that have ended their epoch, wait at a barrier, or wait to join."""
+"""`Membership`: the live workers of a server, and which workers have ended their epoch, wait at a barrier, or wait to join."""
 
 from bisect import insort
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ class Membership:
     Parameters
     ----------
     workers
-        The number of workers, whose numbers are 0 to ``workers - 1``, or the numbers of those that are alive.
+        The number of workers, which are then numbered from 0 to ``workers - 1``; or the numbers of the live workers.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def optimizer_to_json(optimizer: Optimizer) -> str:
     ('SGD', 0.5, 0.9)
     """
     attributes = {name: value for name, value in vars(optimizer).items() if name not in LEFT_OUT}
-    for table in ("lr_mult", "wd_mult"):  # a parameter's own multiplier replaces that of its index
+    for table in ("lr_mult", "wd_mult"):  # a parameter's own multiplier takes precedence over the multiplier of its index
         own = {index: getattr(parameter, table) for index, parameter in optimizer.param_dict.items()}
         attributes[table] = {**attributes[table], **own}
     schedule = optimizer.lr_scheduler

@@ -57,7 +57,7 @@ class Requests:
     send_value
         Called with the name of a key and the number of a part if a server asks for the value of that part.
     replace
-        Called with the number of a server that has died, when all that was to be sent is in the replay buffer.
+        Called with the number of a server that has died, once every message for that server is in the replay buffer.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Requests:
         self.open: dict[int, OpenRequest] = {}
         #: The first error that a server has answered, raised when all replies have come.
         self._failure: MXNetError | None = None
-        #: What was sent and received, if it may be needed once more. A message that is kept has a payload of its own.
+        #: Messages that may have to be sent again, and the last values received. The payloads that are kept are copies.
         self.replay = ReplayBuffer()
         self._keeps_messages = is_tolerant or attempts > 1
         #: Servers that were found dead and are not replaced yet.
@@ -198,12 +198,12 @@ class Requests:
             request.out[:] = payload
 
     def send_again(self, place: tuple[int, int, int] | None = None) -> None:
-        """Send all that was not answered, in its order: servers leave out what they have already carried out.
+        """Send everything that was not answered once more, in the same order. Servers ignore what they have already carried out.
 
         Parameters
         ----------
         place
-            Only the pushes of a server, key and part; None for everything.
+            A server, key and part whose pushes alone are sent; None for everything.
         """
         for server, message in self.replay.pushes(place):
             self._send(server, message)

@@ -32,7 +32,7 @@ class ServerCore:
     Parameters
     ----------
     workers
-        The number of workers, whose numbers are 0 to ``workers - 1``, or the numbers of those that are alive.
+        The number of workers, which are then numbered from 0 to ``workers - 1``; or the numbers of the live workers.
     staleness
         How many pushes of a key a worker may be ahead of the slowest and still pull the key. With 0 the store is synchronous: the sum over
         workers updates a value once. With infinity it is asynchronous: each push updates the value.
@@ -224,7 +224,7 @@ class ServerCore:
         return out
 
     def drop(self, process: int) -> Replies:
-        """Go on without a process that has died.
+        """Forget a process that has died.
 
         A worker's pushes that are already part of a sum stay in it, and the sum counts the workers that have contributed. A dead server
         only leaves the list of those that get snapshots: the workers move its keys.

@@ -47,14 +47,14 @@ class ServerUpdates:
         text
             JSON: an optimizer; ``{"updater": "module:Class"}``; or ``{"change": {"lr": 0.1}}``, new values of its attributes.
         worker, workers
-            The worker that asks, and the workers that push. Changes of the first one count; the others' are kept, see `follow`.
+            The worker that asks, and the workers that push. Changes by the first of these take effect; others are kept for `follow`.
         shards
             The shards of the server, whose former states are dropped.
 
         Raises
         ------
         FormatError, ParameterError, DTypeError
-            If the JSON, what it names, or a value is wrong.
+            If the text is not such JSON, names an unknown class or attribute, or has a value of another type.
         """
         try:
             fields = json.loads(text)
@@ -92,7 +92,7 @@ class ServerUpdates:
         self._changes.setdefault(worker, {}).update(values)
 
     def follow(self, worker: int) -> None:
-        """Use the optimizer's numbers as a worker has changed them. The server follows the first live worker."""
+        """Give the optimizer the numbers that a worker has set. The server calls this with the first live worker."""
         if self._optimizer is not None:
             # attributes, not a new optimizer: its states and counts of updates stay
             vars(self._optimizer).update(self._changes.get(worker, {}))
@@ -158,7 +158,7 @@ class ServerUpdates:
         Returns
         -------
         list
-            The shards without a state in the bytes, whose states begin anew.
+            The shards that have no state in the bytes. Their states begin again.
 
         Raises
         ------

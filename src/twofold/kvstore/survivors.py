@@ -1,4 +1,4 @@
-"""`Survivors`: workers that go on without those that have died, under ``twofold launch --ft``.
+"""`Survivors`: the workers that go on after others have died, under ``twofold launch --ft``.
 
 If a worker dies during a collective operation, some of the others may have completed the operation while it failed in the rest. The workers
 that are left then compare how many operations each has completed. If some have the result, they give it to the others; if none has, all
@@ -65,7 +65,7 @@ class Survivors:
     group
         The workers.
     are_tolerant
-        Whether the workers go on without those that die, rather than fail.
+        Whether the other workers go on when a worker dies; otherwise the error is raised.
     lose
         Called with the number of each worker that has died.
     """

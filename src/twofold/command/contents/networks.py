@@ -107,7 +107,7 @@ def _is_known(name: str) -> bool:
 
 
 def _parameters(graph: GraphRecord, hidden: set[int], shapes: Shapes) -> dict[int, int | None]:
-    """The number of each operator's parameters, those that it shares with others included; None if a shape is unknown."""
+    """The number of each operator's parameters, including parameters that operators share; None if a shape is unknown."""
     found: dict[int, int | None] = {}
     for k, node in enumerate(graph.nodes):
         own = [_sizes(shapes.get(graph.nodes[i].name)) for i in dict.fromkeys(i for i, _, _ in node.inputs) if i in hidden]

@@ -32,7 +32,7 @@ class MpiTransport:
     comm
         A communicator of all processes for this transport only.
     peers
-        The processes that send to this one: servers to a worker, workers and servers to a server.
+        The processes that send to this one. To a worker these are the servers; to a server, the workers and the other servers.
     timeout
         Seconds after which a message that the receiver does not take counts as lost.
     limit

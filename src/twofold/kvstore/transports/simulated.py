@@ -1,4 +1,4 @@
-"""A cluster in virtual time: the messages of simulated workers to real server cores, over a network with delays, losses and deaths."""
+"""A cluster in virtual time: simulated workers send messages to real server cores, over a network with delays, losses and deaths."""
 
 import json
 import math
@@ -57,18 +57,18 @@ class StepTimes(NamedTuple):
 
 
 class SimulatedRun(NamedTuple):
-    """What happened.
+    """The results of a simulation.
 
     Parameters
     ----------
     spans
         The steps of all workers.
     weights
-        The sum over keys of the final weights, one element per worker: how often its pushes were applied.
+        The final weights, summed over keys. There is one element for each worker: the number of its pushes that were applied.
     largest_lead
-        The largest number of pushes by which a worker, having received its weights, was ahead of a live one.
+        The largest number of steps by which a worker was ahead of another live worker when it received its weights.
     largest_bytes
-        The most that any server held, in bytes.
+        The largest number of bytes that a server held at any time.
     model_bytes
         The size of all weights in bytes.
     """
@@ -118,7 +118,8 @@ def simulate(
     compute
         Seconds that a step takes, as a function of the worker and the number of the step.
     keys
-        The number of weights. Each has an element for each worker, and a worker's gradient is 1 in its own; servers add gradients.
+        The number of weights. A weight has one element for each worker. A worker's gradient is 1 in its own element and 0 elsewhere, and
+        servers add gradients to weights.
     network
         The network.
     deaths
@@ -131,7 +132,7 @@ def simulate(
     ParameterError
         If there is no worker, or not one number of steps for each.
     InternalError
-        If workers wait for each other for ever.
+        If the workers wait for each other and no event is left.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def simulate(
 
 
 def add(key: Key, gradient: NDArray, weight: NDArray) -> None:
-    """The servers' updater: weights count pushes, whatever the number of workers is."""
+    """The servers' updater. It adds gradients without scaling them, so that weights count pushes."""
     weight += gradient
 
 
@@ -194,7 +195,7 @@ class _Simulation:
         #: The number of events so far, which decides between events at the same time, so that a run can be repeated.
         self._made = 0
         self._now = 0.0
-        #: When each process has finished sending, and receiving, what it is known to send and receive.
+        #: When each process will have sent, and received, all messages that are on their way.
         self._sends, self._receives = [0.0] * (count + servers), [0.0] * (count + servers)
         #: When the last message from one process to another arrives: jitter must not let a later message overtake it.
         self._arrived: dict[tuple[int, int], float] = {}
