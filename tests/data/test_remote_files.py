@@ -69,6 +69,7 @@ LOCAL = {
     "gluon.scope.BlockScope.create": "prefix of parameters",
     "image.record_parameters.Normalizing": "ImageRecordIter",
     "image.record_parameters.Reading": "ImageRecordIter",
+    "kvstore.survivors.WorkerGroup.broadcast": "root is the rank of a worker",
     "module.updates.Updates.load": "Module.load_optimizer_states",
     "module.updates.Updates.save": "Module.save_optimizer_states",
     "rnn.checkpoints.rnn_unroll": "prefix of inputs",

@@ -280,7 +280,7 @@ class ServerClient:
         self._ask_by_first(Opcode.SET_COMPRESSION, json.dumps(dict(params)).encode())
 
     def _ask_by_first(self, op: Opcode, payload: bytes) -> None:
-        """Let the first worker send a request, and wait until servers have carried it out. If that worker dies before, the next sends it."""
+        """Let the first worker send a request, and wait for its replies. If that worker dies before, the next sends it."""
         first, live = 0, list[int]()
         while first not in live:
             first = live[0] if live else first
