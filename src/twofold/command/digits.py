@@ -63,9 +63,8 @@ def mnist(folder: Path) -> Digits:
     images, labels, held_out_images, held_out_labels = (idx_array(folder, name) for name in MNIST_FILES)
     for some, their_labels in ((images, labels), (held_out_images, held_out_labels)):
         if some.ndim != 3 or their_labels.shape != some.shape[:1]:
-            raise FormatError(
-                "MNIST: images and labels do not match", f"shapes {some.shape} and {their_labels.shape}", "download the files again"
-            )
+            given = f"shapes {some.shape} and {their_labels.shape}"
+            raise FormatError("MNIST: images and labels do not match", given, "download the files again")
     scaled = (x.astype(np.float32) / 255 for x in (images, held_out_images))
     images, held_out_images = scaled
     return Digits(f"MNIST, {folder}", images, labels.astype(np.float32), held_out_images, held_out_labels.astype(np.float32))

@@ -174,9 +174,8 @@ def _check_interface(name: str | None, hosts: Sequence[Host]) -> None:
     """The interface must be there if this machine alone is used; Open MPI also takes networks, such as 10.0.0.0/8."""
     known = {found for _, found in socket.if_nameindex()}
     if name and known and all(map(is_local, hosts)) and re.fullmatch(r"[\w.-]+", name) and name not in known:
-        raise LaunchError(
-            "launch: --iface: this machine has no such network interface", repr(name), f"use one of {', '.join(sorted(known))}"
-        )
+        given = repr(name)
+        raise LaunchError("launch: --iface: this machine has no such network interface", given, f"use one of {', '.join(sorted(known))}")
 
 
 def _answer_old_launchers(given: argparse.Namespace) -> None:
@@ -185,18 +184,12 @@ def _answer_old_launchers(given: argparse.Namespace) -> None:
     if given.launcher == "slurm" and "SLURM_JOB_ID" not in os.environ:
         raise LaunchError("launch: --launcher slurm: not inside an allocation of Slurm", None, "make one first: sbatch or salloc")
     if given.sync_dst_dir:
-        raise LaunchError(
-            "launch: --sync-dst-dir: files are not copied",
-            given.sync_dst_dir,
-            "copy them first: rsync -r . HOST:DIR, or use a shared folder",
-        )
+        todo = "copy them first: rsync -r . HOST:DIR, or use a shared folder"
+        raise LaunchError("launch: --sync-dst-dir: files are not copied", given.sync_dst_dir, todo)
     role = os.environ.get("DMLC_ROLE")
     if role in ("server", "scheduler"):
-        raise LaunchError(
-            f"launch: started as ps-lite's {role} (DMLC_ROLE)",
-            None,
-            "start all processes at once: twofold launch -n WORKERS -s SERVERS SCRIPT",
-        )
+        todo = "start all processes at once: twofold launch -n WORKERS -s SERVERS SCRIPT"
+        raise LaunchError(f"launch: started as ps-lite's {role} (DMLC_ROLE)", None, todo)
 
 
 def _program(given: argparse.Namespace) -> list[str]:

@@ -100,11 +100,8 @@ def _of_symbol(path: str, shapes: Mapping[str, tuple[int, ...]]) -> int:
     net = symbol.load(path)
     unknown = set(shapes) - set(net.list_arguments())
     if unknown:
-        raise LaunchError(
-            "launch: --shape: the model has no such input",
-            ", ".join(sorted(unknown)),
-            f"its inputs and parameters: {', '.join(net.list_arguments()[:5])} …",
-        )
+        todo = f"its inputs and parameters: {', '.join(net.list_arguments()[:5])} …"
+        raise LaunchError("launch: --shape: the model has no such input", ", ".join(sorted(unknown)), todo)
     found, _, _ = net.infer_shape_partial(**shapes)
     if found is None or not all(shape and all(shape) for shape in found):
         raise LaunchError("launch: --plan: shapes of inputs are missing", path, "pass --shape data=32,3,224,224")

@@ -138,9 +138,8 @@ def _check_reachable(address: str) -> None:
         try:
             socket.create_connection((host, int(port)), ANSWER).close()
         except (OSError, OverflowError) as error:
-            raise LaunchError(
-                f"launch: --ray: nobody listens there: {error}", address, "check the address that ray start has printed"
-            ) from error
+            todo = "check the address that ray start has printed"
+            raise LaunchError(f"launch: --ray: nobody listens there: {error}", address, todo) from error
 
 
 @dataclass(eq=False)

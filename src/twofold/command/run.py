@@ -180,11 +180,8 @@ def _packages(words: Sequence[str]) -> list[str]:
         if name.partition(".")[0] in ("numpy", ROOT):
             raise LaunchError("run: --packages: it cannot fold itself", name, "name packages that import numpy")
         if not is_importable(name):
-            raise LaunchError(
-                "run: --packages: there is no such package or module",
-                repr(name),
-                "pass names as they are imported, separated by commas; PYTHONPATH adds folders in which they are looked up",
-            )
+            todo = "pass names as they are imported, separated by commas; PYTHONPATH adds folders in which they are looked up"
+            raise LaunchError("run: --packages: there is no such package or module", repr(name), todo)
     return names
 
 

@@ -98,9 +98,8 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
         name = Path(urlsplit(url).path).name
         todo = f"put {name} into {data_dir()} (or set MXNET_HOME), or connect to the network"
         raise FileAccessError(f"Failed downloading url {url}", text, todo) from error
-    raise FileAccessError(
-        f"File {target} is downloaded but the content hash does not match", f"SHA-1 {found}, not {sha1_hash}", "check url and sha1_hash"
-    )
+    given = f"SHA-1 {found}, not {sha1_hash}"
+    raise FileAccessError(f"File {target} is downloaded but the content hash does not match", given, "check url and sha1_hash")
 
 
 def retried(attempt: Callable[[], object], retries: int, say: Callable[[Exception, int], None]) -> None:

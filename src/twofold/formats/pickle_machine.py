@@ -71,9 +71,8 @@ class Budget:
         """Charge the estimated size, in bytes, of the next allocation."""
         self.left -= size
         if self.left < 0:
-            raise FormatError(
-                "pickle: its objects would need far more memory than the file", f"more than {self.total} bytes", "save fewer objects in it"
-            )
+            given = f"more than {self.total} bytes"
+            raise FormatError("pickle: its objects would need far more memory than the file", given, "save fewer objects in it")
 
 
 class _Mark:

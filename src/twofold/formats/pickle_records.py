@@ -101,9 +101,8 @@ class _Resolver:
             return node
         if id(node) not in self.done:
             if depth > MAX_DEPTH or id(node) in self.open:
-                raise FormatError(
-                    "pickle: an object is nested too deeply or contains itself", f"depth {depth}", "optimizer states never are"
-                )
+                given = f"depth {depth}"
+                raise FormatError("pickle: an object is nested too deeply or contains itself", given, "optimizer states never are")
             # identities stay unique here: the tree keeps all its nodes alive
             self.open.add(id(node))
             # `open` holds the nodes above this one: meeting one of them again is a cycle
@@ -121,9 +120,8 @@ class _Resolver:
         values = 1 + sum(values for _, values in sizes)
         self.budget.spend(NODE_COST + 24 * len(children))
         if levels > MAX_DEPTH or values > MAX_VALUES:
-            raise FormatError(
-                "pickle: its objects are nested too deeply", f"{levels} levels, {values} values", "optimizer states never are"
-            )
+            given = f"{levels} levels, {values} values"
+            raise FormatError("pickle: its objects are nested too deeply", given, "optimizer states never are")
         self.sizes[id(node)] = (levels, values)
 
     def make(self, node: object, values: list[object]) -> object:

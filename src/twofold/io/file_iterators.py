@@ -189,9 +189,8 @@ class MNISTIter(MXDataIter):
         num_parts, part_index = part_of("MNISTIter", num_parts, part_index)
         images, labels = _opened(image, 3), _labels(label)
         if len(images) != len(labels):
-            raise ShapeError(
-                "MNISTIter: the numbers of images and labels differ", f"{len(images)} and {len(labels)}", "pass matching files"
-            )
+            given = f"{len(images)} and {len(labels)}"
+            raise ShapeError("MNISTIter: the numbers of images and labels differ", given, "pass matching files")
         part = range(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = _IdxRows(image, images, part, _row_shape(images.shape[1:], flat, input_shape))
         order = np.arange(len(rows))

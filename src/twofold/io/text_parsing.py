@@ -284,7 +284,6 @@ def _wrong_line(lines: list[bytes]) -> FormatError:
                 int(column)
                 float(value)
         except ValueError:
-            return FormatError(
-                f"row {number} is not in LibSVM's format", line[:100].decode(errors="replace"), "write: label column:number …"
-            )
+            given = line[:100].decode(errors="replace")
+            return FormatError(f"row {number} is not in LibSVM's format", given, "write: label column:number …")
     return FormatError("not in LibSVM's format", None)

@@ -214,9 +214,8 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
     files = _Files(folder, _newest(folder) if step is None else step)
     index = _json(files.index_name, {"version", "workers", "has_states"})
     if index["version"] != VERSION:
-        raise FormatError(
-            "a checkpoint of another version", f"{index['version']}", "read it with that version of twofold", path=files.index_name
-        )
+        given = f"{index['version']}"
+        raise FormatError("a checkpoint of another version", given, "read it with that version of twofold", path=files.index_name)
     writers: int = index["workers"]
     parts = [_json(files.share(k, writers, "json"), {"arrays", "states", "part", "own", "random", "numpy"}) for k in range(writers)]
     arrays: dict[str, NDArray] = {}

@@ -107,11 +107,8 @@ def expected_processes(environment: Mapping[str, str]) -> int:
         return sum(int(environment.get(name, "0")) for name in ("TWOFOLD_WORKERS", "TWOFOLD_SERVERS", "TWOFOLD_SPARES"))
     found = next((environment[name] for name in SIZES if name in environment), None)
     if found is None and "DMLC_ROLE" in environment:
-        raise ClusterError(
-            "started for MXNet's parameter server",
-            f"DMLC_ROLE={environment['DMLC_ROLE']}",
-            "start it with: twofold launch -n WORKERS SCRIPT",
-        )
+        given = f"DMLC_ROLE={environment['DMLC_ROLE']}"
+        raise ClusterError("started for MXNet's parameter server", given, "start it with: twofold launch -n WORKERS SCRIPT")
     return 1 if found is None else int(found)
 
 

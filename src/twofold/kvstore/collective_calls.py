@@ -148,11 +148,8 @@ class CollectiveCalls:
             If the arrays differ.
         """
         if not self._compare(label, checksum(arrays))[1]:
-            raise ClusterError(
-                f"{in_words(label)}: the weights differ between workers",
-                "checksums over workers are not equal",
-                "give all workers the same random seeds, and set parameters on all of them alike",
-            )
+            todo = "give all workers the same random seeds, and set parameters on all of them alike"
+            raise ClusterError(f"{in_words(label)}: the weights differ between workers", "checksums over workers are not equal", todo)
 
     def _compare(self, label: object, number: int) -> tuple[Contributors, bool]:
         """How many workers have not finished, and whether all of these pass the same number."""

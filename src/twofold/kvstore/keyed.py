@@ -201,9 +201,8 @@ def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
     """Raise a `ShapeError` unless pushed arrays have the shape of the stored one."""
     for x in values:
         if x.shape != stored.shape:
-            raise ShapeError(
-                f"KVStore.push: the array has the wrong shape for key {key!r}", f"shape {x.shape}", f"pass one of shape {stored.shape}"
-            )
+            given = f"shape {x.shape}"
+            raise ShapeError(f"KVStore.push: the array has the wrong shape for key {key!r}", given, f"pass one of shape {stored.shape}")
 
 
 def copy_shared(stored: NDArray, target: NDArray) -> None:

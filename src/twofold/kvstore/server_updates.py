@@ -121,9 +121,8 @@ class ServerUpdates:
             elif self._updater is not None:
                 self._updater(shard.name, gradient, shard.weight)
             else:
-                raise MXNetError(
-                    "Updater needs to be set", f"push of key {shard.name!r} to an asynchronous store", "call set_optimizer first"
-                )
+                todo = "call set_optimizer first"
+                raise MXNetError("Updater needs to be set", f"push of key {shard.name!r} to an asynchronous store", todo)
         except MXNetError:
             raise
         except Exception as error:  # a user's code may raise anything, and the server must go on

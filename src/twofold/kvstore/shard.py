@@ -159,9 +159,8 @@ class Shard:
             self._check_dtype(message)
             ids = self.ids_in(message)
             if len(message.payload) != message.rows * (8 + self.row_bytes):
-                raise ShapeError(
-                    f"push of key {self.name!r}: the rows have the wrong size", f"{len(message.payload)} bytes", self._wanted()
-                )
+                given = f"{len(message.payload)} bytes"
+                raise ShapeError(f"push of key {self.name!r}: the rows have the wrong size", given, self._wanted())
             if message.rows and (ids[0] < 0 or ids[-1] >= self.shape[0] or not (ids[1:] > ids[:-1]).all()):
                 raise ShapeError(f"push of key {self.name!r}: row ids must ascend and be below {self.shape[0]}", str(ids[:8]), "sort them")
         elif message.flags & Flag.TWO_BIT:

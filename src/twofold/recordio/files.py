@@ -319,9 +319,8 @@ class MXIndexedRecordIO(MXRecordIO):
             reader.offset = self._offset(idx)
             content = self._next(reader)
         if content is None:
-            raise FormatError(
-                "no record starts at the end", f"key {idx!r}", "the index belongs to another file", offset=self.idx[idx], path=self.uri
-            )
+            todo = "the index belongs to another file"
+            raise FormatError("no record starts at the end", f"key {idx!r}", todo, offset=self.idx[idx], path=self.uri)
         return content
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
