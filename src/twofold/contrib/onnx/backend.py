@@ -112,6 +112,7 @@ class Prepared:
             try:
                 outputs = reader.run()
             except NotConstant as error:
+                # the graph is read again with the elements of the inputs that decide about shapes; each round names at least one more
                 if not set(error.roots) - self._constant:
                     raise
                 self._constant.update(error.roots)

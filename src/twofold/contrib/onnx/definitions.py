@@ -6,11 +6,11 @@ from typing import Any
 from ...dtype import NUMPY
 from ...errors import FormatError
 from .package import onnx_package
-from .values import Tensor
+from .values import Graph, Tensor
 
 
 def definition_of(
-    graph: Any, node: Any, inputs: Sequence[Tensor | None], functions: Mapping[tuple[str, str], Any]
+    graph: Graph, node: Any, inputs: Sequence[Tensor | None], functions: Mapping[tuple[str, str], Any]
 ) -> tuple[Any, list[Any]]:
     """The function that defines a node's operator, and its nodes, with the node's attributes in place of references to them.
 
@@ -45,6 +45,7 @@ def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:
     del new.attribute[:]
     for attribute in node.attribute:
         copy = onnx.AttributeProto()
+        # an attribute that the node leaves out, and that has no default, is left out in the definition too
         if attribute.ref_attr_name and attribute.ref_attr_name not in attributes:
             continue
         copy.CopyFrom(attributes[attribute.ref_attr_name] if attribute.ref_attr_name else attribute)
@@ -57,7 +58,7 @@ def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:
     return new
 
 
-def _of_standard(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> tuple[Any, Any]:
+def _of_standard(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> tuple[Any, Any]:
     """The definition of one of ONNX's operators, and its schema."""
     onnx = onnx_package("reading ONNX files")
     domain = "" if node.domain == "ai.onnx" else node.domain

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import FormatError
 from .package import onnx_package
-from .values import Tensor
+from .values import Graph, Tensor
 
 #: ONNX's operators that are computed, by its package's own reference implementation.
 _FOLDED_NAMES = (
@@ -21,7 +21,7 @@ _FOLDED = frozenset(_FOLDED_NAMES.split())
 _LARGEST = 1 << 24
 
 
-def folded(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> Any:
+def folded(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> Any:
     """The results of a node as arrays, None if it is not to be computed while reading."""
     shape = _shape_of(node, inputs)
     if shape is not None:
@@ -57,7 +57,7 @@ def _shape_of(node: Any, inputs: Sequence[Tensor | None]) -> Any:
     return [found if node.op_type == "Shape" else np.array(math.prod(found.tolist()), np.int64)]
 
 
-def _partial(graph: Any, name: str, elements: np.ndarray) -> Tensor:
+def _partial(graph: Graph, name: str, elements: np.ndarray) -> Tensor:
     """A computation of shapes with unknown sizes, as a value."""
     found = Tensor(graph, name, shape=elements.shape, dtype="int64")
     found.partial = elements
@@ -109,7 +109,7 @@ def Unsqueeze(x, axes):
 _REARRANGING: dict[str, Callable[..., np.ndarray]] = {f.__name__: f for f in (Cast, Concat, Gather, Slice, Squeeze, Unsqueeze)}
 
 
-def _rearranged(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> Any:
+def _rearranged(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> Any:
     """The result of an operator that moves the elements of a shape about; None if it computes with them, or with other values."""
     elements = [None if t is None else t.partial if t.partial is not None else t.array for t in inputs]
     if any(t is not None and a is None for t, a in zip(inputs, elements, strict=True)):
@@ -142,7 +142,7 @@ _GROWING: dict[str, Callable[..., int]] = {
 }
 
 
-def _computed(graph: Any, node: Any, arrays: Sequence[np.ndarray | None]) -> Any:
+def _computed(graph: Graph, node: Any, arrays: Sequence[np.ndarray | None]) -> Any:
     onnx = onnx_package("reading ONNX files")
     from onnx.reference import ReferenceEvaluator
 

@@ -61,7 +61,8 @@ class GraphReader:
         self.params: dict[str, NDArray] = {}
         self.tensors: dict[str, Tensor] = {}
         self.inputs: dict[str, Tensor] = {}
-        self.level, self.outputs, self.label = 0, 1, ""
+        self.level, self.outputs = 0, 1
+        self.label: str | None = None
         self._absent: set[str] = set()  # inputs of a definition that are omitted
         self._known, self._like = dict(known or {}), dict(like or {})
         self._types: dict[str, tuple[Sizes | None, str | None]] = {}

@@ -32,13 +32,28 @@ class NotConstant(FormatError):
     roots: tuple[str, ...] = ()
 
 
-class Owner(Protocol):
-    """What a value needs of the graph that it belongs to."""
+class Graph(Protocol):
+    """The graph that is being read, as far as values and the functions of `operators` see it; see `graph_reader.GraphReader`."""
 
     place: str
+    label: str | None
+    outputs: int
+    opset: int
 
     def variable(self, tensor: "Tensor") -> Symbol:
         """A variable for a constant, which becomes a parameter."""
+        ...
+
+    def constant(self, value: object, dtype: str | None = None) -> "Tensor":
+        """An array of this package's own as a value of the graph."""
+        ...
+
+    def computed(self, name: str, symbol: Symbol, roots: frozenset[str]) -> "Tensor":
+        """A value that a symbol computes from inputs, whose names are the ``roots``."""
+        ...
+
+    def body(self, graph: Any, arguments: Sequence["Tensor"]) -> list["Tensor"]:
+        """The outputs of the body of control flow."""
         ...
 
 
@@ -70,7 +85,7 @@ class Tensor:
 
     def __init__(
         self,
-        owner: Owner,
+        owner: Graph,
         name: str,
         symbol: Symbol | None = None,
         array: ndarray | None = None,

@@ -50,6 +50,7 @@ def generalized(first: GraphWriter, second: GraphWriter) -> GraphWriter:
     OperatorError
         If a node depends on a size that varies; the message names it.
     """
+    # both graphs are written by the same rules, so equal nodes have equal names and can be compared one by one
     if [(n.operator, n.inputs) for n in first.nodes] != [(n.operator, n.inputs) for n in second.nodes]:
         raise _fixed("the graph", "the number of its nodes depends on a size")
     for a, b in zip(first.fixed, second.fixed, strict=True):

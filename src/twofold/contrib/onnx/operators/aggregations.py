@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from ....symbol.symbol import Symbol
 from ..op_reader import OP_READERS, OpReader, reads, unsupported
-from ..values import Tensor
+from ..values import Graph, Tensor
 from .functions import NP, F, cast, sliced
 
 
@@ -16,17 +17,19 @@ def _axes(x: Tensor, axes: Tensor | None, noop: int) -> tuple[int, ...] | None:
     return x.axes(axes.integers)
 
 
-def _sum(x: Any, axes: Any, keepdims: bool) -> Any:
+def _sum(x: Symbol, axes: Any, keepdims: bool) -> Any:
     return NP.sum(x, axis=axes, keepdims=keepdims)
 
 
-def _log_sum_exp(x: Any, axes: Any, keepdims: bool) -> Any:
+def _log_sum_exp(x: Symbol, axes: Any, keepdims: bool) -> Any:
+    # the largest element is subtracted first, so that no exponential overflows
     top = NP.max(x, axis=axes, keepdims=True)
     total = NP.log(NP.sum(NP.exp(x - top), axis=axes, keepdims=True)) + top
     return total if keepdims else NP.squeeze(total, axes)
 
 
-def _product(x: Any, axes: Any, keepdims: bool) -> Any:
+def _product(x: Symbol, axes: Any, keepdims: bool) -> Any:
+    # one axis at a time, the last one first, so that the others keep their numbers
     for axis in sorted(axes, reverse=True):
         x = NP.prod(x, axis=axis, keepdims=keepdims)
     return x
@@ -51,7 +54,7 @@ _REDUCTIONS: dict[str, Any] = {
 _OF_NOTHING = {"ReduceMax": "min", "ReduceLogSumExp": "min", "ReduceMin": "max"}
 
 
-def _of_nothing(graph: Any, name: str, data: Tensor, over: tuple[int, ...], keepdims: int) -> np.ndarray:
+def _of_nothing(graph: Graph, name: str, data: Tensor, over: tuple[int, ...], keepdims: int) -> np.ndarray:
     """A reduction over axes without elements."""
     kind = np.dtype(str(data.dtype))
     if kind.kind == "b":
@@ -83,7 +86,7 @@ def CumProd(graph, x, axis, *, exclusive=0, reverse=0):
 def _reduction(name: str) -> Any:
     function = _REDUCTIONS[name]
 
-    def rule(graph: Any, data: Tensor, axes: Tensor | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
+    def rule(graph: Graph, data: Tensor, axes: Tensor | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
         over = _axes(data, axes, noop_with_empty_axes)
         if over is None:
             over = ()
@@ -109,6 +112,7 @@ OP_READERS.update({
 
 def _place(name: str, x: Tensor, axis: int, keepdims: int, last: int) -> Any:
     at = x.axis(axis)
+    # the last maximum is the first one from the other end
     data = NP.flip(x.np, at) if last else x.np
     found = cast(getattr(NP, name)(data, axis=at, keepdims=bool(keepdims)), "int64")
     return (x.size(at) - 1) - found if last else found
@@ -144,6 +148,7 @@ def TopK(graph, x, k, *, axis=-1, largest=1, sorted=1):
     if count < 1:
         raise unsupported(graph, "k must be at least 1", count)
     if x.dtype not in (None, "float32", "float64", "float16"):
+        # places of integers are found in float64, which orders all of them up to 2^53
         place = cast(F.topk(cast(x.symbol, "float64"), axis=at, k=count, ret_typ="indices", is_ascend=not largest, dtype="int64"), "int64")
         value = F.topk(x.symbol, axis=at, k=count, ret_typ="value", is_ascend=not largest)
         return value, place

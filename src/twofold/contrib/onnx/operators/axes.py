@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
-from ..values import Tensor, UnknownSize
+from ..values import Graph, Tensor, UnknownSize
 from .functions import NP, F, cast, slice_at
 
 
@@ -24,9 +25,10 @@ def Reshape(graph, data, shape, *, allowzero=0):
     return F.reshape(data.symbol, shape=tuple(wanted))
 
 
-def _codes(graph: Any, data: Tensor, wanted: np.ndarray) -> tuple[int, ...]:
+def _codes(graph: Graph, data: Tensor, wanted: np.ndarray) -> tuple[int, ...]:
     """A shape with unknown sizes in MXNet's codes: 0 where a size keeps its place, -1 for one other."""
     known = [None if isinstance(n, UnknownSize) else int(n) for n in wanted]
+    # a size of the same name in the same place is kept; any other unknown one must be inferred, which works for one of them
     kept = [n is None and k < data.ndim and data.sizes[k] is None and data.unknown(k) == wanted[k] for k, n in enumerate(known)]
     codes = tuple(0 if keep else -1 if n is None else n for n, keep in zip(known, kept, strict=True))
     if codes.count(-1) > 1:
@@ -34,7 +36,7 @@ def _codes(graph: Any, data: Tensor, wanted: np.ndarray) -> tuple[int, ...]:
     return codes
 
 
-def _filled(graph: Any, sizes: tuple[int, ...], wanted: list[int], allowzero: int) -> tuple[int, ...]:
+def _filled(graph: Graph, sizes: tuple[int, ...], wanted: list[int], allowzero: int) -> tuple[int, ...]:
     if not allowzero and any(n == 0 and k >= len(sizes) for k, n in enumerate(wanted)):
         raise unsupported(graph, "the shape copies a size that the operand does not have", f"{wanted} of {sizes}")
     kept = [sizes[k] if n == 0 and not allowzero else n for k, n in enumerate(wanted)]
@@ -121,6 +123,7 @@ def Slice(graph, data, starts, ends, axes=None, steps=None):
     for axis, first, last, stride in zip(places, begins, stops, strides, strict=True):
         size = data.sizes[axis]
         if size is None:
+            # exporters write the largest integer for "to the end"
             far = abs(last) >= 2**31 - 1
             begin[axis], end[axis], step[axis] = (None if first == 0 and stride > 0 else first), None if far else last, stride
             continue
@@ -135,6 +138,7 @@ def _limits(first: int, last: int, stride: int, size: int) -> tuple[int, int | N
     last = last + size if last < 0 else last
     if stride > 0:
         return min(max(first, 0), size), min(max(last, 0), size)
+    # -1 would count from the end: the front itself is None
     last = max(last, -1)
     return min(max(first, 0), size - 1), None if last < 0 else min(last, size - 1)
 
@@ -147,8 +151,7 @@ def Expand(graph, data, shape):
         return NP.broadcast_to(data.np, np.broadcast_shapes(data.known_sizes, wanted))
     if set(wanted) <= {1} and len(wanted) <= data.ndim:
         return data
-    graph.require_sizes(data)
-    return None
+    raise unsupported(graph, "the operand is broadcast, and its sizes are not known", data.name, "give the inputs fixed sizes")
 
 
 @reads
@@ -204,13 +207,14 @@ def _from_front(index: Tensor, size: int) -> Any:
 @reads
 def Gather(graph, data, indices, *, axis=0):
     """Slices at indices along an axis."""
+    # an unknown size cannot be added to negative indices; the mode "wrap" counts them from the end at run time
     if data.shape is None or data.sizes[data.axis(axis)] is None:
         return NP.take(data.np, indices.np, axis=axis, mode="wrap")
     at = data.axis(axis)
     return NP.take(data.np, _from_front(indices, data.size(at)), axis=at, mode="clip")
 
 
-def _grid(shape: tuple[int, ...], axis: int, places: Any, graph: Any) -> Any:
+def _grid(shape: tuple[int, ...], axis: int, places: Symbol, graph: Graph) -> Any:
     """Indices of all axes for `gather_nd`: the elements' own, but for one axis those given."""
     rows = []
     for k, n in enumerate(shape):
@@ -271,7 +275,7 @@ _SCATTERED = {
 }
 
 
-def _accumulated(graph: Any, data: Tensor, rows: list[Any], updates: Tensor, sizes: tuple[int, ...], reduction: str) -> Any:
+def _accumulated(graph: Graph, data: Tensor, rows: list[Any], updates: Tensor, sizes: tuple[int, ...], reduction: str) -> Any:
     """The data combined with all updates of each place: a table (updates, places) says which belong together."""
     reduce, combine, neutral = _SCATTERED[reduction]
     depth = len(rows)
@@ -279,11 +283,13 @@ def _accumulated(graph: Any, data: Tensor, rows: list[Any], updates: Tensor, siz
     number = math.prod(updates.known_sizes) // max(width, 1)
     if number * places * width > _LARGEST_TABLE:
         raise unsupported(graph, "a scatter of this size with a reduction is not supported", f"{number} updates of {places} places")
+    # a scatter keeps one of several updates of a place, so all updates are compared with all places instead
     flat: Any = 0
     for row, size in zip(rows, sizes, strict=False):
         flat = flat * size + NP.reshape(row, (number,))
     chosen = NP.equal(NP.reshape(flat, (number, 1, 1)), graph.constant(np.arange(places).reshape(1, -1, 1), "int64").np)
     values = NP.reshape(updates.np, (number, 1, width))
+    # an element that does not change the reduction stands where an update belongs to another place
     if neutral is None:
         limits = np.finfo(str(data.dtype)) if data.is_float else np.iinfo(str(data.dtype))
         neutral = limits.min if reduction == "max" else limits.max

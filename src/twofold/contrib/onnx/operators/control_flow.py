@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..op_reader import reads, unsupported
-from ..values import Tensor
+from ..values import Graph, Tensor
 from .functions import NP, slice_at
 
 #: How many times a body may be read.
@@ -17,6 +17,7 @@ def If(graph, cond, *, then_branch, else_branch):
     """The results of one body; of both, chosen by element, if the condition is not known while reading."""
     if cond.array is not None:
         return graph.body(then_branch if cond.array.ravel()[:1].any() else else_branch, ())
+    # a symbol has no branches: both bodies are computed, and results are chosen by value, so they must be of one type
     both = [graph.body(branch, ()) for branch in (then_branch, else_branch)]
     if any(a.shape is None or a.shape != b.shape or a.dtype != b.dtype for a, b in zip(*both, strict=True)):
         raise unsupported(graph, "the two bodies have results of different types, and the condition is not constant", cond.name)
@@ -24,7 +25,7 @@ def If(graph, cond, *, then_branch, else_branch):
     return [NP.where(chosen, a.np, b.np) for a, b in zip(*both, strict=True)]
 
 
-def _is_true(graph: Any, condition: Tensor | None) -> bool:
+def _is_true(graph: Graph, condition: Tensor | None) -> bool:
     if condition is not None and condition.array is None:
         raise unsupported(graph, "a loop whose condition is computed is not supported", condition.name)
     return condition is None or condition.array is None or bool(condition.array.ravel()[:1].any())
@@ -33,6 +34,7 @@ def _is_true(graph: Any, condition: Tensor | None) -> bool:
 @reads
 def Loop(graph, M, cond, *initial, body):
     """A body that is repeated a known number of times."""
+    # without a number of iterations the condition has to end the loop
     count = _MOST_ITERATIONS + 1 if M is None else M.integer
     states, collected = list(initial), [[] for _ in range(len(body.output) - 1 - len(initial))]
     k = 0
@@ -78,7 +80,7 @@ def Scan(
     return [*states, *out]
 
 
-def _slice(graph: Any, tensor: Tensor, axis: int, place: int) -> Tensor:
+def _slice(graph: Graph, tensor: Tensor, axis: int, place: int) -> Tensor:
     if tensor.array is not None:
         return Tensor(graph, f"{tensor.name}.{place}", array=np.take(tensor.array, place, axis))
     part = slice_at(tensor.symbol, axis, place)

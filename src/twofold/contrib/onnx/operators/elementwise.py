@@ -1,14 +1,17 @@
 """Functions of each element, of one operand, of two and of any number; choices, casts, tests."""
 
 import math
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ....dtype import NAME_OF
-from ..op_reader import OP_READERS, OpReader, reads, unsupported
+from ....symbol.symbol import Symbol
+from ..op_reader import reads, reads_rows, unsupported
 from ..package import onnx_package
-from ..values import Tensor
+from ..values import Graph, Tensor
 from .functions import NP, F, cast, combined
 
 # functions that NumPy has too, by name
@@ -17,27 +20,32 @@ _UNARY = {
     "Abs": "absolute", "Acos": "arccos", "Acosh": "arccosh", "Asin": "arcsin", "Asinh": "arcsinh", "Atan": "arctan", "Atanh": "arctanh",
     "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Exp": "exp", "Floor": "floor", "IsNaN": "isnan", "Log": "log", "Neg": "negative",
     "Not": "logical_not", "Sign": "sign", "Sin": "sin", "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
-    "BitwiseNot": "bitwise_not",
+    "BitwiseNot": "bitwise_not", "Reciprocal": "reciprocal", "Round": "around",
 }  # fmt: skip
 _BINARY = {
     "Add": "add", "Sub": "subtract", "Mul": "multiply", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
     "Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less", "LessOrEqual": "less_equal",
 }  # fmt: skip
+#: Functions that NumPy lacks, by the names of MXNet's operators.
+_OF_MXNET = {"Erf": "erf", "Sigmoid": "sigmoid", "Softsign": "softsign"}
+#: Functions of any number of operands, by those of two that fold them.
+_FOLDED = {"Max": "maximum", "Min": "minimum", "Sum": "add"}
 
 
-def _unary(name: str) -> Any:
-    return lambda graph, x: getattr(NP, name)(x.np)
+def _folded(name: str, tensors: Sequence[Tensor]) -> Symbol:
+    return reduce(getattr(NP, name), [t.np for t in tensors])
 
 
-def _binary(name: str) -> Any:
-    return lambda graph, a, b: combined(name, a, b)
+reads_rows(_UNARY, lambda name: lambda graph, x: getattr(NP, name)(x.np), "X")
+reads_rows(_OF_MXNET, lambda name: lambda graph, x: getattr(F, name)(x.symbol), "X")
+reads_rows(_BINARY, lambda name: lambda graph, a, b: combined(name, a, b), "A", "B")
+reads_rows(_FOLDED, lambda name: lambda graph, *data: _folded(name, data), variadic=True)
 
 
-OP_READERS.update({onnx: OpReader(_unary(name), ("X",), frozenset(), False) for onnx, name in _UNARY.items()})
-OP_READERS.update({onnx: OpReader(_binary(name), ("A", "B"), frozenset(), False) for onnx, name in _BINARY.items()})
+# MXNet's logical functions return floats, and its arrays of bools cannot be added: truth values are combined as integers
 
 
-def _truth(x: Tensor) -> Any:
+def _truth(x: Tensor) -> Symbol:
     """An operand as 0 and 1, which products and sums combine."""
     return cast(x.symbol, "int32")
 
@@ -99,7 +107,7 @@ def BitShift(graph, x, y, *, direction):
     return NP.where(beyond, cast(NP.less(x.np, 0), dtype) * -1 if dtype.startswith("int") else NP.zeros_like(x.np), out)
 
 
-def _or_below(steps: Any, bits: int) -> Any:
+def _or_below(steps: Symbol, bits: int) -> Symbol:
     """Whether a shift is by all bits, or by a negative number, which runtimes take for one so large."""
     return cast(cast(NP.greater_equal(steps, float(bits)), "int32") + cast(NP.less(steps, 0.0), "int32"), "bool")
 
@@ -108,24 +116,6 @@ def _or_below(steps: Any, bits: int) -> Any:
 def Identity(graph, x):
     """The operand."""
     return x
-
-
-@reads
-def Reciprocal(graph, x):
-    """1 / x."""
-    return NP.reciprocal(x.np)
-
-
-@reads
-def Round(graph, x):
-    """The nearest integer, halves to even."""
-    return NP.around(x.np)
-
-
-@reads
-def Erf(graph, x):
-    """The error function."""
-    return F.erf(x.symbol)
 
 
 @reads
@@ -154,34 +144,6 @@ def Where(graph, condition, x, y):
     return NP.where(condition.np, x.np, y.np)
 
 
-# any number of operands
-
-
-def _folded(name: str, tensors: tuple[Tensor, ...]) -> Any:
-    found = tensors[0].np
-    for t in tensors[1:]:
-        found = getattr(NP, name)(found, t.np)
-    return found
-
-
-@reads
-def Max(graph, *data):
-    """The largest of several operands."""
-    return _folded("maximum", data)
-
-
-@reads
-def Min(graph, *data):
-    """The smallest of several operands."""
-    return _folded("minimum", data)
-
-
-@reads
-def Sum(graph, *data):
-    """The sum of several operands."""
-    return _folded("add", data)
-
-
 @reads
 def Mean(graph, *data):
     """The mean of several operands."""
@@ -191,7 +153,7 @@ def Mean(graph, *data):
 # dtypes
 
 
-def dtype_of_code(graph: Any, code: int) -> str:
+def dtype_of_code(graph: Graph, code: int) -> str:
     """The dtype of one of ONNX's numbers for it.
 
     Raises
@@ -240,21 +202,9 @@ def Relu(graph, x):
 
 
 @reads
-def Sigmoid(graph, x):
-    """1 / (1 + exp(-x))."""
-    return F.sigmoid(x.symbol)
-
-
-@reads
 def Softplus(graph, x):
     """log(1 + exp(x))."""
     return F.Activation(x.symbol, act_type="softrelu")
-
-
-@reads
-def Softsign(graph, x):
-    """X / (1 + abs(x))."""
-    return F.softsign(x.symbol)
 
 
 @reads

@@ -27,12 +27,12 @@ def combined(name: str, lhs: Tensor, rhs: Tensor) -> Symbol:
     return getattr(NP, name)(operand(lhs, rhs), operand(rhs, lhs) if operand(lhs, rhs) is lhs.np or lhs.array is None else rhs.np)
 
 
-def sliced(symbol: Any, axis: int, begin: int, end: int) -> Any:
+def sliced(symbol: Symbol, axis: int, begin: int, end: int) -> Any:
     """The range of a symbol along an axis."""
     return F.slice_axis(symbol, axis=axis, begin=begin, end=end).as_np_ndarray()
 
 
-def slice_at(symbol: Any, axis: int, k: int) -> Any:
+def slice_at(symbol: Symbol, axis: int, k: int) -> Any:
     """The slice of a symbol at a place of an axis, without that axis."""
     return NP.squeeze(sliced(symbol, axis, k, k + 1), axis)
 

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from ..op_reader import reads, unsupported
-from ..values import Tensor
+from ....symbol.symbol import Symbol
+from ..op_reader import reads, reads_rows, unsupported
+from ..values import Graph, Tensor
 from .functions import NP, F
 
 # windows
 
 
 def _pads(
-    graph: Any, x: Tensor, kernel: list[int], strides: list[int], dilations: list[int], pads: list[int] | None, auto_pad: str
+    graph: Graph, x: Tensor, kernel: list[int], strides: list[int], dilations: list[int], pads: list[int] | None, auto_pad: str
 ) -> list[int]:
     """Padding before each axis, then after each."""
     if auto_pad in ("", "NOTSET"):
@@ -29,7 +30,7 @@ def _pads(
     return front + back
 
 
-def _padded(x: Any, front: list[int], back: list[int], value: float = 0.0) -> Any:
+def _padded(x: Symbol, front: list[int], back: list[int], value: float = 0.0) -> Any:
     width = [0, 0, 0, 0, *[n for pair in zip(front, back, strict=True) for n in pair]]
     pairs = tuple(zip(width[::2], width[1::2], strict=True))
     return NP.pad(x.as_np_ndarray(), pairs, "constant", constant_values=value) if any(width) else x
@@ -91,10 +92,11 @@ def ConvTranspose(
 # pooling
 
 
-def _window(graph: Any, x: Tensor, kernel: list[int], strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil_mode: int) -> Any:
+def _window(graph: Graph, x: Tensor, kernel: list[int], strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil_mode: int) -> Any:
     """(strides, padding before, after): with ``ceil_mode`` the padding after the axis reaches as far as the last window."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
+    # rounded up, the last window may reach beyond the padding: the axis is extended by what that window lacks
     extra = [0] * len(kernel)
     if ceil_mode:
         reach = [d * (n - 1) + 1 for n, d in zip(kernel, dilations, strict=True)]
@@ -107,7 +109,7 @@ def _window(graph: Any, x: Tensor, kernel: list[int], strides: Any, dilations: A
     return strides, front, back, [max(0, e) for e in extra]
 
 
-def _by_slices(x: Any, sizes: list[int], kernel: list[int], strides: list[int], dilations: list[int], reduce: Any) -> Any:
+def _by_slices(x: Symbol, sizes: list[int], kernel: list[int], strides: list[int], dilations: list[int], reduce: Any) -> Any:
     """Windows of a padded operand of the given spatial sizes, reduced axis by axis: element 0 of all windows, element 1, and so on."""
     for k, (size, n, s, d) in enumerate(zip(sizes, kernel, strides, dilations, strict=True)):
         count = (size - d * (n - 1) - 1) // s + 1
@@ -121,7 +123,9 @@ def _by_slices(x: Any, sizes: list[int], kernel: list[int], strides: list[int], 
     return x
 
 
-def _sum_of_windows(x: Tensor, data: Any, kernel: list[int], strides: list[int], dilations: list[int] | None, front: Any, back: Any) -> Any:
+def _sum_of_windows(
+    x: Tensor, data: Symbol, kernel: list[int], strides: list[int], dilations: list[int] | None, front: Any, back: Any
+) -> Any:
     """The sum of each window of an operand of ``x``'s shape, padded with zeros."""
     if dilations is None or set(dilations) == {1}:
         return F.Pooling(_padded(data, front, back), kernel=tuple(kernel), stride=tuple(strides), pool_type="sum").as_np_ndarray()
@@ -130,7 +134,7 @@ def _sum_of_windows(x: Tensor, data: Any, kernel: list[int], strides: list[int],
 
 
 def _maxima_with_places(
-    graph: Any,
+    graph: Graph,
     x: Tensor,
     kernel: list[int],
     strides: list[int],
@@ -158,6 +162,7 @@ def _maxima_with_places(
         else:
             is_better = NP.greater(part, best)
             best, place = NP.where(is_better, part, best), NP.where(is_better, here, place)
+    # places so far count within one channel; ONNX counts through the whole array
     first = np.arange(math.prod(sizes[:2])).reshape(*sizes[:2], *[1] * len(kernel)) * count
     return best, place + graph.constant(first, "int64").np
 
@@ -196,8 +201,8 @@ def AveragePool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=No
         ones = np.pad(ones, list(zip(front, back, strict=True)), constant_values=1)
         front, back = [0] * len(front), [0] * len(back)
     ones = np.pad(ones, [(a, b + e) for a, b, e in zip(front, back, extra, strict=True)])
-    spread = dilations or [1] * len(kernel_shape)
-    reach = tuple(d * (n - 1) + 1 for n, d in zip(kernel_shape, spread, strict=True))
+    # Each sum is divided by the number of elements that count in its window. The counts depend on shapes only, so NumPy computes them here:
+    # it sums the windows of an array of ones, which the padding surrounds by zeros.
     spread = dilations or [1] * len(kernel_shape)
     reach = tuple(d * (n - 1) + 1 for n, d in zip(kernel_shape, spread, strict=True))
     windows = np.lib.stride_tricks.sliding_window_view(ones, reach)[tuple(slice(None, None, s) for s in strides)]
@@ -215,20 +220,11 @@ def LpPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, a
     return NP.power(sums, 1 / p)
 
 
-def _global(graph: Any, x: Tensor, kind: str, **options: Any) -> Any:
+def _global(graph: Graph, x: Tensor, kind: str, **options: Any) -> Symbol:
     return F.Pooling(x.symbol, kernel=(1,) * (x.ndim - 2), global_pool=True, pool_type=kind, name=graph.label, **options)
 
 
-@reads
-def GlobalMaxPool(graph, x):
-    """The maximum over all positions."""
-    return _global(graph, x, "max")
-
-
-@reads
-def GlobalAveragePool(graph, x):
-    """The mean over all positions."""
-    return _global(graph, x, "avg")
+reads_rows({"GlobalMaxPool": "max", "GlobalAveragePool": "avg"}, lambda kind: lambda graph, x: _global(graph, x, kind), "X")
 
 
 @reads
@@ -254,6 +250,7 @@ def Gemm(graph, a, b, c=None, *, alpha=1.0, beta=1.0, transA=0, transB=0):
         and a.is_float
         and (c is None or (c.array is not None and c.array.ndim == 1))
     ):
+        # the weight of a dense layer of MXNet is (outputs, inputs)
         weight = b if transB else Tensor(graph, b.name, array=np.ascontiguousarray(b.array.T))
         if c is None or c.size(0) == weight.size(0):
             bias = () if c is None else (c.symbol,)
@@ -267,7 +264,7 @@ def Gemm(graph, a, b, c=None, *, alpha=1.0, beta=1.0, transA=0, transB=0):
     return out + (c.np if beta == 1 else c.np * beta)
 
 
-def _product(lhs: Any, rhs: Any, like: Tensor, alpha: float) -> Any:
+def _product(lhs: Symbol, rhs: Symbol, like: Tensor, alpha: float) -> Any:
     out = NP.matmul(lhs, rhs)
     if alpha == 1:
         return out
@@ -284,6 +281,7 @@ def MatMul(graph, a, b):
 def Einsum(graph, *data, equation):
     """A sum of products over axes named by letters."""
     terms = equation.replace(" ", "")
+    # a sum over all axes has one element here, and no axes in ONNX
     found = NP.einsum(terms, *[t.np for t in data])
     kept = terms.partition("->")[2] if "->" in terms else [c for c in terms if c not in ",." and terms.count(c) == 1]
     return found if kept or "." in terms else NP.reshape(found, ())
@@ -376,10 +374,11 @@ def Dropout(graph, x, ratio=None, training_mode=None, *, seed=None):
 # softmax
 
 
-def _along(graph: Any, x: Tensor, axis: int | None, function: Any) -> Any:
+def _along(graph: Graph, x: Tensor, axis: int | None, function: Any) -> Any:
     """A function along an axis; before version 13 along all from it on."""
     if graph.opset >= 13:
         return function(x.symbol, axis=-1 if axis is None else axis)
+    # older versions take the axes from this one on as one axis
     at = x.axis(1 if axis is None else axis)
     if at == x.ndim - 1:
         return function(x.symbol, axis=-1)
@@ -404,7 +403,7 @@ def LogSoftmax(graph, x, *, axis=None):
 def Hardmax(graph, x, *, axis=None):
     """One at the first maximum along an axis, else zero."""
 
-    def first(symbol: Any, axis: int) -> Any:
+    def first(symbol: Symbol, axis: int) -> Any:
         size = x.size(axis) if graph.opset >= 13 else math.prod(x.known_sizes[x.axis(1 if axis is None else axis) :])
         place = NP.argmax(symbol.as_np_ndarray(), axis=axis, keepdims=True)
         at = axis % x.ndim

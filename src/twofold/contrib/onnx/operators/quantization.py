@@ -1,11 +1,13 @@
 """Linear quantization, and products of integers, computed in float32 and float64, in which they are exact."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..op_reader import reads, unsupported
-from ..values import Tensor
+from ....symbol.symbol import Symbol
+from ..op_reader import reads, reads_like, unsupported
+from ..values import Graph, Tensor
 from .elementwise import dtype_of_code
 from .functions import NP, cast
 from .layers import Conv
@@ -14,7 +16,7 @@ from .layers import Conv
 _RANGES = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
 
 
-def _spread(graph: Any, factor: Tensor | None, data: Tensor, axis: int, block_size: int) -> Any:
+def _spread(graph: Graph, factor: Tensor | None, data: Tensor, axis: int, block_size: int) -> Any:
     """A scale or zero point, shaped to broadcast against the data: one for all, one for each place of an axis, or one for each block."""
     if factor is None:
         return None
@@ -22,6 +24,7 @@ def _spread(graph: Any, factor: Tensor | None, data: Tensor, axis: int, block_si
         return NP.reshape(factor.np, ())
     at = data.axis(axis)
     if block_size:
+        # the last block may be longer than what is left of the axis
         whole = NP.repeat(factor.np, block_size, axis=at)
         return NP.take(whole, graph.constant(np.arange(data.size(at)), "int64").np, axis=at, mode="clip")
     return NP.reshape(factor.np, tuple(-1 if k == at else 1 for k in range(data.ndim)))
@@ -50,7 +53,8 @@ def DequantizeLinear(graph, x, x_scale, x_zero_point=None, *, axis=1, block_size
     return cast((wide if zero is None else wide - cast(zero, "float32")) * cast(scale, "float32"), dtype)
 
 
-def _shifted(graph: Any, x: Tensor, zero: Tensor | None, axis: int) -> Any:
+def _shifted(graph: Graph, x: Tensor, zero: Tensor | None, axis: int) -> Symbol:
+    # float64 holds the products of bytes, and sums of 2^37 of them, exactly
     wide = cast(x.symbol, "float64")
     return wide if zero is None else wide - cast(_spread(graph, zero, x, axis, 0), "float64")
 
@@ -61,7 +65,7 @@ def MatMulInteger(graph, a, b, a_zero_point=None, b_zero_point=None):
     return cast(NP.matmul(_shifted(graph, a, a_zero_point, -2), _shifted(graph, b, b_zero_point, -1)), "int32")
 
 
-def _requantized(graph: Any, total: Any, scale: Any, zero: Tensor) -> Any:
+def _requantized(total: Symbol, scale: Symbol, zero: Tensor) -> Symbol:
     low, high = _RANGES[str(zero.dtype)]
     found = NP.around(total * cast(scale, "float64")) + cast(NP.reshape(zero.np, ()), "float64")
     return cast(NP.minimum(NP.maximum(found, float(low)), float(high)), str(zero.dtype))
@@ -74,36 +78,28 @@ def QLinearMatMul(graph, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_s
         raise unsupported(graph, "quantization to this dtype is not supported", y_zero_point.dtype)
     total = NP.matmul(_shifted(graph, a, a_zero_point, -2), _shifted(graph, b, b_zero_point, -1))
     scale = cast(_spread(graph, a_scale, a, -2, 0), "float64") * cast(_spread(graph, b_scale, b, -1, 0), "float64")
-    return _requantized(graph, total, scale / cast(NP.reshape(y_scale.np, ()), "float64"), y_zero_point)
+    return _requantized(total, scale / cast(NP.reshape(y_scale.np, ()), "float64"), y_zero_point)
 
 
-def _convolution(graph: Any, x: Tensor, x_zero: Tensor | None, w: Tensor, w_zero: Tensor | None, options: dict[str, Any]) -> Any:
+def _convolution(graph: Graph, x: Tensor, x_zero: Tensor | None, w: Tensor, w_zero: Tensor | None, attributes: Mapping[str, Any]) -> Symbol:
     data = graph.computed(f"{x.name}.shifted", _shifted(graph, x, x_zero, 1), x.roots)
     weight = graph.computed(f"{w.name}.shifted", _shifted(graph, w, w_zero, 0), w.roots)
-    return Conv(graph, data, weight, None, **options)
+    return Conv(graph, data, weight, None, **attributes)
 
 
-@reads
-def ConvInteger(
-    graph, x, w, x_zero_point=None, w_zero_point=None, *, auto_pad="NOTSET", dilations=None, group=1, kernel_shape=None, pads=None,
-    strides=None,
-):  # fmt: skip
+@reads_like(Conv)
+def ConvInteger(graph, x, w, x_zero_point=None, w_zero_point=None, **attributes):
     """A convolution of integers, in int32."""
-    options = {"auto_pad": auto_pad, "dilations": dilations, "group": group, "kernel_shape": kernel_shape, "pads": pads, "strides": strides}
-    return cast(_convolution(graph, x, x_zero_point, w, w_zero_point, options), "int32")
+    return cast(_convolution(graph, x, x_zero_point, w, w_zero_point, attributes), "int32")
 
 
-@reads
-def QLinearConv(
-    graph, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None, *, auto_pad="NOTSET", dilations=None,
-    group=1, kernel_shape=None, pads=None, strides=None,
-):  # fmt: skip
+@reads_like(Conv)
+def QLinearConv(graph, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None, **attributes):
     """A convolution of quantized arrays, quantized."""
-    options = {"auto_pad": auto_pad, "dilations": dilations, "group": group, "kernel_shape": kernel_shape, "pads": pads, "strides": strides}
-    total = _convolution(graph, x, x_zero_point, w, w_zero_point, options).as_np_ndarray()
+    total = _convolution(graph, x, x_zero_point, w, w_zero_point, attributes).as_np_ndarray()
     column = (1, -1, *[1] * (x.ndim - 2))
     if b is not None:
         total = total + cast(NP.reshape(b.np, column), "float64")
     per_filter = cast(NP.reshape(w_scale.np, column if w_scale.ndim else ()), "float64")
     scale = cast(NP.reshape(x_scale.np, ()), "float64") * per_filter / cast(NP.reshape(y_scale.np, ()), "float64")
-    return _requantized(graph, total, scale, y_zero_point)
+    return _requantized(total, scale, y_zero_point)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..op_reader import reads, unsupported
+from ..values import Graph
 from .elementwise import dtype_of_code
 from .functions import F
 
@@ -10,7 +11,7 @@ from .functions import F
 _FLOAT = 1
 
 
-def _drawn(graph: Any, function: Any, shape: list[int], dtype: int, seed: float | None, **params: float) -> Any:
+def _drawn(graph: Graph, function: Any, shape: list[int], dtype: int, seed: float | None, **params: float) -> Any:
     if seed is not None:
         raise unsupported(graph, "seeds are not supported", seed, "remove the attribute, and call mx.random.seed")
     if not shape:

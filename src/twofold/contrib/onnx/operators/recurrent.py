@@ -4,18 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
-from ..values import Tensor
+from ..values import Graph, Tensor
 from .functions import NP, F, cast, slice_at, sliced
 
 
-def _reordered(block: Any, order: tuple[int, ...], size: int) -> Any:
+def _reordered(block: Symbol, order: tuple[int, ...], size: int) -> Any:
     """The rows of (directions, gates · size, …) with the gates in another order."""
     parts = [F.slice_axis(block, axis=1, begin=k * size, end=(k + 1) * size) for k in order]
     return parts[0] if len(parts) == 1 else F.concat(*parts, dim=1)
 
 
-def _flat(block: Any, direction: int) -> Any:
+def _flat(block: Symbol, direction: int) -> Any:
     return F.reshape(F.slice_axis(block, axis=0, begin=direction, end=direction + 1), shape=(-1,))
 
 
@@ -23,7 +24,7 @@ def _flat(block: Any, direction: int) -> Any:
 # the readers below pass say where each of MXNet's gates stands in ONNX.
 
 
-def _vector(w: Tensor, r: Tensor, b: Any, order: tuple[int, ...], size: int, directions: int) -> Any:
+def _vector(w: Tensor, r: Tensor, b: Symbol, order: tuple[int, ...], size: int, directions: int) -> Any:
     """The flat vector of parameters, in MXNet's order: all weights, then all biases."""
     weights, states = _reordered(w.symbol, order, size), _reordered(r.symbol, order, size)
     rows = len(order) * size
@@ -35,11 +36,11 @@ def _vector(w: Tensor, r: Tensor, b: Any, order: tuple[int, ...], size: int, dir
     return F.concat(*parts, dim=0)
 
 
-def _zeros(graph: Any, *shape: int) -> Any:
+def _zeros(graph: Graph, *shape: int) -> Any:
     return graph.constant(np.zeros(shape), "float32").symbol
 
 
-def _layer(graph: Any, mode: str, order: tuple[int, ...], operands: Any, direction: str, layout: int, hidden_size: int | None) -> Any:
+def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direction: str, layout: int, hidden_size: int | None) -> Any:
     x, w, r, b, lengths, h, c = operands
     directions = 2 if direction == "bidirectional" else 1
     size = hidden_size or r.known_sizes[2]
@@ -47,6 +48,7 @@ def _layer(graph: Any, mode: str, order: tuple[int, ...], operands: Any, directi
     batch = x.size(0 if layout else 1)
     steps = x.size(1 if layout else 0)
     bias = b.symbol if b is not None else _zeros(graph, directions, 2 * len(order) * size)
+    # only an LSTM has a cell state beside the hidden one
     start = [_state(graph, s, layout, directions, batch, size) for s in ((h, c) if mode == "lstm" else (h,))]
     # MXNet's layer runs forward, or both ways; a reversed layer is a forward one over reversed steps, whose outputs are reversed again
     data = NP.flip(data, 0) if direction == "reverse" else data
@@ -67,7 +69,7 @@ def _layer(graph: Any, mode: str, order: tuple[int, ...], operands: Any, directi
     return (out, *[NP.transpose(s, (1, 0, 2)) if layout else s for s in lasts])
 
 
-def _state(graph: Any, state: Tensor | None, layout: int, directions: int, batch: int, size: int) -> Any:
+def _state(graph: Graph, state: Tensor | None, layout: int, directions: int, batch: int, size: int) -> Any:
     if state is None:
         return _zeros(graph, directions, batch, size)
     return NP.transpose(state.np, (1, 0, 2)) if layout else state.symbol
@@ -78,7 +80,8 @@ def _vary(lengths: Tensor | None, steps: int) -> bool:
     return lengths is not None and not (lengths.array is not None and (lengths.array == steps).all())
 
 
-def _check(graph: Any, given: list[str] | None, usual: list[str], clip: float | None, directions: int) -> None:
+def _check(graph: Graph, given: list[str] | None, usual: list[str], clip: float | None, directions: int) -> None:
+    # ONNX lists the functions of both directions one after the other
     wanted = usual * directions
     if given is not None and [a.lower() for a in given] != [a.lower() for a in wanted]:
         raise unsupported(graph, "other activations are not supported", given, f"use {', '.join(wanted)}")
@@ -116,6 +119,7 @@ def RNN(
     clip=None, direction="forward", hidden_size=None, layout=0,
 ):  # fmt: skip
     """A layer of plain recurrent units."""
+    # MXNet has a layer for each of two functions
     kind = (activations or ["Tanh"])[0].lower()
     if kind not in ("tanh", "relu"):
         raise unsupported(graph, "other activations are not supported", activations, "use Tanh or Relu")
@@ -123,7 +127,7 @@ def RNN(
     return _layer(graph, f"rnn_{kind}", (0,), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)
 
 
-def _unrolled_gru(graph: Any, operands: Any, direction: str, layout: int, size: int) -> Any:
+def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size: int) -> Any:
     """A layer of gated recurrent units whose reset gate comes in front of the product, step by step."""
     # MXNet's layer applies the reset gate to the product of the state, which ONNX calls `linear_before_reset`. The other order has no
     # operator of its own, so each step becomes nodes of the graph.
@@ -156,6 +160,6 @@ def _unrolled_gru(graph: Any, operands: Any, direction: str, layout: int, size: 
     return (NP.transpose(out, (2, 0, 1, 3)), NP.transpose(last, (1, 0, 2))) if layout else (out, last)
 
 
-def _rows(weight: Any, gate: int, size: int) -> Any:
+def _rows(weight: Symbol, gate: int, size: int) -> Any:
     """The weight of a gate, transposed."""
     return NP.transpose(sliced(weight, 0, gate * size, (gate + 1) * size), (1, 0))

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
-from ..values import Tensor
+from ..values import Graph, Tensor
 from .functions import NP
 
 
@@ -71,7 +72,8 @@ def _matrix(at: np.ndarray, size: int, mode: str, options: dict[str, Any], scale
     return matrix
 
 
-def _along(x: Any, axis: int, ndim: int, matrix: Any) -> Any:
+def _along(x: Symbol, axis: int, ndim: int, matrix: Symbol) -> Any:
+    # the axis goes to the end for the product, and back to its place after it
     order = [*range(axis), *range(axis + 1, ndim), axis]
     back = sorted(range(ndim), key=order.__getitem__)
     return NP.transpose(NP.matmul(NP.transpose(x, tuple(order)), matrix), tuple(back))
@@ -96,6 +98,7 @@ def Resize(
         span = (0.0, 1.0) if region is None else (float(region[k]), float(region[k + len(places)]))
         at = _places(coordinate_transformation_mode, size, count, scale, span)
         if coordinate_transformation_mode == "tf_crop_and_resize":
+            # a matrix can only weigh elements: places outside of the operand get the extrapolation value at the end
             masks.append((axis, (at < 0) | (at > size - 1)))
         if count != size or not np.array_equal(at, np.arange(size)):
             matrix = _matrix(at, size, mode, options, scale)
@@ -107,7 +110,9 @@ def Resize(
     return out
 
 
-def _factors(graph: Any, shape: tuple[int, ...], places: tuple[int, ...], scales: Tensor | None, sizes: Tensor | None, policy: str) -> Any:
+def _factors(
+    graph: Graph, shape: tuple[int, ...], places: tuple[int, ...], scales: Tensor | None, sizes: Tensor | None, policy: str
+) -> Any:
     """(scale, size of the result) for each axis."""
     if sizes is not None and sizes.constant.size:
         counts = sizes.integers

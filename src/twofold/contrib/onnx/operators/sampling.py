@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
 from .functions import NP, F, cast, slice_at, sliced
 
 # samples at a grid of places
 
 
-def _reflected(at: Any, low: float, high: float) -> Any:
+def _reflected(at: Symbol, low: float, high: float) -> Any:
     """Places beyond an edge, mirrored at it."""
     span = high - low
     if span <= 0:
@@ -22,7 +23,7 @@ def _reflected(at: Any, low: float, high: float) -> Any:
     return NP.where(NP.greater(rest, span), 2 * span - rest, rest) + low
 
 
-def _inside(at: Any, size: int, mode: str, align_corners: int) -> Any:
+def _inside(at: Symbol, size: int, mode: str, align_corners: int) -> Any:
     """Places within an axis, as the padding mode has it; those that stay outside count as zeros."""
     if mode == "border":
         return NP.minimum(NP.maximum(at, 0.0), float(size - 1))
@@ -33,7 +34,7 @@ def _inside(at: Any, size: int, mode: str, align_corners: int) -> Any:
     return at
 
 
-def _cubic_weights(share: Any) -> list[Any]:
+def _cubic_weights(share: Symbol) -> list[Any]:
     """The weights of four neighbors, by Keys' kernel with a = -0.75."""
     a = -0.75
 
@@ -46,7 +47,7 @@ def _cubic_weights(share: Any) -> list[Any]:
     return [far(share + 1.0), near(share), near(1.0 - share), far(2.0 - share)]
 
 
-def _taps(at: Any, mode: str) -> list[tuple[Any, Any]]:
+def _taps(at: Symbol, mode: str) -> list[tuple[Any, Any]]:
     """The elements of an axis that a place is computed from, with their weights."""
     if mode == "nearest":
         return [(NP.around(at), 1.0)]

@@ -45,7 +45,9 @@ def NonMaxSuppression(graph, boxes, scores, max_output=None, iou_threshold=None,
     places = NPX.arange_like(score, axis=1)
     rows = [score, _corners(boxes, center_point_box), NP.expand_dims(NP.expand_dims(places, 0), 2)]
     each = NP.repeat(rows[1], classes, axis=0)
+    # each box takes its own number along as a column, because the suppression reorders the boxes by score
     number = NP.zeros_like(score) + rows[2]
+    # without a threshold every score counts
     least = -float(np.finfo(np.float32).max) if score_threshold is None else score_threshold.number
     found = F.contrib.box_nms(
         NP.concatenate([score, each, number], axis=2),
@@ -62,6 +64,7 @@ def NonMaxSuppression(graph, boxes, scores, max_output=None, iou_threshold=None,
     row = NPX.nonzero(kept)
     chosen = cast(F.gather_nd(number, NP.transpose(row, (1, 0))), "int64")
     group = slice_at(row, 1, 0)
+    # the rows stand image by image and class by class, so the number of one tells both
     kind = NP.mod(group, classes)
     image = cast(cast(group - kind, "float64") / classes, "int64")
     return NP.stack([image, kind, chosen], axis=1)
