@@ -239,6 +239,15 @@ def test_symbols_are_returned_for_mxnets_backends():
     assert s.as_np_ndarray().list_outputs() == s.list_outputs()
 
 
+def test_a_star_import_gives_no_names_that_a_module_has_imported_itself():
+    """`compat.private_names`, a source of ``mxnet.gluon.block``, lists no names: an empty list must not count as none."""
+    code = (
+        "import twofold.compat.mxnet_alias as a; a.install()\nfrom mxnet.gluon.block import *\nprint('Callable' in dir(), 'Block' in dir())"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert found.stdout == "False True\n", found.stderr
+
+
 def test_names_of_all_modules_are_found_under_the_alias():
     code = (
         "import twofold.compat.mxnet_alias as a; a.install()\n"

@@ -102,8 +102,10 @@ class _Proxy(ModuleType):
 
     @property
     def __all__(self) -> list[str]:
-        listed = (getattr(source, "__all__", None) or dir(source) for source in self.__dict__["_sources"])
-        return sorted({name for names in listed for name in names if not name.startswith("_")})
+        # an empty list is a list too: a module of private names has none for a star import, least of all those that it imports itself
+        listed = (getattr(source, "__all__", None) for source in self.__dict__["_sources"])
+        shown = (dir(source) if names is None else names for source, names in zip(self.__dict__["_sources"], listed, strict=True))
+        return sorted({name for names in shown for name in names if not name.startswith("_")})
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(name for source in self.__dict__["_sources"] for name in _shown(source))})

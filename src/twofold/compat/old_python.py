@@ -12,52 +12,42 @@ from typing import Any
 
 import numpy as np
 
+#: NumPy's names, each with those for the same thing that NumPy 1.24 and 2 removed.
+_SECOND_NAMES = {
+    "inf": "Inf Infinity PINF infty",
+    "nan": "NAN NaN",
+    "all": "alltrue",
+    "any": "sometrue",
+    "asmatrix": "mat",
+    "bool_": "bool8",
+    "bytes_": "string_",
+    "complex128": "cfloat complex_",
+    "complex64": "singlecomplex",
+    "cumprod": "cumproduct",
+    "float64": "float_",
+    "intp": "int0",
+    "object_": "object0",
+    "prod": "product",
+    "round": "round_",
+    "str_": "str0 unicode_",
+    "trapezoid": "trapz",
+    "uintp": "uint0",
+    "vstack": "row_stack",
+}
 #: Names removed in NumPy 1.24 and 2, with their values.
-NUMPY_NAMES: dict[str, Any] = {
-    "AxisError": np.exceptions.AxisError,
-    "ComplexWarning": np.exceptions.ComplexWarning,
-    "Inf": np.inf,
-    "Infinity": np.inf,
-    "NAN": np.nan,
+NUMPY_NAMES: dict[str, Any] = {second: getattr(np, name) for name, names in _SECOND_NAMES.items() for second in names.split()}
+NUMPY_NAMES |= {kind.__name__: kind for kind in (bool, complex, float, int, object, str)}
+NUMPY_NAMES |= {name: getattr(np.exceptions, name) for name in ("AxisError", "ComplexWarning", "RankWarning", "VisibleDeprecationWarning")}
+NUMPY_NAMES |= {
     "NINF": -np.inf,
     "NZERO": -0.0,
-    "NaN": np.nan,
-    "PINF": np.inf,
     "PZERO": 0.0,
-    "RankWarning": np.exceptions.RankWarning,
-    "VisibleDeprecationWarning": np.exceptions.VisibleDeprecationWarning,
-    "alltrue": np.all,
     "asscalar": lambda a: a.item(),
-    "bool": bool,
-    "bool8": np.bool_,
-    "cfloat": np.complex128,
-    "complex": complex,
-    "complex_": np.complex128,
-    "cumproduct": np.cumprod,
-    "float": float,
-    "float_": np.float64,
     "in1d": lambda ar1, ar2, assume_unique=False, invert=False: np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert),
-    "infty": np.inf,
-    "int": int,
-    "int0": np.intp,
     "long": int,
-    "mat": np.asmatrix,
     "math": math,
     "msort": lambda a: np.sort(a, axis=0),
-    "object": object,
-    "object0": np.object_,
-    "product": np.prod,
-    "round_": np.round,
-    "row_stack": np.vstack,
-    "singlecomplex": np.complex64,
-    "sometrue": np.any,
-    "str": str,
-    "str0": np.str_,
-    "string_": np.bytes_,
-    "trapz": np.trapezoid,
-    "uint0": np.uintp,
     "unicode": str,
-    "unicode_": np.str_,
 }
 #: Names removed from Python's modules, with their values.
 PYTHON_NAMES: dict[ModuleType, dict[str, Any]] = {

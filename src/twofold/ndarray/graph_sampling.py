@@ -40,6 +40,7 @@ class _Graph(NamedTuple):
         """Places of the edges of vertices, vertex by vertex, and of the vertex of each among them."""
         starts, counts = self.indptr[vertices], np.diff(self.indptr)[vertices]
         owners = np.repeat(np.arange(len(vertices)), counts)
+        # an edge's place in the matrix is its rank among all of these edges, moved by where the edges of its vertex begin
         before = np.cumsum(counts) - counts
         return (starts - before)[owners] + np.arange(len(owners)), owners
 
@@ -96,6 +97,18 @@ def dgl_adjacency(data: CSRNDArray) -> CSRNDArray:
     return _matrix(np.ones(len(graph.values), "float32"), graph.indices, graph.indptr, graph.shape, data.context)
 
 
+def _numbered(columns: np.ndarray, indptr: np.ndarray, old: np.ndarray, device: Device) -> tuple[CSRNDArray, CSRNDArray]:
+    """A square matrix of so many rows as ``indptr`` bounds, with its edges numbered from 0, and with their old numbers."""
+    shape = (len(indptr) - 1, len(indptr) - 1)
+    return _matrix(np.arange(len(old)), columns, indptr, shape, device), _matrix(old, columns, indptr, shape, device)
+
+
+def _with_mapping(pairs: Sequence[tuple[CSRNDArray, CSRNDArray]], return_mapping: bool) -> CSRNDArray | list[CSRNDArray]:
+    """The renumbered matrices, then those with the old numbers if they are wanted; a single matrix is not wrapped in a list."""
+    found = [new for new, _ in pairs] + [old for _, old in pairs if return_mapping]
+    return found[0] if len(found) == 1 else found
+
+
 def dgl_subgraph(graph: CSRNDArray, *data: NDArray, return_mapping: bool, num_args: int | None = None) -> Any:
     """The subgraphs that sets of vertices induce.
 
@@ -123,21 +136,19 @@ def dgl_subgraph(graph: CSRNDArray, *data: NDArray, return_mapping: bool, num_ar
     """
     name = "dgl_subgraph"
     _check_count(name, num_args, 1 + len(data))
-    whole, renumbered, original = _graph(name, graph), [], []
+    whole, pairs = _graph(name, graph), []
     for array in data:
         chosen = _vertices(name, array, whole.shape[0])
         if (np.diff(chosen) <= 0).any():
             raise ParameterError(f"{name}: The input vertex list has to be sorted", str(chosen)[:60], "sort it, and leave out repetitions")
+        # an edge belongs to the subgraph if it leads to a chosen vertex too; its column is that vertex's place among them
         edges, owners = whole.edges_of(chosen)
         kept = np.isin(whole.indices[edges], chosen)
         edges, owners = edges[kept], owners[kept]
         columns = np.searchsorted(chosen, whole.indices[edges])
         indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(chosen)))])
-        shape = (len(chosen), len(chosen))
-        renumbered.append(_matrix(np.arange(len(edges)), columns, indptr, shape, graph.context))
-        original.append(_matrix(whole.values[edges], columns, indptr, shape, graph.context))
-    found = renumbered + (original if return_mapping else [])
-    return found[0] if len(found) == 1 else found
+        pairs.append(_numbered(columns, indptr, whole.values[edges], graph.context))
+    return _with_mapping(pairs, return_mapping)
 
 
 def dgl_csr_neighbor_uniform_sample(
@@ -272,6 +283,7 @@ def _drawn(graph: _Graph, weights: np.ndarray | None, vertices: np.ndarray, neig
     random sampling with a reservoir, 2006).
     """
     edges, owners = graph.edges_of(vertices)
+    # at least one number is drawn, as there are no empty draws; MXNet's own seed makes the sample repeatable
     keys = uniform(shape=(max(len(edges), 1),)).asnumpy()[: len(edges)]
     if weights is not None:
         with np.errstate(divide="ignore"):
@@ -313,7 +325,7 @@ def dgl_graph_compact(*graph_data: Any, return_mapping: bool, graph_sizes: int |
     if len(graph_data) != 2 * len(sizes):
         given = f"{len(graph_data)} arrays for {len(sizes)} sizes"
         raise ParameterError(f"{name}: one subgraph and one array of vertices for each size are needed", given, "pass two for each")
-    renumbered, original = [], []
+    pairs = []
     for matrix, array, size in zip(graph_data[: len(sizes)], graph_data[len(sizes) :], sizes, strict=True):
         graph = _graph(name, matrix)
         chosen = _vertices(name, array[:size], graph.shape[1])
@@ -321,7 +333,5 @@ def dgl_graph_compact(*graph_data: Any, return_mapping: bool, graph_sizes: int |
         if not np.isin(graph.indices[:count], chosen).all():
             raise ParameterError(f"{name}: a neighbor is not among the vertices", None, "sample with a larger max_num_vertices")
         columns = np.searchsorted(chosen, graph.indices[:count])
-        renumbered.append(_matrix(np.arange(count), columns, indptr, (size, size), matrix.context))
-        original.append(_matrix(graph.values[:count], columns, indptr, (size, size), matrix.context))
-    found = renumbered + (original if return_mapping else [])
-    return found[0] if len(found) == 1 else found
+        pairs.append(_numbered(columns, indptr, graph.values[:count], matrix.context))
+    return _with_mapping(pairs, return_mapping)

@@ -70,6 +70,7 @@ def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
                 root[n] = root.get(n.operands[0], n.operands[0])
             elif place.get(n, Place("kernel")).kind in ("leaf", "buffer", "output", "fresh"):
                 begin[n] = end[n] = t
+    # an output lives beyond the last step, since the caller holds it
     for o in program.outputs:
         if root.get(o, o) in end:
             end[root.get(o, o)] = len(program.steps)

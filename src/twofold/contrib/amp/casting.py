@@ -57,6 +57,7 @@ class _Casts:
         kind = self.rules.kind(node.op_name, lambda key: str(params.get(key)))
         if node.name in self.excluded:
             kind = "single"
+        # a state that the operator writes must stay the variable itself: what is written to a cast would be lost
         cast = {k: h for k, h in enumerate(inputs) if k not in node.written}
         if kind == "half":
             changed = {k: self._half(h) for k, h in cast.items()}
@@ -86,6 +87,7 @@ class _Casts:
         # what has been cast to 16 bits already can be read so again
         dtypes = {k: self._dtypes.get(h) or (half if (h, half) in self._made else None) for k, h in heads.items()}
         found = {d for d in dtypes.values() if d is None or d in CAST}
+        # the widest dtype is known only when the symbol is bound: an operator finds it then
         if None in found and len(heads) > 1:
             return self._multicast(heads)
         if "float32" in found and len(found) > 1:
@@ -99,6 +101,7 @@ class _Casts:
         return {k: Head(node, place) for place, k in enumerate(heads)}
 
     def _cast(self, head: Head, dtype: str) -> Head:
+        # several readers of one value share its cast
         if (head, dtype) not in self._made:
             name = f"{head.node.output_name(head.place)}_amp_cast_{dtype}"
             new = Head(SymbolNode(amp_cast.title, name, {"dtype": dtype}, [head]), 0)

@@ -77,6 +77,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     if scaler is None:
         kind = type(optimizer_or_trainer).__name__
         raise OperatorError(f"'{kind}' object has no attribute '_amp_loss_scaler'", None, "prepare the Trainer with amp.init_trainer")
+    # from the original scale, not from the current one: a scope that was entered before must not divide a second time
     optimizer_or_trainer._scale = optimizer_or_trainer._amp_original_scale / scaler.loss_scale
     if isinstance(loss, (list, tuple)):
         yield [part * scaler.loss_scale for part in loss]

@@ -135,6 +135,7 @@ class _Build:
         op, form = FORMS[node.op]
         places = range(len(node.inputs)) if form.places is None else form.places
         triples: Mapping[int, Triple] = {k: self._triple(node.inputs[k]) for k in places}
+        # MXNet's quantized operators take all values first, then the ends of the ranges of those that are quantized
         values = [triples[k][0] if k in triples else self.plain(h) for k, h in enumerate(node.inputs)]
         ends = [end for triple in triples.values() for end in triple[1:]]
         new = SymbolNode(op.title, f"quantized_{node.name}", node.attrs, [*values, *ends])

@@ -93,6 +93,7 @@ def quantize_net_v2(
     graph = _traced(network, _inputs(network, calib_data, data_shapes, ctx))
     symbol, known = graph.symbol, network.collect_params()
     arrays = {name: known[name]._reduce() for name in symbol.list_inputs() if name in known}
+    # running means and variances are states; only weights are stored quantized
     states = {name: array for name, array in arrays.items() if name in symbol.list_auxiliary_states()}
     weights = {name: array for name, array in arrays.items() if name not in states}
     parts = [*(exclude_layers_match or ())]
