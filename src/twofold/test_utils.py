@@ -15,19 +15,16 @@ from .testing import comparison, consistency, datasets, gradient_checks, random_
 from .testing.comparison import *
 from .testing.consistency import *
 from .testing.datasets import *
+from .testing.datasets import MNIST_FILES as MNIST_FILES
 from .testing.gradient_checks import *
 from .testing.random_data import *
 from .testing.sampling_checks import *
 from .testing.surroundings import *
 
 __all__ = ["Context", "Features", "Symbol", "array", "current_context", "get_cuda_compute_capability", "getenv", "np", "setenv", "use_np"]
-__all__ += comparison.__all__
-__all__ += consistency.__all__
-__all__ += datasets.__all__
-__all__ += gradient_checks.__all__
-__all__ += random_data.__all__
-__all__ += sampling_checks.__all__
-__all__ += surroundings.__all__
+# what each part defines itself, not what it has imported
+for _part in (comparison, consistency, datasets, gradient_checks, random_data, sampling_checks, surroundings):
+    __all__ += [n for n, value in vars(_part).items() if not n.startswith("_") and getattr(value, "__module__", "") == _part.__name__]
 
 #: Modules that tests get by ``from mxnet.test_utils import *``, which takes all that MXNet's module had imported.
 _STARRED = {"mx": __name__.partition(".")[0], "rnd": "numpy.random", "npt": "numpy.testing"} | {
@@ -36,7 +33,7 @@ _STARRED = {"mx": __name__.partition(".")[0], "rnd": "numpy.random", "npt": "num
 }
 #: Optional libraries that it had imported too.
 _OPTIONAL = {"requests": "requests", "ss": "scipy.stats"}
-__all__ += [*_STARRED]  # pyright: ignore[reportUnsupportedDunderAll]  # `__getattr__` loads them
+__all__ += [*_STARRED, "MNIST_FILES"]  # pyright: ignore[reportUnsupportedDunderAll]  # `__getattr__` loads them
 
 
 def __getattr__(name: str) -> Any:

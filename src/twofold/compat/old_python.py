@@ -12,30 +12,32 @@ from typing import Any
 
 import numpy as np
 
-#: NumPy's names, each with those for the same thing that NumPy 1.24 and 2 removed.
-_SECOND_NAMES = {
-    "inf": "Inf Infinity PINF infty",
-    "nan": "NAN NaN",
-    "all": "alltrue",
-    "any": "sometrue",
-    "asmatrix": "mat",
-    "bool_": "bool8",
-    "bytes_": "string_",
-    "complex128": "cfloat complex_",
-    "complex64": "singlecomplex",
-    "cumprod": "cumproduct",
-    "float64": "float_",
-    "intp": "int0",
-    "object_": "object0",
-    "prod": "product",
-    "round": "round_",
-    "str_": "str0 unicode_",
-    "trapezoid": "trapz",
-    "uintp": "uint0",
-    "vstack": "row_stack",
+#: Names removed in NumPy 1.24 and 2, with their values: first those that NumPy has under another name too, which is given with them.
+NUMPY_NAMES: dict[str, Any] = {
+    second: getattr(np, name)
+    for name, names in {
+        "inf": "Inf Infinity PINF infty",
+        "nan": "NAN NaN",
+        "all": "alltrue",
+        "any": "sometrue",
+        "asmatrix": "mat",
+        "bool_": "bool8",
+        "bytes_": "string_",
+        "complex128": "cfloat complex_",
+        "complex64": "singlecomplex",
+        "cumprod": "cumproduct",
+        "float64": "float_",
+        "intp": "int0",
+        "object_": "object0",
+        "prod": "product",
+        "round": "round_",
+        "str_": "str0 unicode_",
+        "trapezoid": "trapz",
+        "uintp": "uint0",
+        "vstack": "row_stack",
+    }.items()
+    for second in names.split()
 }
-#: Names removed in NumPy 1.24 and 2, with their values.
-NUMPY_NAMES: dict[str, Any] = {second: getattr(np, name) for name, names in _SECOND_NAMES.items() for second in names.split()}
 NUMPY_NAMES |= {kind.__name__: kind for kind in (bool, complex, float, int, object, str)}
 NUMPY_NAMES |= {name: getattr(np.exceptions, name) for name in ("AxisError", "ComplexWarning", "RankWarning", "VisibleDeprecationWarning")}
 NUMPY_NAMES |= {

@@ -8,28 +8,6 @@ import numpy as np
 
 from ..imperative.array import Array
 
-__all__ = [
-    "almost_equal",
-    "assert_allclose",
-    "assert_almost_equal",
-    "assert_almost_equal_ignore_nan",
-    "assert_almost_equal_with_err",
-    "assert_exception",
-    "checkShapes",
-    "compare_ndarray_tuple",
-    "default_atols",
-    "default_numeric_eps",
-    "default_rtols",
-    "effective_dtype",
-    "get_atol",
-    "get_etol",
-    "get_rtol",
-    "get_tolerance",
-    "get_tols",
-    "locationError",
-    "same",
-]
-
 #: A tolerance: one for every dtype, or one for each.
 Tolerance = float | Mapping[Any, float] | None
 Names = Sequence[str]

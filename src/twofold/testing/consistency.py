@@ -14,8 +14,6 @@ from ..symbol.symbol import Symbol
 from .comparison import Tolerance, assert_almost_equal, compare_ndarray_tuple
 from .random_data import rand_ndarray
 
-__all__ = ["check_consistency", "check_gluon_hybridize_consistency", "compare_optimizer", "same_array", "same_symbol_structure"]
-
 Arrays = Mapping[str, Any]
 
 

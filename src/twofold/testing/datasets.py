@@ -19,23 +19,6 @@ from ..formats.files import file_exists, join_path, make_folder, read_file
 from ..io.file_iterators import MNISTIter
 from ..io.iterator import DataIter
 
-__all__ = [
-    "MNIST_FILES",
-    "DummyIter",
-    "download",
-    "download_model",
-    "get_bz2_data",
-    "get_cifar10",
-    "get_im2rec_path",
-    "get_mnist",
-    "get_mnist_iterator",
-    "get_mnist_pkl",
-    "get_mnist_ubyte",
-    "get_zip_data",
-    "idx_array",
-    "mnist_folder",
-]
-
 #: Training images and labels, then those for testing; each may be compressed as .gz.
 MNIST_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 SERVER = "http://data.mxnet.io/"

@@ -22,8 +22,6 @@ from ..symbol.symbol import Symbol
 from .comparison import Tolerance, assert_almost_equal, default_numeric_eps
 from .surroundings import default_context
 
-__all__ = ["check_numeric_gradient", "check_speed", "check_symbolic_backward", "check_symbolic_forward", "numeric_grad", "simple_forward"]
-
 #: Arrays in the order of the arguments, or by name.
 Location = Sequence[Any] | Mapping[str, Any]
 Requests = str | Sequence[str] | Mapping[str, str]

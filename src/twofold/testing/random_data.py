@@ -12,34 +12,6 @@ from ..errors import ParameterError
 from ..ndarray.array import NDArray
 from .surroundings import default_dtype
 
-__all__ = [
-    "assign_each",
-    "assign_each2",
-    "collapse_sum_like",
-    "create_2d_tensor",
-    "create_sparse_array",
-    "create_sparse_array_zd",
-    "create_vector",
-    "get_identity_mat",
-    "get_identity_mat_batch",
-    "new_matrix_with_real_eigvals_2d",
-    "new_matrix_with_real_eigvals_nd",
-    "new_orthonormal_matrix_2d",
-    "new_sym_matrix_with_real_eigvals_2d",
-    "new_sym_matrix_with_real_eigvals_nd",
-    "np_reduce",
-    "rand_coord_2d",
-    "rand_ndarray",
-    "rand_shape_2d",
-    "rand_shape_3d",
-    "rand_shape_nd",
-    "rand_sparse_ndarray",
-    "random_arrays",
-    "random_sample",
-    "random_uniform_arrays",
-    "shuffle_csr_column_indices",
-]
-
 rnd = np.random
 #: Functions that make sparse arrays.
 SPARSE: Any = nd.sparse

@@ -12,8 +12,6 @@ import numpy as np
 
 from ..errors import ParameterError
 
-__all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_check", "verify_generator"]
-
 #: A function of the number of samples that returns so many.
 Generator = Callable[[int], Any]
 #: Intervals [low, high), or the values of a discrete distribution. The last interval includes its upper bound.

@@ -15,21 +15,7 @@ from ..device import Device, current_device, set_default_device
 from ..errors import ParameterError
 from ..ndarray.functions import waitall
 
-__all__ = [
-    "default_context",
-    "default_dtype",
-    "discard_stderr",
-    "environment",
-    "has_tvm_ops",
-    "is_aarch64_run",
-    "is_cd_run",
-    "is_op_runnable",
-    "list_gpus",
-    "retry",
-    "set_default_context",
-]
-
-Test = TypeVar("Test", bound=Callable[..., Any])
+_Test = TypeVar("_Test", bound=Callable[..., Any])
 
 
 def default_context() -> Device:
@@ -116,12 +102,12 @@ def _set(variables: Mapping[str, str | None]) -> None:
             os.environ[name] = str(value)
 
 
-def retry(n: int) -> Callable[[Test], Test]:
+def retry(n: int) -> Callable[[_Test], _Test]:
     """The decorator of a test that depends on chance: it fails only if ``n`` runs in a row fail with an AssertionError."""
     if n < 1:
         raise ParameterError("retry: at least one attempt is needed", str(n), "pass a positive number")
 
-    def decorate(test: Test) -> Test:
+    def decorate(test: _Test) -> _Test:
         @functools.wraps(test)
         def attempts(*args: Any, **kwargs: Any) -> Any:
             for _ in range(n - 1):
