@@ -348,3 +348,6 @@ def own_error(what: str, error: BaseException) -> MXNetError:
         return error
     kind = next((own for builtin, own in _MATCHING if isinstance(error, builtin)), EngineError)
     return kind(what, f"{type(error).__name__}: {error}", "see the cause above")
+
+
+__all__ = sorted(name for name, value in vars().items() if isinstance(value, type) and issubclass(value, MXNetError))

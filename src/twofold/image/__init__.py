@@ -1,5 +1,7 @@
 """``mx.image``: decoding, resizing and augmenting images, and iterators over them."""
 
+from types import FunctionType as _Function
+
 from .augmenters import Augmenter as Augmenter
 from .augmenters import BrightnessJitterAug as BrightnessJitterAug
 from .augmenters import CastAug as CastAug
@@ -42,3 +44,5 @@ from .functions import resize_short as resize_short
 from .functions import scale_down as scale_down
 from .iterator import ImageIter as ImageIter
 from .usual_augmenters import CreateAugmenter as CreateAugmenter
+
+__all__ = sorted(name for name, value in vars().items() if not name.startswith("_") and isinstance(value, (type, _Function)))
