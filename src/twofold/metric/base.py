@@ -13,6 +13,8 @@ from ..ndarray.array import NDArray
 
 #: The labels or predictions of a batch: a list of arrays, one per device or output, or a single array.
 Arrays = Array | numpy.ndarray | Sequence[Array | numpy.ndarray]
+#: Names of the outputs or labels that a metric selects; None for all of them.
+Names = Sequence[str] | None
 #: What `EvalMetric.get` returns: a name and a value, or those of several metrics.
 Result = tuple[str, float] | tuple[list[str], list[float]]
 
@@ -35,13 +37,7 @@ class EvalMetric:
     #: Whether `update` accumulates the global sums. Metrics written before MXNet 1.5 do not have global sums, so this is opt-in.
     _has_global_stats: bool = False
 
-    def __init__(
-        self,
-        name: str | None = None,
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        **kwargs: object,
-    ) -> None:
+    def __init__(self, name: str | None = None, output_names: Names = None, label_names: Names = None, **kwargs: object) -> None:
         self.name = str(self._default_name if name is None else name)
         self.output_names = output_names
         self.label_names = label_names

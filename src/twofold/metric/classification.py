@@ -1,11 +1,9 @@
 """Accuracy and top-k accuracy."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..errors import InvalidValue, ShapeError, WrongShape
-from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, register
+from .base import Arrays, EvalMetric, Names, alias, check_label_shapes, host_pairs, register
 
 
 @alias("acc")
@@ -21,13 +19,7 @@ class Accuracy(EvalMetric):
         See `EvalMetric`.
     """
 
-    def __init__(
-        self,
-        axis: int = 1,
-        name: str = "accuracy",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
+    def __init__(self, axis: int = 1, name: str = "accuracy", output_names: Names = None, label_names: Names = None) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True, axis=axis)
         self.axis = axis
 
@@ -62,13 +54,7 @@ class TopKAccuracy(EvalMetric):
         See `EvalMetric`. The number is appended to the name.
     """
 
-    def __init__(
-        self,
-        top_k: int = 1,
-        name: str = "top_k_accuracy",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
+    def __init__(self, top_k: int = 1, name: str = "top_k_accuracy", output_names: Names = None, label_names: Names = None) -> None:
         if top_k <= 1:
             raise InvalidValue("TopKAccuracy: Please use Accuracy if top_k is no more than 1", str(top_k), "pass 2 or more")
         super().__init__(f"{name}_{top_k}", output_names, label_names, has_global_stats=True, top_k=top_k)

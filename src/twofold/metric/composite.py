@@ -9,7 +9,7 @@ import numpy
 from .. import registry
 from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
-from .base import Arrays, EvalMetric, Result, alias, check_label_shapes, on_host, pairs_of, register
+from .base import Arrays, EvalMetric, Names, Result, alias, check_label_shapes, on_host, pairs_of, register
 
 _create = registry.get_create_func(EvalMetric, "metric")
 
@@ -61,11 +61,7 @@ class CompositeEvalMetric(EvalMetric):
     """
 
     def __init__(
-        self,
-        metrics: Sequence[MetricLike] | None = None,
-        name: str = "composite",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        self, metrics: Sequence[MetricLike] | None = None, name: str = "composite", output_names: Names = None, label_names: Names = None
     ) -> None:
         # First, as the base's constructor resets the metrics.
         self.metrics = [create(metric) for metric in metrics or ()]
@@ -150,8 +146,8 @@ class CustomMetric(EvalMetric):
         feval: Feval,
         name: str | None = None,
         allow_extra_outputs: bool = False,
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        output_names: Names = None,
+        label_names: Names = None,
     ) -> None:
         if name is None:
             # MXNet's names: a lambda's "<lambda>" would be an odd name for a column of a log.

@@ -1,13 +1,13 @@
 """Metrics computed from the confusion matrix: F1 score, Matthews and multi-class correlation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import nan, sqrt
 from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ParameterError, ShapeError
-from .base import Arrays, EvalMetric, check_label_shapes, host_pairs, register
+from .base import Arrays, EvalMetric, Names, check_label_shapes, host_pairs, register
 
 
 def _count(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -78,13 +78,7 @@ class _Binary(_Confusion):
 
     _score: Callable[[np.ndarray], float]
 
-    def __init__(
-        self,
-        name: str | None = None,
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
+    def __init__(self, name: str | None = None, output_names: Names = None, label_names: Names = None, average: str = "macro") -> None:
         if average not in ("macro", "micro"):
             raise ParameterError(f"{type(self).__name__}: unknown average", repr(average), "use 'macro' or 'micro'")
         self.average = average
@@ -168,13 +162,7 @@ class PCC(_Confusion):
     Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient, 2004.
     """
 
-    def __init__(
-        self,
-        name: str = "pcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        has_global_stats: bool = True,
-    ) -> None:
+    def __init__(self, name: str = "pcc", output_names: Names = None, label_names: Names = None, has_global_stats: bool = True) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
     def update(self, labels: Arrays, preds: Arrays) -> None:

@@ -1,25 +1,18 @@
 """Metrics of the probability assigned to the true class."""
 
-from collections.abc import Sequence
 from math import exp
 from typing import ClassVar
 
 import numpy as np
 
 from ..errors import WrongShape
-from .base import Arrays, EvalMetric, alias, host_pairs, register
+from .base import Arrays, EvalMetric, Names, alias, host_pairs, register
 
 
 class _LogLoss(EvalMetric):
     """Mean of ``−log(probability of the true class + eps)``."""
 
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str | None = None,
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
+    def __init__(self, eps: float = 1e-12, name: str | None = None, output_names: Names = None, label_names: Names = None) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True, eps=eps)
         self.eps = eps
 
@@ -86,12 +79,7 @@ class Perplexity(EvalMetric):
     SMALLEST = 1e-10  # MXNet's lower bound of probabilities
 
     def __init__(
-        self,
-        ignore_label: int | None,
-        axis: int = -1,
-        name: str = "perplexity",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        self, ignore_label: int | None, axis: int = -1, name: str = "perplexity", output_names: Names = None, label_names: Names = None
     ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True, ignore_label=ignore_label)
         self.ignore_label = ignore_label

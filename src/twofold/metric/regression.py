@@ -1,6 +1,5 @@
 """Regression errors, Pearson correlation, and the mean of outputs that are losses."""
 
-from collections.abc import Sequence
 from math import nan, sqrt
 from typing import ClassVar
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from ..errors import ParameterError, ShapeError
 from ..strictness import tolerate
-from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, on_host, register
+from .base import Arrays, EvalMetric, Names, alias, check_label_shapes, host_pairs, on_host, register
 
 
 class _Distance(EvalMetric):
@@ -16,9 +15,7 @@ class _Distance(EvalMetric):
 
     _has_global_stats = True
 
-    def __init__(
-        self, name: str | None = None, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str | None = None, output_names: Names = None, label_names: Names = None) -> None:
         super().__init__(name, output_names, label_names)
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
@@ -130,13 +127,7 @@ class PearsonCorrelation(EvalMetric):
         If ``average`` is unknown.
     """
 
-    def __init__(
-        self,
-        name: str = "pearsonr",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
-    ) -> None:
+    def __init__(self, name: str = "pearsonr", output_names: Names = None, label_names: Names = None, average: str = "macro") -> None:
         if average not in ("macro", "micro"):
             raise ParameterError("PearsonCorrelation: unknown average", repr(average), "use 'macro' or 'micro'")
         self.average = average
@@ -189,9 +180,7 @@ class Loss(EvalMetric):
     _default_name: ClassVar[str] = "loss"
     _has_global_stats = True
 
-    def __init__(
-        self, name: str | None = None, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str | None = None, output_names: Names = None, label_names: Names = None) -> None:
         super().__init__(name, output_names, label_names)
 
     def update(self, labels: Arrays | None, preds: Arrays) -> None:

@@ -27,6 +27,8 @@ CHECKSUMS: dict[str, str] = json.loads(Path(__file__).with_name("published.json"
 #: The functions that create networks, by the names of the published files; see `published`.
 NETWORKS: dict[str, Callable[..., HybridBlock]] = {}
 
+#: A folder of files.
+Root = str | os.PathLike[str]
 Net = TypeVar("Net", bound=HybridBlock)
 Make = TypeVar("Make", bound=Callable[..., HybridBlock])
 
@@ -49,7 +51,7 @@ def short_hash(name: str) -> str:
     return CHECKSUMS[name][:8]
 
 
-def get_model_file(name: str, root: str | os.PathLike[str] = MODELS) -> str:
+def get_model_file(name: str, root: Root = MODELS) -> str:
     """The path of the file of a model's trained parameters.
 
     The file is ``name-hash.params`` in the folder, with `short_hash`; if it is missing, the archive ``name-hash.zip`` beside it, in a local
@@ -82,7 +84,7 @@ def get_model_file(name: str, root: str | os.PathLike[str] = MODELS) -> str:
     return target
 
 
-def _archive(root: str | os.PathLike[str], stem: str, checksum: str) -> str:
+def _archive(root: Root, stem: str, checksum: str) -> str:
     """The archive of a file, downloaded into the folder if it is not there."""
     archive = join_path(root, f"{stem}.zip")
     if file_exists(archive):
@@ -109,7 +111,7 @@ def _extracted(archive: str, name: str, checksum: str) -> bytes:
     return found
 
 
-def load_pretrained(net: Net, name: str, pretrained: bool, ctx: Device | list[Device], root: str | os.PathLike[str]) -> Net:
+def load_pretrained(net: Net, name: str, pretrained: bool, ctx: Device | list[Device], root: Root) -> Net:
     """The network, with its trained parameters loaded if ``pretrained`` is set; see `get_model_file`."""
     if pretrained:
         net.load_parameters(get_model_file(name, root=root), ctx=ctx)
@@ -155,7 +157,7 @@ def variant(
     return published(title)(create)
 
 
-def purge(root: str | os.PathLike[str] = MODELS) -> None:
+def purge(root: Root = MODELS) -> None:
     """Remove all files ``*.params`` in a folder.
 
     Parameters

@@ -1,14 +1,12 @@
 """AlexNet."""
 
-from os import PathLike
 from typing import Any
 
-from ....context import cpu
-from ....device import Device
+from ....device import CPU, Device
 from ... import nn
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained, published
+from ..model_store import MODELS, Root, load_pretrained, published
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -56,7 +54,7 @@ class AlexNet(HybridBlock, arrays="any"):
 
 
 @published("alexnet")
-def alexnet(pretrained: bool = False, ctx: Device = cpu(), root: str | PathLike[str] = MODELS, **kwargs: Any) -> AlexNet:  # noqa: B008
+def alexnet(pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> AlexNet:
     """An `AlexNet`.
 
     Parameters

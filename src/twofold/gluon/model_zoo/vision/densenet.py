@@ -1,17 +1,15 @@
 """DenseNet with 121 to 201 layers."""
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
-from ....context import cpu
-from ....device import Device
+from ....device import CPU, Device
 from ....errors import UnboundArgumentError
 from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained, variant
+from ..model_store import MODELS, Root, load_pretrained, variant
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "densenet_spec", "get_densenet"]
 
@@ -106,13 +104,7 @@ class DenseNet(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
-def get_densenet(
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Device = cpu(),  # noqa: B008
-    root: str | PathLike[str] = MODELS,
-    **kwargs: Any,
-) -> DenseNet:
+def get_densenet(num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> DenseNet:
     """A `DenseNet`.
 
     Parameters

@@ -1,16 +1,14 @@
 """Inception, version 3."""
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
-from ....context import cpu
-from ....device import Device
+from ....device import CPU, Device
 from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained, published
+from ..model_store import MODELS, Root, load_pretrained, published
 
 __all__ = ["Inception3", "inception_v3", "make_aux"]
 
@@ -149,12 +147,7 @@ class Inception3(HybridBlock, arrays="any"):
 
 
 @published("inceptionv3")
-def inception_v3(
-    pretrained: bool = False,
-    ctx: Device = cpu(),  # noqa: B008
-    root: str | PathLike[str] = MODELS,
-    **kwargs: Any,
-) -> Inception3:
+def inception_v3(pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> Inception3:
     """An `Inception3`.
 
     Parameters

@@ -1,14 +1,12 @@
 """MobileNet, versions 1 and 2, in four widths."""
 
-from os import PathLike
 from typing import Any
 
-from ....context import cpu
-from ....device import Device
+from ....device import CPU, Device
 from ... import nn
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained, variant
+from ..model_store import MODELS, Root, load_pretrained, variant
 
 __all__ = [
     "RELU6",
@@ -167,13 +165,7 @@ def _width(multiplier: float) -> str:
     return text[:-1] if text in ("1.00", "0.50") else text
 
 
-def get_mobilenet(
-    multiplier: float,
-    pretrained: bool = False,
-    ctx: Device = cpu(),  # noqa: B008
-    root: str | PathLike[str] = MODELS,
-    **kwargs: Any,
-) -> MobileNet:
+def get_mobilenet(multiplier: float, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> MobileNet:
     """A `MobileNet`.
 
     Parameters
@@ -192,13 +184,7 @@ def get_mobilenet(
     return load_pretrained(MobileNet(multiplier, **kwargs), f"mobilenet{_width(multiplier)}", pretrained, ctx, root)
 
 
-def get_mobilenet_v2(
-    multiplier: float,
-    pretrained: bool = False,
-    ctx: Device = cpu(),  # noqa: B008
-    root: str | PathLike[str] = MODELS,
-    **kwargs: Any,
-) -> MobileNetV2:
+def get_mobilenet_v2(multiplier: float, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> MobileNetV2:
     """A `MobileNetV2`; takes the parameters of `get_mobilenet`."""
     return load_pretrained(MobileNetV2(multiplier, **kwargs), f"mobilenetv2_{_width(multiplier)}", pretrained, ctx, root)
 

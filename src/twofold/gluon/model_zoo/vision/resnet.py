@@ -1,16 +1,14 @@
 """ResNet, versions 1 and 2, with 18 to 152 layers."""
 
 from collections.abc import Callable, Sequence
-from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
-from ....context import cpu
-from ....device import Device
+from ....device import CPU, Device
 from ....errors import InvalidValue
 from ... import nn
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand, extend_docstring
-from ..model_store import MODELS, load_pretrained, variant
+from ..model_store import MODELS, Root, load_pretrained, variant
 
 __all__ = [
     "BasicBlockV1",
@@ -279,14 +277,7 @@ resnet_block_versions: list[dict[str, type[HybridBlock]]] = [
 ]
 
 
-def get_resnet(
-    version: int,
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Device = cpu(),  # noqa: B008
-    root: str | PathLike[str] = MODELS,
-    **kwargs: Any,
-) -> _ResNet:
+def get_resnet(version: int, num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> _ResNet:
     """A `ResNetV1` or `ResNetV2`.
 
     Parameters

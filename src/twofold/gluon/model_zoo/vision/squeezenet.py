@@ -1,16 +1,14 @@
 """SqueezeNet 1.0 and 1.1."""
 
-from os import PathLike
 from typing import Any
 
-from ....context import cpu
-from ....device import Device
+from ....device import CPU, Device
 from ....errors import InvalidValue
 from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained, variant
+from ..model_store import MODELS, Root, load_pretrained, variant
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -78,13 +76,7 @@ class SqueezeNet(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
-def get_squeezenet(
-    version: str,
-    pretrained: bool = False,
-    ctx: Device = cpu(),  # noqa: B008
-    root: str | PathLike[str] = MODELS,
-    **kwargs: Any,
-) -> SqueezeNet:
+def get_squeezenet(version: str, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> SqueezeNet:
     """A `SqueezeNet`.
 
     Parameters

@@ -1,17 +1,15 @@
 """VGG with 11 to 19 layers, with and without batch normalization."""
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
-from ....context import cpu
-from ....device import Device
+from ....device import CPU, Device
 from ....errors import UnboundArgumentError
 from ....initializer import Xavier
 from ... import nn
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained, variant
+from ..model_store import MODELS, Root, load_pretrained, variant
 
 __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn", "vgg_spec"]
 
@@ -70,13 +68,7 @@ class VGG(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
-def get_vgg(
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Device = cpu(),  # noqa: B008
-    root: str | PathLike[str] = MODELS,
-    **kwargs: Any,
-) -> VGG:
+def get_vgg(num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> VGG:
     """A `VGG`.
 
     Parameters
