@@ -449,22 +449,10 @@ class FeedForward:
         **kwargs: Any,
     ) -> "FeedForward":
         """Create and train a model: `FeedForward` and `fit` in one call, with the parameters of both."""
-        model = FeedForward(
-            symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size, optimizer=optimizer, initializer=initializer, **kwargs
-        )
-        model.fit(
-            X,
-            y,
-            eval_data=eval_data,
-            eval_metric=eval_metric,
-            epoch_end_callback=epoch_end_callback,
-            batch_end_callback=batch_end_callback,
-            kvstore=kvstore,
-            logger=logger,
-            work_load_list=work_load_list,
-            eval_end_callback=eval_end_callback,
-            eval_batch_end_callback=eval_batch_end_callback,
-        )
+        given = {name: value for name, value in locals().items() if name not in ("symbol", "X", "y", "kwargs")}
+        of_model = {name: given.pop(name) for name in ("ctx", "num_epoch", "epoch_size", "optimizer", "initializer")}
+        model = FeedForward(symbol, **of_model, **kwargs)
+        model.fit(X, y, **given)  # whatever is left has the names of its parameters
         return model
 
 

@@ -16,6 +16,7 @@ from ..imperative.scope import Scope
 from ..initializer import InitDesc, Initializer
 from ..ndarray.array import NDArray
 from ..numpy_extension import is_np_array
+from ..opdef import STORAGE_TYPES
 from ..origin import warn
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
@@ -30,7 +31,6 @@ Contexts = Device | Sequence[Device] | None
 #: The initializer of models that specify none.
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
-STORAGE = ("default", "row_sparse", "csr")
 
 
 def _checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ class Parameter:
         self.grad_req = grad_req
 
     def _storage(self, stype: str, what: str) -> str:
-        if stype not in STORAGE:
+        if stype not in STORAGE_TYPES:
             raise InvalidValue(
                 f"{what} for Parameter '{self.name}' must be one of 'default', 'row_sparse', or 'csr'", repr(stype), "use 'default'"
             )

@@ -18,6 +18,8 @@ Arrays = dict[str, NDArray]
 States = list[Any]
 StateInfo = dict[str, Any]
 Outputs = Symbol | list[Symbol]
+#: What `BaseRNNCell.unroll` returns: the outputs and the final states.
+Unrolled = tuple[Outputs, Sequence[Any]]
 T = TypeVar("T")
 
 
@@ -179,7 +181,7 @@ class BaseRNNCell:
         begin_state: Sequence[Any] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Outputs, Sequence[Any]]:
+    ) -> Unrolled:
         """Run the cell over a sequence.
 
         Parameters
@@ -206,6 +208,10 @@ class BaseRNNCell:
             If there are no inputs, or a list has another length.
         """
         self.reset()
+        return self._unroll(length, inputs, begin_state, layout, merge_outputs)
+
+    def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
+        """`unroll` after the reset. Cells that see the whole sequence at once, such as fused ones, define it anew."""
         steps = steps_of(length, inputs, layout)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []

@@ -7,7 +7,7 @@ from .. import symbol as sym
 from ..errors import InvalidValue, Undefined
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .base import Arrays, BaseRNNCell, Outputs, StateInfo, States
+from .base import Arrays, BaseRNNCell, StateInfo, States, Unrolled
 from .parameters import RNNParams
 from .sequences import Inputs, merged, steps_of
 
@@ -113,14 +113,7 @@ class SequentialRNNCell(_Container):
             final += new
         return inputs, final
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Inputs | None,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Outputs, Sequence[Any]]:
+    def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
         """Run one cell after another over a sequence; see `BaseRNNCell.unroll`.
 
         Raises
@@ -128,7 +121,6 @@ class SequentialRNNCell(_Container):
         ParameterError
             If there are no cells.
         """
-        self.reset()
         if not self._cells:
             raise InvalidValue("SequentialRNNCell.unroll: there are no cells", None, "add() some")
         states = self.begin_state() if begin_state is None else begin_state
@@ -179,16 +171,8 @@ class BidirectionalCell(_Container):
         """Not available: the backward cell starts at the end."""
         raise Undefined("Bidirectional cannot be stepped", None, "use unroll")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Inputs | None,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Outputs, Sequence[Any]]:
+    def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
         """Run both cells over a sequence; see `BaseRNNCell.unroll`. The final states are two lists, one of each cell."""
-        self.reset()
         steps = steps_of(length, inputs, layout)
         states = self.begin_state() if begin_state is None else begin_state
         l_cell, r_cell = self._cells

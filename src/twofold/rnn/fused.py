@@ -9,7 +9,7 @@ from ..errors import InvalidValue, Undefined
 from ..initializer.fused_rnn import GATES, FusedRNN, PackedWeights
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .base import Arrays, BaseRNNCell, Outputs, StateInfo, States, missing_array, taken
+from .base import Arrays, BaseRNNCell, StateInfo, States, Unrolled, missing_array, taken
 from .cells import GRUCell, LSTMCell, RNNCell
 from .containers import BidirectionalCell, SequentialRNNCell
 from .modifiers import DropoutCell
@@ -132,19 +132,11 @@ class FusedRNNCell(BaseRNNCell):
         found[self._parameter_name] = vector
         return found
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Inputs | None,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Outputs, Sequence[Any]]:
+    def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
         """Run all layers over a sequence; see `BaseRNNCell.unroll`. There are no final states unless ``get_next_state``.
 
         Layout ``"TNC"`` needs no transposition.
         """
-        self.reset()
         sequence = merged(length, inputs, layout)
         batch_first = layout.find("T") == 1
         if batch_first:

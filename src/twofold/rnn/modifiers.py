@@ -8,7 +8,7 @@ from .. import symbol as sym
 from ..errors import InvalidValue, WrongType
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .base import Arrays, BaseRNNCell, Outputs, StateInfo, States
+from .base import Arrays, BaseRNNCell, StateInfo, States, Unrolled
 from .parameters import RNNParams
 from .sequences import Inputs, arranged, merged, steps_of
 
@@ -44,20 +44,12 @@ class DropoutCell(BaseRNNCell):
         """One step; see `BaseRNNCell`."""
         return (sym.Dropout(inputs, p=self.dropout) if self.dropout > 0 else inputs), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Inputs | None,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Outputs, Sequence[Any]]:
+    def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
         """Apply dropout to a sequence, in one operation if it is one symbol; see `BaseRNNCell.unroll`."""
-        self.reset()
         found = arranged(length, inputs, layout, merge_outputs)
         if isinstance(found, Symbol):
             return self(found, [])
-        return super().unroll(length, found, begin_state, layout, merge_outputs)
+        return super()._unroll(length, found, begin_state, layout, merge_outputs)
 
 
 class ModifierCell(BaseRNNCell):
@@ -185,16 +177,8 @@ class ResidualCell(ModifierCell):
         output, new = self.base_cell(inputs, states)
         return _sum(output, inputs), new
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Inputs | None,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Outputs, Sequence[Any]]:
+    def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
         """Run the base cell over a sequence and add the inputs; see `BaseRNNCell.unroll`."""
-        self.reset()
         with self._base_unmodified():
             outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs)
         if isinstance(outputs, Symbol):

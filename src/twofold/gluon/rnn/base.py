@@ -12,7 +12,7 @@ from ..numpy_arrays import as_active_class, as_legacy, method_through_legacy
 from ..parameter_dict import ParameterDict
 from ..signatures import Operand, StateInfo
 from ..tracing import parameter_names
-from .sequences import Steps, merge, steps_of
+from .sequences import Steps, Unrolled, merge, steps_of
 
 State = TypeVar("State")
 
@@ -122,9 +122,7 @@ class RecurrentCell(Block):
         self.reset()
         return self._unroll(steps_of(length, inputs, layout), begin_state, layout, merge_outputs, valid_length)
 
-    def _unroll(
-        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
-    ) -> tuple[Any, Sequence[Any]]:
+    def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         """`unroll` for a sequence that is split into steps."""
         F = steps.F
         states = self._initial_states(steps, begin_state)

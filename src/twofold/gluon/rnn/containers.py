@@ -7,7 +7,7 @@ from ... import ndarray as nd
 from ...errors import Undefined
 from ..signatures import Functions, Operand, StateInfo
 from .base import HybridRecurrentCell, RecurrentCell, State
-from .sequences import Steps, merge, steps_of
+from .sequences import Steps, Unrolled, merge, steps_of
 
 
 class _Composite(RecurrentCell):
@@ -46,9 +46,7 @@ class _Stack(_Composite):
             next_states.extend(new)
         return inputs, next_states
 
-    def _unroll(
-        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
-    ) -> tuple[Any, Sequence[Any]]:
+    def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         """Run each cell over the whole sequence before the next: a bidirectional cell among them cannot be stepped."""
         states = self._initial_states(steps, begin_state)
         next_states: list[Any] = []
@@ -129,9 +127,7 @@ class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(forward={self._children['l_cell']!r}, backward={self._children['r_cell']!r})"
 
-    def _unroll(
-        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
-    ) -> tuple[Any, Sequence[Any]]:
+    def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         F, length = steps.F, len(steps.values)
         states = self._initial_states(steps, begin_state)
         left, right = self._cells()

@@ -12,7 +12,7 @@ from ..signatures import Functions, Operand, StateInfo
 from ..tracing import ARRAYS
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .containers import BidirectionalCell
-from .sequences import Steps, functions_for, merge, steps_of
+from .sequences import Steps, Unrolled, functions_for, merge, steps_of
 
 
 class DropoutCell(HybridRecurrentCell, arrays="nd"):
@@ -192,9 +192,7 @@ class ResidualCell(ModifierCell, arrays="nd"):
         output, new = self.base_cell(inputs, states)
         return output + inputs, new
 
-    def _unroll(
-        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
-    ) -> tuple[Any, Sequence[Any]]:
+    def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         F, length, inputs = steps.F, len(steps.values), steps.values
         with self._base_unmodified():
             outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, False, valid_length)

@@ -10,6 +10,9 @@ from ...imperative.array import Array
 from ...symbol.symbol import Symbol
 from ..signatures import Functions, Operand
 
+#: The outputs of an unrolled cell, as one value or a list of steps, and its final states.
+Unrolled = tuple[Any, Sequence[Any]]
+
 
 class Steps(NamedTuple):
     """The steps of a sequence.

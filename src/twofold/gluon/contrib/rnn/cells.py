@@ -11,7 +11,7 @@ from ...numpy_arrays import through_legacy
 from ...parameter_dict import ParameterDict
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
 from ...rnn.gates import lstm_step
-from ...rnn.sequences import Steps, functions_for, merge
+from ...rnn.sequences import Steps, Unrolled, functions_for, merge
 from ...signatures import Functions, InitializerLike, Operand, StateInfo
 
 Value = TypeVar("Value", bound=Array | Symbol)
@@ -168,9 +168,7 @@ class VariationalDropoutCell(ModifierCell, arrays="nd"):
         output, new = self.base_cell(inputs, states)
         return self._masked(F, "drop_outputs_mask", self.drop_outputs, output), new
 
-    def _unroll(
-        self, steps: Steps, begin_state: Sequence[Any] | None, layout: str, merge_outputs: bool | None, valid_length: Any
-    ) -> tuple[Any, Sequence[Any]]:
+    def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         if self.drop_states:
             return super()._unroll(steps, begin_state, layout, merge_outputs, valid_length)
         # The base cell may be one that cannot be stepped.
