@@ -114,28 +114,26 @@ MUTANTS = (
     Mutant("only dead leaves are donated", "imperative.window:close", replace("r is not None and r() is None", "r is not None")),
     Mutant(
         "a program that donates is for those dead leaves",
-        "imperative.window:_key",
+        "imperative.window_program:program_key",
         replace("(wanted, dead, w.device.device_type)", "(wanted, w.device.device_type)"),
     ),
-    Mutant(
-        "a program reads its own leaves", "imperative.window:_run", replace("[w.data[n] for n in found.reads]", "list(w.data.values())")
-    ),
+    Mutant("a program reads its own leaves", "imperative.window:_run", replace("found.reads", "w.data")),
     Mutant("a shared result is never written over", "imperative.window:_run", drop("v.sharing = ALWAYS")),
-    Mutant("a result that is not shared may be written", "imperative.window:_compile", always("wanted.count(n) > 1")),
+    Mutant("a result that is not shared may be written", "imperative.window_program:program_of", always("wanted.count(n) > 1")),
     Mutant("a reader waits for the thread that runs", "imperative.window:flush", drop("QUEUE.wait(w)")),
     Mutant(
         "data before window",
         "imperative.window:_run",
         replace("v.data = results[k]\nv.producer = None", "v.producer = None\nv.data = results[k]"),
     ),
-    Mutant("a closed window takes no operation", "imperative.deferral:defer", never("w.closed")),
+    Mutant("a closed window takes no operation", "imperative.deferral:defer", never("is_closed(w)")),
     Mutant("a closed window takes no twin", "imperative.deferral:twin_of", replace("None if producer[0].closed else twin", "twin")),
     Mutant("operands of other windows are computed", "imperative.deferral:_window_for", drop("force(v)")),
     Mutant(
         "a window is bounded",
         "imperative.deferral:_window_for",
         replace(
-            "w.is_full or (tape is not None and w.tape not in (0, tape.serial))", "tape is not None and w.tape not in (0, tape.serial)"
+            "is_full(w) or (tape is not None and w.tape not in (0, tape.serial))", "tape is not None and w.tape not in (0, tape.serial)"
         ),
     ),
     Mutant("a window holds the nodes of one tape", "imperative.deferral:_window_for", never("w.tape not in (0, tape.serial)")),
@@ -152,7 +150,7 @@ MUTANTS = (
         replace("live = []\nself.forget()", "live = []\nself.forget()\nOPEN.pop(self.serial, None)"),
     ),
     Mutant("an error is raised by waiting once", "imperative.window:wait_for_all", drop("OPEN.pop(w.serial, None)")),
-    Mutant("results are contiguous however grouped", "imperative.window:_compile", argument("boundaries", "()")),
+    Mutant("results are contiguous however grouped", "imperative.window_program:program_of", argument("boundaries", "()")),
     Mutant(
         "a result that is saved has a second value",
         "imperative.window:Window._saved",
@@ -210,15 +208,17 @@ MUTANTS = (
     Mutant(
         "an operation on exported memory does not join in short",
         "imperative.dispatch:joins_on_cpu",
-        never("v.sharing is PINNED or (v.sharing.__class__ is Value and v.pinned)"),
+        never("is_exposed(v)"),
     ),
     Mutant("joining in short has the device's window", "imperative.dispatch:joins_on_cpu", drop("if v.device is not CPU:\n    ...")),
     Mutant("a number has a leaf of its own", "imperative.deferral:_known_node", replace("values[nodes.index(scalar)]", "0.0")),
-    Mutant("backward joins only what is pending", "imperative.backward:Backward.gradients", never("lazy or v is None")),
+    Mutant("backward joins only what is pending", "imperative.backward_program:Backward.gradients", never("lazy or v is None")),
     Mutant("an iteration begins a new window", "imperative.scope:_begin", drop("flush_complete()")),
-    Mutant("an operand that is saved is borrowed", "imperative.recording:save_for_backward", drop("v.sharing = tape.ref")),
-    Mutant("exported memory is read at once", "imperative.invoke:invoke", never("lazy and is_exposed(contents)")),
-    Mutant("backward reads exported memory at once", "imperative.backward:Backward.gradients", never("not all(map(may_wait, values))")),
+    Mutant("an operand that is saved is borrowed", "imperative.cell:lent", drop("v.sharing = tape.ref")),
+    Mutant("exported memory is read at once", "imperative.invoke:_inspected", never("exposed or is_exposed(v)")),
+    Mutant(
+        "backward reads exported memory at once", "imperative.backward_program:Backward.gradients", never("not all(map(may_wait, values))")
+    ),
     Mutant(
         "a leaf has a number of its own",
         "imperative.recording:enter",
@@ -246,14 +246,14 @@ MUTANTS = (
         replace("([*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]])", "([*args, key], [*contents, key])"),
     ),
     Mutant("a draw has a key of its own", "imperative.generator:Generator.next_key", replace("next(self._numbers)", "0")),
-    Mutant("leaves let go of a closed tape", "imperative.tape:Tape.close", drop("entry.tape = None")),
-    Mutant("a scope closes its tape", "imperative.scope:Scope.__exit__", drop("tls.tape.close()")),
+    Mutant("leaves let go of a closed tape", "imperative.tape:close_tape", drop("entry.tape = None")),
+    Mutant("a scope closes its tape", "imperative.scope:Scope.__exit__", drop("close_tape(ended)")),
     Mutant("scopes bound the intern tables", "imperative.scope:_begin", drop("bound_tables()")),
-    Mutant("numbering starts again after a backward", "imperative.scope:renumber", drop("tls.tape.close()\n_begin()")),
-    Mutant("the short path saves no record", "calls.arithmetic:return_recorded", replace("(out,)", "(v,)")),
-    Mutant("the short path borrows a result", "calls.arithmetic:return_recorded", drop("v.sharing = tape.ref")),
-    Mutant("a saved operand that others hold is lent", "imperative.recording:save_for_backward", drop("v = v.lend(tape)")),
-    Mutant("the short path asks for equal dtypes", "calls.arithmetic:agree", replace("a.dtype is b.dtype", "True")),
+    Mutant("numbering starts again after a backward", "imperative.scope:renumber", drop("close_tape(tape)\n_begin()")),
+    Mutant("the short path saves no record", "calls.fragments:return_recorded", replace("(out,)", "(made,)")),
+    Mutant("the short path borrows a result", "calls.fragments:return_recorded", drop("made.sharing = tape.ref")),
+    Mutant("a saved operand that others hold is lent", "imperative.cell:lent", replace("v.lend(tape)", "v")),
+    Mutant("the short path asks for equal dtypes", "calls.fragments:agree", replace("a.dtype is b.dtype", "True")),
     Mutant(
         "the long path asks for equal dtypes",
         "opdef.conventions:check_legacy",
@@ -291,7 +291,7 @@ MUTANTS = (
     ),
     Mutant(
         "a recorded gradient computes tracked residuals again",
-        "imperative.backward:Backward._saved",
+        "imperative.backward_program:Backward._saved",
         never("what[0] == 'res' and (not residuals) and cache_of(entry.node).tracked[what[1]]"),
     ),
     Mutant("backward does not record", "imperative.backward:run_backward", drop("if not create_graph:\n    ...")),
@@ -354,11 +354,11 @@ MUTANTS = (
         replace("array._read_recorded() if isinstance(array, ViewMixin) else array._content", "array._content"),
     ),
     Mutant(
-        "a view goes on with its root's tape", "imperative.array:ViewMixin._read_recorded", always("tls.tape is not None or tape is None")
+        "a view goes on with its root's tape", "imperative.views:ViewMixin._read_recorded", always("tls.tape is not None or tape is None")
     ),
     Mutant(
         "a view of a variable that is a view is part of it",
-        "imperative.array:view_of",
+        "imperative.views:view_of",
         replace("type(cell)._root is None or cell._gradient is not None", "type(cell)._root is None"),
     ),
     Mutant("a view lives in its owner", "graph.memory_plan:_MemoryPlanner._liveness", replace("self.owner(n.operands[0])", "n")),
@@ -472,7 +472,7 @@ MUTANTS = (
     Mutant("what a task reads is not written", "imperative.pending:_lend", drop("v.producer = (reader, ArrayType(*v.type))")),
     Mutant("what a task and a window read is not written", "imperative.pending:_lend", drop("v.share()")),
     Mutant("a whole step begins a window", "executor.part_runner:PartRunner.forward", drop("flush_complete()")),
-    Mutant("what a step's backward reads is lent", "executor.part_runner:_saved", replace("v.lend(tape)", "v")),
+    Mutant("what a step's backward reads is lent", "executor.part_runner:_saved", replace("lent(v, tape)", "v")),
     Mutant("what a task will make is not written before the next has read it", "imperative.pending:issue", drop("v.share()")),
     Mutant("what runs later reads a copy of exported memory", "imperative.pending:steady", never("v.pinned")),
     Mutant(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from twofold.imperative.array import ViewMixin
 from twofold.imperative.cell import PLAIN, Value
+from twofold.imperative.views import ViewMixin
 
 
 def content(array: Any) -> Any:

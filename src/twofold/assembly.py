@@ -26,7 +26,7 @@ import builtins
 import linecache
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias, TypeVar, cast
@@ -170,8 +170,16 @@ def _own(function: FunctionType) -> tuple[frozenset[str], frozenset[str]]:
 def _definitions(file: str, module: str) -> dict[tuple[str, int], ast.FunctionDef]:
     """The functions of a file, by name and first line."""
     tree = ast.parse("".join(linecache.getlines(file, vars(sys.modules[module]))))
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    return {(n.name, min([n.lineno, *[d.lineno for d in n.decorator_list]])): n for n in functions}
+    return {(n.name, min([n.lineno, *[d.lineno for d in n.decorator_list]])): n for n in _functions_in(tree.body)}
+
+
+def _functions_in(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """The functions of a block, of its classes and of these functions. `ast.walk` would visit every expression: half of the time."""
+    for s in body:
+        if isinstance(s, ast.FunctionDef):
+            yield s
+        if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.If)):
+            yield from _functions_in(s.body)
 
 
 class _Known(ast.Constant):
@@ -214,7 +222,7 @@ class _Writer:
         for s in statements:
             if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
                 continue  # a docstring
-            found = _STATEMENTS.get(s.__class__, _Writer._statement)(self, s)
+            found = _STATEMENTS.get(s.__class__, _Writer._copy)(self, s)
             written += found if isinstance(found, list) else [found]
             if written and isinstance(written[-1], (ast.Return, ast.Raise)):
                 break  # the rest is ruled out
@@ -314,9 +322,6 @@ class _Writer:
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def _statement(self, node: ast.stmt) -> ast.stmt:
-        return self._copy(node)
-
     def _if(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
         test = self.expression(node.test)
         if isinstance(test, _Known):
@@ -330,6 +335,9 @@ class _Writer:
     def _while(self, node: ast.While) -> ast.stmt:
         test = self.expression(node.test)
         return self._new(ast.While, node, test=test, body=self.block(node.body), orelse=self._rest(node.orelse))
+
+    def _with(self, node: ast.With) -> ast.stmt:
+        return self._new(ast.With, node, items=[self.expression(i) for i in node.items], body=self.block(node.body))
 
     def _try(self, node: ast.Try) -> ast.stmt:
         body = self.block(node.body)
@@ -374,14 +382,7 @@ class _Writer:
         assert value is not None, f"{called.__name__} is no expression"
         return value
 
-    def _effect(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
-        called = self._called(node.value)
-        if called is None:
-            return self._copy(node)
-        tree, writer = self._inside(called, cast("ast.Call", node.value))
-        return writer._rest(tree.body)
-
-    def _return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
+    def _effect(self, node: ast.Expr | ast.Return) -> ast.stmt | list[ast.stmt]:
         called = self._called(node.value)
         if called is None:
             return self._copy(node)
@@ -436,9 +437,10 @@ _STATEMENTS: dict[type, Callable[[_Writer, Any], ast.stmt | list[ast.stmt]]] = {
     ast.If: _Writer._if,
     ast.For: _Writer._for,
     ast.While: _Writer._while,
+    ast.With: _Writer._with,
     ast.Try: _Writer._try,
     ast.Expr: _Writer._effect,
-    ast.Return: _Writer._return,
+    ast.Return: _Writer._effect,
     ast.Assign: _Writer._assignment,
     ast.AnnAssign: _Writer._annotated,
 }

@@ -63,7 +63,7 @@ class Device(metaclass=_DeviceType):
         If the kind is unknown or the index negative.
     """
 
-    __slots__ = ("device_id", "device_type")
+    __slots__ = ("device_id", "device_type", "is_host")
     devtype2str: ClassVar[dict[int, str]] = KIND_OF_CODE
     devstr2type: ClassVar[dict[str, int]] = TYPE_CODES
     _known: ClassVar[dict[tuple[str, int], "Device"]] = {}
@@ -72,6 +72,8 @@ class Device(metaclass=_DeviceType):
 
     device_type: str
     device_id: int
+    #: Whether the device uses host memory.
+    is_host: bool
 
     def __new__(cls, device_type: "str | int | Device", device_id: int = 0) -> "Device":
         """The interned device of a kind and index."""
@@ -89,6 +91,7 @@ class Device(metaclass=_DeviceType):
         if found is None:
             new = super().__new__(cls)
             new.device_type, new.device_id = key
+            new.is_host = kind != "gpu"
             found = cls._known.setdefault(key, new)
         return found
 
@@ -97,14 +100,9 @@ class Device(metaclass=_DeviceType):
         """MXNet's code for the kind: 1 cpu, 2 gpu, 3 cpu_pinned, 5 cpu_shared."""
         return TYPE_CODES[self.device_type]
 
-    @property
-    def is_host(self) -> bool:
-        """Whether the device uses host memory."""
-        return self.device_type != "gpu"
-
     def shares_memory_with(self, other: "Device") -> bool:
         """Whether arrays of another device can be used here without a copy: it is the same device, or both use host memory."""
-        return self is other or (self.device_type != "gpu" and other.device_type != "gpu")
+        return self is other or (self.is_host and other.is_host)
 
     def empty_cache(self) -> None:
         """Free the memory that the device's pool keeps for later arrays."""

@@ -16,10 +16,7 @@ INSIDE: dict[str | None, bool] = {None: False}
 
 def frame_of_user(depth: int) -> FrameType:
     """The innermost frame outside the package, starting ``depth`` frames above the caller."""
-    return _outside(sys._getframe(depth + 1))
-
-
-def _outside(frame: FrameType) -> FrameType:
+    frame = sys._getframe(depth + 1)
     while frame.f_back is not None:
         inside = INSIDE.get(frame.f_globals.get("__name__"))  # the table first: a call for each of some five frames costs more
         if not (is_inside(frame) if inside is None else inside):
@@ -71,14 +68,15 @@ class GeneratedLine:
     def match(self, text: str) -> bool:
         """Called by `warnings` with the text of each warning."""
         frame: FrameType | None = sys._getframe(1)
+        depth = 1
         if OF_CALLER.match(text) and frame is not None:
-            frame = frame.f_back
+            frame, depth = frame.f_back, 2
         elif not FLOATING_POINT.match(text):
             return False
         # assembled functions have globals of their own; what the package warns of itself comes from its modules
         if frame is None or not is_inside(frame) or frame.f_globals is vars(sys.modules.get(frame.f_globals["__name__"], sys)):
             return False
-        _warn_at(_outside(frame), text, RuntimeWarning)
+        _warn_at(frame_of_user(depth), text, RuntimeWarning)
         return True
 
 

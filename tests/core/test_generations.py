@@ -46,7 +46,7 @@ def test_dropping_a_generation_between_steps_changes_nothing(mode):
 @pytest.mark.parametrize("limit", [0, 5, 40])
 def test_a_small_table_limit_changes_no_result(mode, monkeypatch, limit):
     wanted = [run(seed, record) for seed in range(6) for record in (False, True)]
-    monkeypatch.setattr(ir, "INTERN_LIMIT", limit)
+    monkeypatch.setattr(ir.TABLES, "limit", limit)
     before = ir.TABLES.generation
     for want, (seed, record) in zip(wanted, [(s, r) for s in range(6) for r in (False, True)], strict=True):
         for a, b in zip(run(seed, record), want, strict=True):
@@ -55,7 +55,7 @@ def test_a_small_table_limit_changes_no_result(mode, monkeypatch, limit):
 
 
 def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
-    monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
+    monkeypatch.setattr(ir.TABLES, "limit", 50)
     x = nd.array(ramp())
     x.attach_grad()
     for k in range(1, 40):
@@ -67,7 +67,7 @@ def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
 
 
 def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
-    monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
+    monkeypatch.setattr(ir.TABLES, "limit", 50)
     x = nd.array(ramp())
     x.attach_grad()
     with autograd.record():
@@ -80,7 +80,7 @@ def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
 
 
 def test_windows_keep_the_tables_bounded(deferred, monkeypatch):
-    monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
+    monkeypatch.setattr(ir.TABLES, "limit", 50)
     for n in range(SIZE, SIZE + 60):
         x = nd.array(ramp(0.0, n))
         (x * 2.0 + 1.0).wait_to_read()
@@ -103,7 +103,7 @@ def test_dropping_empties_every_cache(deferred):
         ir.const(2.0)
     caches = [PROGRAMS, scalars.FLOAT_LEAVES, ir.TABLES.leaves, ir.TABLES.constants]
     kinds = {type(entry).__name__ for entry in PROGRAMS.values()}
-    assert kinds == {"Backward", "_Known", "_Operation"}
+    assert kinds == {"Backward", "WindowProgram", "_Operation"}
     assert all(caches)
     bound_ops = list(ir.TABLES.bound_ops)
     ir.drop_generation()

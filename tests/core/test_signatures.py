@@ -112,7 +112,7 @@ def test_signatures_without_use_are_freed_with_their_generation(monkeypatch):
 
 
 def test_operations_without_tape_or_window_keep_the_tables_bounded(monkeypatch):
-    monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
+    monkeypatch.setattr(ir.TABLES, "limit", 50)
     x = nd.ones((2, 3))
     for k in range(60):
         nd.LeakyReLU(x, slope=k + 0.25)

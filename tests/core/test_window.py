@@ -12,7 +12,7 @@ from twofold.config import SETTINGS
 from twofold.context import cpu
 from twofold.device import CPU
 from twofold.graph.ir import drop_generation
-from twofold.imperative import deferral, window
+from twofold.imperative import deferral, window, window_program
 from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS
 from twofold.opdef.registry import OPS
@@ -85,7 +85,7 @@ def test_a_result_that_nobody_can_see_is_never_made():
     z = y + 1.0
     del y
     z.wait_to_read()
-    (known,) = [entry for entry in PROGRAMS.values() if isinstance(entry, window._Known)]
+    (known,) = [entry for entry in PROGRAMS.values() if isinstance(entry, window_program.WindowProgram)]
     assert len(known.program.outputs) == 1
     assert [s.is_kernel for s in known.program.steps] == [True]
     assert known.program.plan.buffers == []
@@ -159,7 +159,7 @@ def test_a_strided_result_is_materialised_however_operators_are_grouped(monkeypa
     values = np.random.default_rng(0)
     x, w = (nd.array(values.standard_normal(shape)) for shape in ((300, 7), (300, 1)))
     together = op("matmul", op("permute_dims", x, axes=(1, 0)), w).asnumpy()
-    (known,) = [entry for entry in PROGRAMS.values() if isinstance(entry, window._Known)]
+    (known,) = [entry for entry in PROGRAMS.values() if isinstance(entry, window_program.WindowProgram)]
     assert [step.nodes[0].bound_op.op.name for step in known.program.steps] == ["permute_dims", "contiguous", "matmul"]
     turned = op("permute_dims", x, axes=(1, 0))
     turned.wait_to_read()
@@ -387,7 +387,7 @@ class Watched(Value):
 
 
 def test_a_flush_writes_data_before_clearing_at(monkeypatch):
-    monkeypatch.setattr(window, "Value", Watched)
+    monkeypatch.setattr(deferral, "Value", Watched)  # where results are made
     (out,) = deferral.defer(OPS["negative"].bind(), [Watched(ramp())], CPU)
     out.order.clear()
     np.testing.assert_array_equal(window.force(out), -ramp())

@@ -167,10 +167,10 @@ class _JitKernel(Formed):
     The uses of a small kernel are only counted until it is compiled, because the lookup would cost more than the kernel.
     """
 
-    __slots__ = ("_counting", "_default", "_first", "_variants", "program")
+    __slots__ = ("_counting", "_default", "_first", "_nanoseconds", "_variants", "program")
 
     def __init__(self, program: RowProgram) -> None:
-        self.program = program
+        self.program, self._nanoseconds = program, program.nanoseconds(SIMPLE, OTHER)
         self._default = _Default(program)
         self._first: Kernel | None = None
         self._counting: _Entry | None = None
@@ -267,7 +267,7 @@ class _JitKernel(Formed):
 
     def _is_due(self, entry: _Entry) -> bool:
         """Whether a structure that was used once more is compiled now. `_lock` is held."""
-        first_use, work = self._first_use(), self.program.nanoseconds(SIMPLE, OTHER)
+        first_use, work = self._first_use(), self._nanoseconds
         if first_use < LATE:
             _Work.done += work
         elif entry.uses >= LATE:
@@ -281,7 +281,7 @@ class _JitKernel(Formed):
         """The use of the structure at which it is compiled."""
         if SETTINGS.jit_eager:
             return 1
-        return SOON if self.program.nanoseconds(SIMPLE, OTHER) >= WORTH else LATE
+        return SOON if self._nanoseconds >= WORTH else LATE
 
 
 def _key(arrays: Sequence[np.ndarray]) -> Key:

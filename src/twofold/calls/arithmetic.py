@@ -9,24 +9,15 @@ returns as scalars, become elements (`imperative.element`) where a class has the
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
-from typing import Any
-
-import numpy as np
-
-from ..assembly import FREE, Function, fragment
 from ..device import CPU
-from ..dtype import COMPLEX, NAME_OF, NUMPY
-from ..imperative.array import AXES_REVERSED, GAPS
+from ..dtype import NAME_OF
 from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.deferral import join, now
-from ..imperative.guards import has_gradient, is_plain, is_small, is_watched
-from ..imperative.recording import LITERAL_ENTRIES, save_for_backward
-from ..imperative.scalars import FLOAT_LEAVES, INTEGER_LEAVES
+from ..imperative.guards import has_gradient, is_plain, is_watched
 from ..imperative.storage import applied
-from ..imperative.tape import TapeEntry, tls
-from ..opdef import BoundOp
+from ..imperative.tape import tls
+from ..imperative.views import AXES_REVERSED, GAPS
 from .contents import (
-    asarray,
     cls,
     content,
     element,
@@ -40,200 +31,33 @@ from .contents import (
     scalar_of,
     view,
 )
-
-#: NumPy's function; for single elements Python's operator.
-fn: Function = FREE
-#: The general path for what was given, `NotImplemented` included.
-general: Function = FREE
-#: The bound operator, its applications by nodes, and the classes that the other operand may have.
-bound_op: BoundOp = FREE
-typed: dict[Any, Any] = FREE
-operand: tuple[type, ...] = FREE
-#: In-place operators: the memory that may be written, and that of an operand.
-owned: Function = FREE
-memory: Function = FREE
-#: Known in advance: whether operands are exchanged (the first is then a number); whether `general` is given; of the operator:
-#: whether operations on ready operands may run at once (see `deferral.now`), never join a window by themselves, take numbers, and give
-#: NumPy's result for integers too; and whether it is ``**`` by NumPy's rules.
-reverse: bool = FREE
-has_general: bool = FREE
-runs_now: bool = FREE
-alone: bool = FREE
-takes_numbers: bool = FREE
-wraps: bool = FREE
-powers: bool = FREE
-
-#: What NumPy raises where the general path raises an error that says what to do, or finds a way.
-RECOVERABLE = (RuntimeError, ValueError, TypeError, MemoryError)
-#: Dtypes whose squares differ between the operator, ``x ** 2``, and the function `power`: bools give int8 in NumPy, not int64, and complex
-#: numbers are multiplied, in a fifth of the time.
-SQUARED = frozenset({"bool", *COMPLEX})
-BOOL = NUMPY["bool"]
-squared = np.square
-
-# ---------------------------------------------------------------------------------------------------------- fragments
-
-
-@fragment
-def run(a, b):
-    """NumPy's function of C-contiguous arrays, hence such an array itself; of 0-d ones a scalar."""
-    return (quick(fn, b, a) if reverse else quick(fn, a, b)) if legacy else fn(b, a) if reverse else fn(a, b)
-
-
-@fragment
-def in_order(x, y):
-    """Two operands in the order of the operation."""
-    return (y, x) if reverse else (x, y)
-
-
-@fragment
-def number(x):
-    """A Python number as an operand: MXNet's float arrays take integers as floats."""
-    return float(x) if legacy else x
-
-
-@fragment
-def run_number(a, x, kind):
-    """The same of an array and a Python number; NumPy's operator squares, too, with the bits of the power."""
-    return (
-        run(a, scalar_of(x, NAME_OF[a.dtype]))
-        if legacy
-        else squared(a)
-        if powers and not reverse and x == 2 and (kind is int or a.dtype.kind == "f")
-        else run(a, x)
-    )
-
-
-@fragment
-def run_recorded(a, x, kind, dtype):
-    """The same of a recorded array's data."""
-    return (
-        quick(squared, a.data)
-        if powers and not reverse and kind is int
-        else quick(fn, scalar_of(x, dtype), a.data)
-        if reverse
-        else quick(fn, a.data, scalar_of(x, dtype))
-    )
-
-
-@fragment
-def agrees(a):
-    """Whether NumPy's result for an array of this dtype is that of the convention: floats, if integers would give another one."""
-    return not legacy or a.dtype.kind == "f"
-
-
-@fragment
-def agree(a, b):
-    """The same of two arrays."""
-    return not legacy or (a.dtype is b.dtype and (wraps or a.dtype.kind == "f"))
-
-
-@fragment
-def is_recordable(node):
-    """Whether a structure has been recorded before, in a form for which the short path suffices."""
-    return node is not None and node.cache is not None and node.cache.fast and is_small(node)
-
-
-@fragment
-def return_joined(v):
-    """Return a new array around a deferred result."""
-    r = cls()
-    r._content = v
-    return r
-
-
-@fragment
-def return_recorded(out, node, entries, operands, tape):
-    """Return a new array around a result, with its entry on the tape."""
-    if out.__class__ is not PLAIN:
-        out = asarray(out)
-    tape.whole = False
-    entry = TapeEntry(node, entries, (), tape)
-    r = cls()
-    r._content = v = Value(out, entry)
-    if node.cache.saves:
-        save_for_backward(entry, operands, (out,), tape)
-        if node.cache.read:
-            v.sharing = tape.ref
-    return r
-
-
-@fragment
-def return_of_values(self, other, a, b):
-    """Return the recorded or deferred result of two operands with these contents, if their structure is known."""
-    tape = tls.tape
-    ra = a.entry
-    rb = b.entry
-    if tape is not None and (has_gradient(ra) or has_gradient(rb)):
-        if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
-            node = typed.get(in_order(ra.node, rb.node))
-            if is_recordable(node) and a.data is not None and b.data is not None and a.device is CPU and b.device is CPU:
-                try:
-                    out = quick(fn, b.data, a.data) if reverse else quick(fn, a.data, b.data)
-                except RECOVERABLE:
-                    return general_of_two(self, other)
-                return_recorded(out, node, in_order(ra, rb), in_order(a, b), tape)
-    elif (runs_now and a.device is CPU and b.device is CPU and (v := now(fn, in_order(a.data, b.data))) is not None) or (
-        not alone and (v := join(typed, in_order(a, b))) is not None
-    ):
-        return_joined(v)
-
-
-@fragment
-def return_of_value_and_number(self, other, a, kind):
-    """The same of an operand and a number."""
-    tape = tls.tape
-    ra = a.entry
-    if (tape is None or not has_gradient(ra)) and (not powers or other != 2 or a.type[1] not in SQUARED):
-        if (runs_now and a.device is CPU and (v := now(fn, in_order(a.data, other))) is not None) or (
-            not alone and (v := join(typed, in_order(a, number(other)))) is not None
-        ):
-            return_joined(v)
-    elif (
-        tape is not None
-        and ra is not None
-        and ra.tape is tape
-        and a.data is not None
-        and a.device is CPU
-        and (not powers or kind is float or (not reverse and other == 2))  # programs know better ways for integers
-    ):
-        n = tape.leaves
-        if legacy:  # in NumPy's promotion integers are of another kind
-            lb = FLOAT_LEAVES[n]
-        else:
-            rb = None
-            if kind is float:
-                lb = FLOAT_LEAVES[n]
-            elif (rb := LITERAL_ENTRIES.get(other)) is None:
-                lb = INTEGER_LEAVES[n]
-            else:
-                lb = rb.node
-        node = typed.get(in_order(ra.node, lb))
-        if is_recordable(node):
-            try:
-                out = run_recorded(a, other, kind, ra.node.dtype)
-            except RECOVERABLE:
-                return general_of_two(self, other)
-            if legacy or rb is None:
-                tape.leaves, rb = n + 1, TapeEntry(lb, (), (other,), tape)
-            return_recorded(out, node, in_order(ra, rb), in_order(a, number(other)), tape)
-
-
-@fragment
-def return_general(x, a, y, b, kind):
-    """Return the general path's result of two operands with these contents. Views are not read again, which might be recorded again."""
-    if x.__class__ is view and a.__class__ is Value:
-        x = wrap(cls, a)
-    if kind is view and b.__class__ is Value:
-        y = wrap(cls, b)
-    return general_of_two(x, y)
-
-
-@fragment
-def general_of_two(x, y):
-    """The general path's result of two operands in the order in which they were given."""
-    return general(x, y) if has_general else applied(bound_op, in_order(x, y))
-
+from .fragments import (
+    BOOL,
+    RECOVERABLE,
+    agree,
+    agrees,
+    alone,
+    bound_op,
+    fn,
+    general,
+    has_general,
+    is_recordable,
+    memory,
+    operand,
+    owned,
+    powers,
+    return_general,
+    return_joined,
+    return_of_value_and_number,
+    return_of_values,
+    return_recorded,
+    reverse,
+    run,
+    run_number,
+    runs_now,
+    takes_numbers,
+    typed,
+)
 
 # ---------------------------------------------------------------------------------------------------------- templates
 

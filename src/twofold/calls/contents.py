@@ -6,10 +6,11 @@ import numpy as np
 
 from ..assembly import FREE, fragment
 from ..config import SETTINGS
-from ..imperative.array import GAPS, Array
+from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.guards import is_differentiated, is_small, plain_or_value
 from ..imperative.tape import tls
+from ..imperative.views import GAPS
 
 #: What templates call often, looked up once.
 quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguousarray, np.asarray

@@ -17,7 +17,8 @@ from ..imperative.failure import after_failure
 from ..imperative.guards import is_differentiated, plain_or_value
 from ..imperative.invoke import invoke, type_of
 from ..imperative.recording import record_again
-from ..imperative.storage import SparseArray, by_storage, goes_by_storage, store_array, update_rows, updates_rows
+from ..imperative.row_updates import update_rows, updates_rows
+from ..imperative.storage import SparseArray, by_storage, goes_by_storage, store_array
 from ..imperative.tape import tls
 from ..imperative.transfer import store
 from ..opdef import BoundOp, Op

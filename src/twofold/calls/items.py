@@ -17,10 +17,10 @@ from ..assembly import FREE, Function, assembled, attach_method, fragment
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..dtype import NUMPY as DTYPES
-from ..imperative.array import AXES_REVERSED, RESHAPED
 from ..imperative.cell import PLAIN, Value
 from ..imperative.guards import is_differentiated, is_watched
 from ..imperative.tape import tls
+from ..imperative.views import AXES_REVERSED, RESHAPED
 from ..imperative.write import recorded_part
 from ..ops import primitive_shape
 from .contents import cls, contiguous, element, elements, native, return_small, return_view, view

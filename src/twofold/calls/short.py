@@ -15,14 +15,14 @@ import numpy as np
 from ..assembly import FREE, Function, fragment
 from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
-from ..imperative.array import AXES_REVERSED
-from ..imperative.cell import PLAIN, Value
+from ..imperative.cell import PLAIN
 from ..imperative.element import NATIVE
 from ..imperative.guards import is_small, is_tracked
 from ..imperative.tape import tls
+from ..imperative.views import AXES_REVERSED
 from ..scheduler.observers import LISTENERS
-from .arithmetic import RECOVERABLE
 from .contents import cls, content, element, return_array, return_element, return_result, return_small, view
+from .fragments import RECOVERABLE
 
 #: NumPy's function, and the front end's general one.
 numpys: Function = FREE
@@ -37,13 +37,10 @@ atoms: frozenset[type] = FREE
 reduce: Function = FREE
 #: `like`: NumPy's function of shape and dtype.
 filled: Function = FREE
-#: `ufunc_of_one`, `ufunc_of_two`: the operator's function for contents of any kind.
-function: Function = FREE
-#: Known beforehand: whether NumPy's function takes the place of the general one for views too; whether a reduction takes ``out`` and
-#: ``keepdims``; and whether a ufunc has an operator.
+#: Known beforehand: whether NumPy's function takes the place of the general one for views too; and whether a reduction takes ``out`` and
+#: ``keepdims``.
 of_views: bool = FREE
 keeps: bool = FREE
-has_function: bool = FREE
 
 raw = attrgetter("_raw")
 BFLOAT16 = NUMPY["bfloat16"]
@@ -391,77 +388,3 @@ def stacked(tup, *more, **options):
             if v.ndim < 2 or v.flags.c_contiguous:
                 return_small(v)
     return general(tup, *more, **options)
-
-
-def ufunc_of_one(self, x, /, *more, out=None, **options):
-    """The call of a ufunc of one operand."""
-    kind = x.__class__
-    if more or options or LISTENERS:
-        return general(self, x, *more, out=out, **options)
-    if kind is cls or kind is view:
-        a = content(x)
-        if has_function and a.__class__ is not PLAIN and out is None:
-            if kind is view and a.__class__ is Value:  # reading it once more might be recorded once more
-                x = cls()
-                x._content = a
-            return function(x)
-    elif kind is element:
-        a = x._raw
-    elif (kind is float or kind is int) and not DEFAULTS.stack:
-        a = x
-    else:
-        return general(self, x, out=out)
-    if a.__class__ is not Value and a is not None:
-        try:
-            if out is not None:  # what NumPy writes to a small array that was given for the result
-                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
-                    numpys(a, v)
-                    return out
-                return general(self, x, out=out)
-            v = numpys(a)
-            return_result(v)
-        except REFUSED:
-            pass
-    return general(self, x, out=out)
-
-
-def ufunc_of_two(self, x, y, /, *more, out=None, **options):
-    """The call of a ufunc of two operands."""
-    kind = x.__class__
-    if more or options or LISTENERS:
-        return general(self, x, y, *more, out=out, **options)
-    if kind is cls or kind is view:
-        a = content(x)
-        if has_function and a.__class__ is not PLAIN and out is None:
-            if kind is view and a.__class__ is Value:
-                x = cls()
-                x._content = a
-            v = function(x, y)
-            return general(self, x, y) if v is NotImplemented else v
-    elif kind is element:
-        a = x._raw
-    elif (kind is float or kind is int) and not DEFAULTS.stack:
-        a = x
-    else:
-        return general(self, x, y, out=out)
-    kind = y.__class__
-    if kind is cls or kind is view:
-        b = content(y)
-    elif kind is element:
-        b = y._raw
-    elif kind is float or kind is int:
-        b = y
-    else:
-        return general(self, x, y, out=out)
-    if a.__class__ is not Value and b.__class__ is not Value and b is not None:
-        try:
-            if out is not None:
-                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
-                    numpys(a, b, v)
-                    return out
-                return general(self, x, y, out=out)
-            v = numpys(a, b)
-            return_result(v)
-        except REFUSED:
-            pass
-    return general(self, x, y, out=out)

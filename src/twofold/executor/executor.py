@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from ..assembly import inlined
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
@@ -194,6 +195,7 @@ class Executor:
             raise ShapeError(f"Shape not match! Argument {name}, need: {target.shape}", f"received: {value.shape}", "reshape the executor")
         target[:] = value
 
+    @inlined
     def backward(self, out_grads: Heads = None, is_train: bool = True) -> None:
         """Compute the gradients of the arguments into the gradient arrays, and update states such as moving averages.
 
@@ -218,7 +220,9 @@ class Executor:
             content = grads.get(key)
             if content is None:
                 continue
-            store(target, add_contents(target._content, content) if self.grad_req[key[1]] == "add" else content)
+            if self.grad_req[key[1]] == "add":
+                content = add_contents(target._content, content)
+            store(target, content)
 
     def _heads(self, given: Heads) -> list[Value | None]:
         """The content of one head gradient, or None, for each output."""

@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import reduce
 from typing import Any, NamedTuple
 
+from ..assembly import fragment, inlined
 from ..device import CPU, Device
-from ..imperative.cell import ALWAYS, HOST, Cell, Value, wrap
+from ..imperative.cell import ALWAYS, HOST, Cell, Value, lent, wrap
 from ..imperative.deferral import defer
 from ..imperative.dispatch import joins_window
 from ..imperative.failure import after_failure
@@ -13,7 +14,7 @@ from ..imperative.invoke import content, contents_of, data_of, full_content
 from ..imperative.pending import issue
 from ..imperative.tape import Tape
 from ..imperative.transfer import store
-from ..imperative.window import complete, flush_complete
+from ..imperative.window import flush_complete
 from ..ndarray.array import NDArray
 from ..opdef import BoundOp
 from ..program.compile import Program
@@ -47,6 +48,74 @@ class Residuals(NamedTuple):
     joined: bool
     tape: Tape
     views: list[Value]
+
+
+@fragment
+def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
+    """The operands of a part's program: arrays, or possibly pending Values if it runs asynchronously or in a window."""
+    return values_on(cells, part.device) if part.is_ahead or joined else arrays_on(cells, part.device)
+
+
+def _defer(bound_op: BoundOp, operands: Sequence[Any], part: Part, is_backward: bool = False) -> list[Value]:
+    """Apply a part's operator in the window of its device."""
+    values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys: others hold them
+    return defer(bound_op, values, part.device, is_backward)
+
+
+@fragment
+def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
+    """Run one of a part's programs; returns arrays, or Values if the part runs asynchronously."""
+    if part.is_ahead:
+        users = bool(part.objects)  # their code must run in the thread that called the executor
+        operands = [data_of(v) for v in leaves] if users else leaves
+        return issue(program.run, operands, program.outputs, part.device, 0 if users else program.nanoseconds)
+    if LISTENERS or part.objects:  # users' code may run programs in turn, and the quick context cannot be entered twice
+        return run_on(part.device, program.run, leaves)
+    run: Any = program.run
+    try:
+        found = HOST.quick(run.args[0], leaves)
+    except Exception as error:
+        found = after_failure(error, run, leaves)
+    return found
+
+
+@fragment
+def _contents(results: Sequence[Any], device: Device, shared: Iterable[int] = ()) -> list[Any]:
+    """Results as contents of cells; those at the positions in ``shared`` are never overwritten in place."""
+    if results and results[0].__class__ is Value:  # noqa: SIM108  `contents_of` has several statements
+        contents = list(results)
+    else:
+        contents = contents_of(results, device)
+    for k in shared:
+        v = contents[k]
+        if v.__class__ is Value:
+            v.share()
+        else:
+            contents[k] = Value(v, None, None, device, ALWAYS)
+    return contents
+
+
+@fragment
+def _saved(
+    trained: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape, views: list[Value]
+) -> list[Any]:
+    """What a part's backward reads: operands of forward, and residuals. The contents of views among them are added to ``views``."""
+    saved = []
+    for k in trained.reads:
+        operand = leaves[k]
+        if k < len(cells):
+            v = cells[k]._content
+            if v.__class__ is not Value:
+                v = cells[k]._promote(v)
+            kept = lent(v, tape)
+            if kept.sharing.__class__ is Value:
+                views.append(kept)
+            if kept is not v:  # a copy, because other libraries may write into this memory
+                operand = data_of(kept) if operand.__class__ is not Value else kept
+        saved.append(operand)
+    for k in trained.saved:
+        saved.append(results[k])  # noqa: PERF401  a comprehension is a frame
+    return saved
 
 
 class PartRunner:
@@ -86,6 +155,7 @@ class PartRunner:
         made = {key: (node, part.device) for part in self.parts(False) for key, node in part.makes}
         return [zeros(made[k][0].shape, made[k][0].dtype, made[k][1]) for k in keys]
 
+    @inlined
     def forward(self, training: bool, keep: bool, *, again: bool = False) -> dict[Key, object]:
         """Run forward.
 
@@ -124,12 +194,22 @@ class PartRunner:
             visible = len(part.makes) + len(part.written)
             if tape is not None:
                 trained = part.training
-                results = _defer(trained.forward_op, leaves, part) if joined else _issue(part.forward, leaves, part)
-                residuals.append(_saved(trained, cells, leaves, results, tape, views))
+                if joined:
+                    results = _defer(trained.forward_op, leaves, part)
+                else:
+                    program = part.forward
+                    results = _issue(program, leaves, part)
+                kept_for_backward = _saved(trained, cells, leaves, results, tape, views)
+                residuals.append(kept_for_backward)
                 # residuals that the caller cannot see stay bare arrays: only backward holds them, and it may overwrite them
-                contents = _contents(results[:visible], part.device, range(visible) if len(parts) > 1 else trained.shared)
+                seen = results[:visible]
+                shared = range(visible) if len(parts) > 1 else trained.shared
             else:
-                contents = _contents(_issue(part.inference, leaves, part), part.device)
+                program = part.inference
+                seen = _issue(program, leaves, part)
+                shared = ()
+            device = part.device
+            contents = _contents(seen, device, shared)
             for (key, _), new in zip(part.makes, contents, strict=False):
                 made[key] = new
             if part.written:
@@ -189,12 +269,16 @@ class PartRunner:
             grads.setdefault(key, []).append(head)
         updated: set[str] = set()
         # in reverse, so that every reader of a value has added its gradient before the part that made the value runs
-        for part, arrays in zip(self.parts(training)[::-1], residuals.arrays[::-1], strict=True):
+        parts = self._parts.get(training) or self.parts(training)
+        for part, arrays in zip(parts[::-1], residuals.arrays[::-1], strict=True):
             if updated:
                 self._read_again(part, arrays, updated)
             self._backward_of(part, arrays, grads, residuals.joined)
             updated.update(dict(part.updates))
-        return {key: reduce(add_contents, found) for key, found in grads.items()}
+        total: dict[Key, object] = {}
+        for key, found in grads.items():
+            total[key] = found[0] if len(found) == 1 else reduce(add_contents, found)  # a comprehension is a frame
+        return total
 
     def _read_again(self, part: Part, arrays: list[Any], updated: Collection[str]) -> None:
         """Reload states that other parts have updated since forward: a state shared by several parts takes the updates of all, in turn."""
@@ -203,6 +287,7 @@ class PartRunner:
             if k < len(part.reads) and part.reads[k][0] in stale:
                 (arrays[place],) = _operands([self._bound[part.reads[k][0]]], part, joined=False)
 
+    @inlined
     def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[object]], joined: bool) -> None:
         trained = part.training
         kinds: list[HeadKind] = []
@@ -216,12 +301,14 @@ class PartRunner:
             else:  # head gradients, and gradients from the parts that read it
                 kinds.append(None)
                 given = [full_content(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
-                arrays += _operands([wrap(Cell, reduce(add_contents, given))], part, joined)
+                total = [wrap(Cell, reduce(add_contents, given))]
+                arrays += _operands(total, part, joined)
         if joined:
-            results = _defer(trained.backward_op(tuple(kinds)), arrays, part)
-            complete(part.device)
+            results = _defer(trained.backward_op(tuple(kinds)), arrays, part, is_backward=True)
         else:
-            results = _contents(_issue(part.backward(tuple(kinds)), arrays, part), part.device)
+            program, device = part.backward(tuple(kinds)), part.device
+            computed = _issue(program, arrays, part)
+            results = _contents(computed, device)
         for key, new in zip(part.wanted, results, strict=False):
             grads.setdefault(key, []).append(new)
         if part.updates:
@@ -239,61 +326,3 @@ class PartRunner:
                 made[key] = content(data, part.device)
             for internal, data in zip(part.internals, run_on(part.device, part.inner.run, leaves), strict=True):
                 yield internal.name, internal.is_input, wrap(NDArray, content(data, part.device))
-
-
-def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
-    """The operands of a part's program: arrays, or possibly pending Values if it runs asynchronously or in a window."""
-    return values_on(cells, part.device) if part.is_ahead or joined else arrays_on(cells, part.device)
-
-
-def _defer(bound_op: BoundOp, operands: Sequence[Any], part: Part) -> list[Value]:
-    """Apply a part's operator in the window of its device."""
-    values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys: others hold them
-    return defer(bound_op, values, part.device)
-
-
-def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
-    """Run one of a part's programs; returns arrays, or Values if the part runs asynchronously."""
-    if part.is_ahead:
-        users = bool(part.objects)  # their code must run in the thread that called the executor
-        operands = [data_of(v) for v in leaves] if users else leaves
-        return issue(program.run, operands, program.outputs, part.device, 0 if users else program.nanoseconds)
-    if LISTENERS or part.objects:  # users' code may run programs in turn, and the quick context cannot be entered twice
-        return run_on(part.device, program.run, leaves)
-    run: Any = program.run
-    try:
-        return HOST.quick(run.args[0], leaves)
-    except Exception as error:
-        return after_failure(error, run, leaves)
-
-
-def _contents(results: Sequence[Any], device: Device, shared: Iterable[int] = ()) -> list[Any]:
-    """Results as contents of cells; those at the positions in ``shared`` are never overwritten in place."""
-    contents = list(results) if results and results[0].__class__ is Value else contents_of(results, device)
-    for k in shared:
-        v = contents[k]
-        if v.__class__ is Value:
-            v.share()
-        else:
-            contents[k] = Value(v, None, None, device, ALWAYS)
-    return contents
-
-
-def _saved(
-    trained: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape, views: list[Value]
-) -> list[Any]:
-    """What a part's backward reads: operands of forward, and residuals. The contents of views among them are added to ``views``."""
-    saved = []
-    for k in trained.reads:
-        operand = leaves[k]
-        if k < len(cells):
-            v = cells[k]._content
-            if v.__class__ is not Value:
-                v = cells[k]._capture()
-            lent = v.lend(tape)
-            if lent.sharing.__class__ is Value:
-                views.append(lent)
-            if lent is not v:  # a copy, because other libraries may write into this memory
-                operand = data_of(lent) if operand.__class__ is not Value else lent
-        saved.append(operand)
-    return saved + [results[k] for k in trained.saved]

@@ -4,7 +4,7 @@ Two applications of the same operator, parameters and input nodes are the same o
 identity, common sub-expressions are merged on construction, types are inferred once per structure, and ``cache[node]`` finds a
 program. A node holds no data and no state of a run; upper layers keep what they derive from it in its one ``cache`` slot.
 
-The intern tables are bounded: above `INTERN_LIMIT` nodes, `drop_generation` empties them, and the program caches with them. Nodes in
+The intern tables are bounded: above `_Tables.limit` nodes, `drop_generation` empties them, and the program caches with them. Nodes in
 use stay alive, but a structure built again is then a new node, and is compiled again. So code must not rebuild a node from its parts
 and expect to get an earlier one.
 """
@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 
+from ..assembly import fragment
 from ..dtype import ITEMSIZE, scalar_dtype
 from ..opdef import BoundOp, Op
 from ..opdef.params import exact
 from ..ops.primitive_shape import full, reshape
 
-INTERN_LIMIT = 200_000
 AnyNode = TypeVar("AnyNode")
 
 
@@ -160,6 +160,8 @@ class _Tables:
         self.dependents: list[Callable[[], None]] = []
         #: Nodes interned since the generation began. Threads count without a lock, so it may be a few too low; it only bounds the tables.
         self.count = 0
+        #: How many nodes a generation may have.
+        self.limit = 200_000
         self.generation = 0
         #: Held while a generation is dropped, and by code whose nodes must all be of one generation. Look-ups and single insertions do not
         #: take it: they rely on `dict.setdefault`, which lets one thread win.
@@ -186,9 +188,10 @@ def drop_generation() -> None:
             clear()
 
 
+@fragment
 def bound_tables() -> None:
     """Drop the generation if it has grown past the limit. Called where a tape or window begins, or an operation runs the first time."""
-    if TABLES.count > INTERN_LIMIT:
+    if TABLES.count > TABLES.limit:
         drop_generation()
 
 

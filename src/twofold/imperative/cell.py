@@ -8,6 +8,7 @@ views, tape entries and windows. A tape, window, alias or export that captures a
 from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
+from ..assembly import fragment
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import CPU, Device
@@ -59,8 +60,10 @@ class Value:
     def __init__(self, data: Any, entry: TapeEntry | None = None, producer: Any = None, device: Device = CPU, sharing: Any = None) -> None:
         self.data = data  # one by one: faster than a tuple of five
         self.entry = entry
+        # Written after ``data`` when the result arrives, and read before it: a reader that finds no data then knows whom to ask.
         self.producer = producer
         self.device = device
+        # Decides whether the buffer may be written or donated, and errs on the side of a copy: a reference that has died says "not shared".
         self.sharing: Any = sharing
 
     def lend(self, tape: Tape) -> "Value":
@@ -134,6 +137,18 @@ class Value:
         if data is None:
             return producer[1].shape, producer[1].dtype
         return (data.shape, NAME_OF[data.dtype]) if data.__class__ is PLAIN else backend_for(self.device).type_of(data)
+
+
+@fragment
+def lent(v: Value, tape: Tape) -> Value:
+    """`Value.lend` without its frame in the commonest cases."""
+    b = v.sharing
+    if (b is None or (b.__class__ is ref and b() is None)) and v.sharing is b:  # no call from here to the store: see `Value`
+        v.sharing = tape.ref
+        return v
+    if b is tape.ref:
+        return v
+    return v.lend(tape)
 
 
 #: The classes of the contents of dense arrays.

@@ -7,11 +7,11 @@ results added to a closed window are lost.
 
 from collections.abc import Callable, Sequence
 from sys import _getframe
+from types import FrameType
 from typing import Any
 from weakref import ref
 
-from ..assembly import inlined
-from ..config import SETTINGS
+from ..assembly import fragment, inlined
 from ..device import CPU, Device
 from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
@@ -22,17 +22,17 @@ from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
 from .dispatch import is_ready, joins_on_cpu
 from .guards import plain_or_value
-from .residuals import cache_of
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
 from .sites import SITES, inline_site
 from .tape import Tape, TapeEntry
-from .window import HERE, LOCK, OPEN, USED, Window, flush, force
+from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, is_full, result_of
 
 #: Number of bytes from which an operation that does not wait runs as a compiled program, with pooled memory and on several threads.
 DIRECT = 1 << 22
 
 
-def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device) -> list[Value]:
+@inlined
+def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backward: bool = False) -> list[Value]:
     """Add an unrecorded operation to this thread's window of a device.
 
     Parameters
@@ -41,21 +41,36 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device) -> list[Va
         The operation, and its operands: Values, Python scalars or None.
     device
         Where.
+    is_backward
+        Whether it computes gradients, so that the next iteration begins a new window.
     """
     user = frame_of_user(1)
     while True:
         w = _window_for(args, device)
         with LOCK:
             node = apply_node(bound_op, tuple([None if v is None else w.node_of(v) for v in args]))
-            outs = [w.result(part, device) for part in node.parts]
-            if w.closed:  # closed meanwhile by another thread that reads a result, or by a signal handler or finalizer
+            outs = []
+            for part in node.parts:
+                out = result_of(w, part, device, None)
+                outs.append(out)
+            if is_closed(w):  # closed meanwhile by another thread that reads a result, or by a signal handler or finalizer
                 continue
-            w.issued.append((node.parts, user.f_code, user.f_lasti))
-            w.nbytes += sum([part.nbytes for part in node.parts])
+            w.complete = w.complete or is_backward
+            nodes = node.parts
+            _count(w, nodes, user)
         COUNTERS.deferred += 1
         return outs
 
 
+@fragment
+def _count(w: Window, nodes: Sequence[Node], user: FrameType) -> None:
+    """Add an operation with these results, issued by this frame, to what a window counts."""
+    w.issued.append((nodes, user.f_code, user.f_lasti))
+    for n in nodes:
+        w.nbytes += n.size * ITEMSIZE[n.dtype]
+
+
+@inlined
 def defer_recorded(
     entry: TapeEntry, args: Sequence[Operand], parts: Sequence[TapeEntry], device: Device, tape: Tape, copies: bool
 ) -> tuple[list[Value], list[Value]]:
@@ -85,13 +100,18 @@ def defer_recorded(
                     w.enter(v, below.node)
                 elif isinstance(below.node, Leaf):
                     w.data[below.node] = v
-            outs = [w.result(part.node, device, part) for part in parts]
-            kept = [w.result(part.node, device) for part in parts] if copies else []
-            if w.closed:
+            outs, kept = [], []
+            for part in parts:
+                out = result_of(w, part.node, device, part)
+                outs.append(out)
+                if copies:
+                    twin = result_of(w, part.node, device, None)
+                    kept.append(twin)
+            if is_closed(w):
                 continue
-            w.issued.append((node.parts, user.f_code, user.f_lasti))
-            w.nbytes += sum([part.nbytes for part in node.parts])
-            if cache_of(node).saves:
+            nodes = node.parts
+            _count(w, nodes, user)
+            if node.cache.saves:
                 w.records.append(ref(entry))
             if not w.tape:
                 w.tape = tape.serial
@@ -100,6 +120,7 @@ def defer_recorded(
         return outs, kept
 
 
+@inlined
 def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Value | None:
     """The short path of `defer`, for an element-wise primitive on cpu(0) in a known structure.
 
@@ -124,18 +145,17 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     if SITES and inline_site(user) is not None and is_ready(values):
         return None
     w = HERE.by_device.get(CPU)
-    if w is None or w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes:
+    if w is None or is_closed(w) or is_full(w):
         w = _window_for(values, CPU)
     with LOCK:
         node = _known_node(w, typed, values)
         if node is None:
             return None
-        out = Value(None, None, (w, node))
-        w.outs.append(ref(out))
-        if w.taken.locked():  # closed meanwhile by another thread, or by a signal handler or finalizer of this thread
+        out = result_of(w, node, CPU, None)
+        if is_closed(w):  # closed meanwhile by another thread, or by a signal handler or finalizer of this thread
             return None
-        w.issued.append((node.parts, user.f_code, user.f_lasti))
-        w.nbytes += node.size * ITEMSIZE[node.dtype]
+        nodes = node.parts
+        _count(w, nodes, user)
     COUNTERS.deferred += 1
     return out
 
@@ -199,6 +219,7 @@ def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], va
     return node
 
 
+@inlined
 def join_backward(
     w: Window, nodes: Sequence[Node], heads: Sequence[Node], given: Sequence[tuple[Node, Value]], device: Device
 ) -> list[Value] | None:
@@ -226,16 +247,23 @@ def join_backward(
             force(v)
     user = frame_of_user(1)
     with LOCK:
-        if w.closed or any(seed in w.data or seed in w.aliases for seed, _ in given):
+        if is_closed(w):
             return None
+        # the leaves of head gradients have the same names in every backward: an earlier one in this window may have used them
+        for seed, _ in given:
+            if seed in w.data or seed in w.aliases:
+                return None
         for seed, v in given:
             w.enter(v, seed)
-        outs = [w.result(node, device) for node in nodes]
-        if w.closed:
+        outs = []
+        for node in nodes:
+            out = result_of(w, node, device, None)
+            outs.append(out)
+        if is_closed(w):
             return None
         w.inner.update(dict.fromkeys(nodes, heads))
-        w.issued.append((tuple(nodes), user.f_code, user.f_lasti))
-        w.nbytes += sum([node.nbytes for node in nodes])
+        gradients = tuple(nodes)
+        _count(w, gradients, user)
         w.complete = True
     COUNTERS.deferred += 1
     return outs
@@ -245,7 +273,7 @@ def save_recorded(tape: Tape) -> None:
     """Add what backward reads of a tape's deferred operations to the results of their windows."""
     with LOCK:
         for w in tape.windows:
-            if not w.closed:
+            if not is_closed(w):
                 w.save()
 
 
@@ -260,13 +288,15 @@ def twin_of(v: Value) -> Value | None:
         return None if producer[0].closed else twin  # tested last: a finalizer may have closed the window meanwhile
 
 
+@inlined
 def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = None) -> Window:
     """The thread's window of a device. Other windows and tasks run first, so that each operand is ready or pending in that window."""
     windows = HERE.by_device
     w = windows.get(device)
-    if w is not None and not w.closed and (w.is_full or (tape is not None and w.tape not in (0, tape.serial))):
+    # Two tapes number their leaves alike, so that iterations share programs: a window has the nodes of one tape.
+    if w is not None and not is_closed(w) and (is_full(w) or (tape is not None and w.tape not in (0, tape.serial))):
         flush(w)
-    if w is None or w.closed:
+    if w is None or is_closed(w):
         bound_tables()
         w = windows[device] = Window(device)
         OPEN[w.serial] = ref(w)

@@ -9,14 +9,13 @@ the part that they read or write.
 from collections.abc import Iterable
 from enum import Enum
 
-from ..assembly import inlined
+from ..assembly import fragment, inlined
 from ..config import SETTINGS
 from ..device import CPU, Device
-from ..opdef import Op
 from ..opdef.facets.execution import WHOLE
 from ..scheduler.variable import HAND_OVER
-from .cell import PINNED, PLAIN, Operand, Value
-from .guards import runs_inline
+from .cell import PLAIN, Operand, Value
+from .guards import is_exposed, runs_inline
 
 
 class ExecutionMode(Enum):
@@ -40,6 +39,7 @@ class ExecutionMode(Enum):
     RECORDED_DEFERRED = 3
 
 
+@fragment
 def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once: bool) -> ExecutionMode:
     """How an operation runs.
 
@@ -50,48 +50,27 @@ def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, 
     tracked
         Whether its gradient is recorded.
     lazy
-        Whether an operand is large or pending (see `is_lazy`).
+        Whether an operand is large, pending, or in a device's own memory.
     exposed
-        Whether code outside the library sees the buffer of an operand (see `is_exposed`). It may write there later, so it is read now.
+        Whether code outside the library sees the buffer of an operand. It may write there later, so it is read now.
     at_once
         Whether the operator cannot be deferred because the shapes of its results depend on data.
     """
+    # On a device with its own queue even small operations wait: one launch of a fused kernel costs what each of its parts would cost.
     if (lazy or not device.is_host) and not exposed and not at_once and SETTINGS.engine != "naive":
         return ExecutionMode.RECORDED_DEFERRED if tracked else ExecutionMode.DEFERRED
     return ExecutionMode.RECORDED if tracked else ExecutionMode.INLINE
 
 
-def is_lazy(contents: Iterable[Operand], op: Op) -> bool:
-    """Whether an operation on these contents waits: one content is pending, large, or not an array of the host library.
-
-    The size of the first content does not matter if the operator reads only a part of it (`Execution.picks`).
-    """
-    execution = op.execution
-    big = SETTINGS.defer_elements * execution.waits_from
-    for k, v in enumerate(contents):
-        if isinstance(v, Value):
-            data = v.data
-            if data is None or data.__class__ is not PLAIN or (data.size >= big and (k or not execution.picks)):
-                return True
-    return False
-
-
 def is_ready(contents: Iterable[Operand]) -> bool:
     """Whether all contents are computed and in the host library's arrays on cpu(0)."""
-    for v in contents:  # noqa: SIM110  see `is_exposed`
+    for v in contents:  # noqa: SIM110  `any` with a generator would enter a frame for each content
         if isinstance(v, Value) and (v.data.__class__ is not PLAIN or v.device is not CPU):
             return False
     return True
 
 
-def is_exposed(contents: Iterable[Operand]) -> bool:
-    """Whether code outside the library sees the buffer of one of these contents."""
-    for v in contents:  # noqa: SIM110  `any` with a generator would enter a frame for each content
-        if isinstance(v, Value) and v.sharing is not None and v.pinned:
-            return True
-    return False
-
-
+@inlined
 def joins_on_cpu(contents: Iterable[Operand]) -> bool:
     """The short path of `execution_mode`, for an unrecorded operation on cpu(0): whether it is deferred.
 
@@ -108,13 +87,14 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
             data = v.data
             if data is None:
                 lazy = True
-            elif v.sharing is PINNED or (v.sharing.__class__ is Value and v.pinned):
+            elif is_exposed(v):
                 return False
             elif data.__class__ is not PLAIN or data.size >= big:
                 lazy = True
     return lazy
 
 
+@fragment
 @inlined
 def joins_window(largest: int, device: Device) -> bool:
     """Whether forward and backward of a bound graph join a window: if its largest array is large enough. GPUs have a lower limit."""

@@ -9,7 +9,7 @@ from weakref import ref
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..config import SETTINGS
-from .cell import PLAIN, Operand, Value
+from .cell import PINNED, PLAIN, Operand, Value
 from .tape import TapeEntry, tls
 
 
@@ -57,6 +57,12 @@ def is_differentiated(v: Value) -> bool:
 def is_tracked(v: Operand) -> TypeGuard[Value]:
     """Whether an operation on this content would be recorded now."""
     return tls.tape is not None and isinstance(v, Value) and is_differentiated(v)
+
+
+@fragment
+def is_exposed(v: Value) -> bool:
+    """Whether code outside the library sees the buffer, and may write into it at any time."""
+    return ((b := v.sharing) is PINNED or b.__class__ is Value) and v.pinned
 
 
 @fragment

@@ -364,10 +364,8 @@ def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[n
         If an index is out of bounds, or a mask's shape differs from that of the axes it indexes.
     """
     if item.dtype == bool:
-        if item.shape != shape[axis : axis + item.ndim]:
-            raise IndexingError(
-                "the mask's shape differs from that of the axes it indexes", f"{item.shape} for {shape[axis : axis + item.ndim]}"
-            )
+        if item.shape != (axes := shape[axis : axis + item.ndim]):
+            raise IndexingError("the mask's shape differs from that of the axes it indexes", f"{item.shape} for {axes}")
         return list(np.nonzero(item))
     size = shape[axis]
     low, high = (item.min(), item.max()) if item.size else (0, -1)
@@ -382,9 +380,8 @@ def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[BoundOp, list[Any]]:
     try:
         broadcast_shapes("index", [a.shape for a in used])
     except ShapeError as error:
-        raise IndexingError(
-            "index arrays do not broadcast", ", ".join(str(a.shape) for a in used), "pass arrays of the same shape"
-        ) from error
+        given = ", ".join(str(a.shape) for a in used)
+        raise IndexingError("index arrays do not broadcast", given, "pass arrays of the same shape") from error
     numbers = iter(range(len(used)))
     key = tuple(None if a is None else next(numbers) for a in arrays)
     return primitive_gather.index.bind(key=key), [adopted(_class_of(like), a, like.context) for a in used]
@@ -407,9 +404,6 @@ def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
         selects, params = bound_op.op.layout.selects, bound_op.params
         whole = whole.reshape(params["shape"]) if selects is None else whole[selects(**params)]
     return whole
-
-
-# values
 
 
 def _fitting(value: Any, basic: Basic) -> Any:
@@ -445,11 +439,8 @@ def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
         given = given[1:]
     wide = (1,) * (len(shape) - len(given)) + given
     if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, shape, strict=True)):
-        raise ShapeError(
-            "item assignment: the value does not broadcast to the selection",
-            f"{value.shape} into {shape}",
-            "pass a value that broadcasts to it",
-        )
+        what, both = "item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}"
+        raise ShapeError(what, both, "pass a value that broadcasts to it")
     return value if given == value.shape else _reshaped(value, given)
 
 

@@ -7,26 +7,28 @@ from weakref import ref
 
 import numpy as np
 
-from ..assembly import inlined
-from ..backend.kernel import Array, Namespace
+from ..assembly import fragment, inlined
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
+from ..config import SETTINGS
 from ..device import CPU, Device, current_device
 from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
 from ..errors import DeviceError, DTypeError, StorageError
 from ..graph.build import apply
 from ..graph.ir import Application, Constant, Node, bound_tables, leaf
-from ..opdef import BoundOp, Input, Op
+from ..opdef import BoundOp, Op
 from ..opdef.conventions import operator_scalar
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from ..strictness import tolerate
-from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value, wrap
+from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
-from .dispatch import ExecutionMode, execution_mode, is_exposed, is_lazy, is_ready
+from .dispatch import ExecutionMode, execution_mode
 from .failure import after_failure
 from .generator import STREAMS
-from .guards import is_differentiated, is_plain, runs_inline
+from .guards import is_differentiated, is_exposed, is_plain, runs_inline
+from .on_backward import hook_of
 from .recording import enter, record_again, save_for_backward, scalar_entry
 from .residuals import Cold, NodeCache, cache_of, runner
 from .scalars import Scalar, scalar_key, scalar_node
@@ -39,13 +41,20 @@ from .window import force
 Argument: TypeAlias = Cell | Scalar | UserFunction | None
 
 
+@fragment
 def data_of(v: Operand) -> Array:
     """The array of a content, computed if it is pending; Python scalars and users' objects are returned as they are."""
-    if not isinstance(v, Value):
-        return v
-    return force(v) if v.data is None else v.data
+    return v if not isinstance(v, Value) else force(v) if v.data is None else v.data
 
 
+@fragment
+def device_of(v: Content) -> Device:
+    """Where a content lives."""
+    return v.device if isinstance(v, Value) else CPU
+
+
+@fragment
+@inlined
 def host_of(cell: Cell) -> np.ndarray:
     """A NumPy array with a cell's content; it may share memory."""
     v = cell._content
@@ -53,11 +62,6 @@ def host_of(cell: Cell) -> np.ndarray:
         return v
     device = device_of(v)
     return run_on(device, backend_for(device).to_host, data_of(v))
-
-
-def device_of(v: Content) -> Device:
-    """Where a content lives."""
-    return v.device if isinstance(v, Value) else CPU
 
 
 def type_of(v: Operand) -> tuple[tuple[int, ...], str]:
@@ -81,6 +85,7 @@ def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Devic
     return content(backend.copy(backend.constant(value, shape, dtype), device), device)
 
 
+@fragment
 @inlined
 def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
     """Fresh arrays as contents of cells."""
@@ -90,6 +95,47 @@ def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
             found.append(a if is_plain(a) else Value(a))  # noqa: PERF401  a comprehension is a frame
         return found
     return [Value(a, device=device) for a in arrays]
+
+
+@fragment
+def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bool, bool, bool, bool]:
+    """What decides how an operation runs.
+
+    Returns
+    -------
+    tuple
+        The operands' device (None if all are scalars); whether the operation is recorded; whether it has scalar operands; whether an
+        operand is pending, large, or not an array of the host library; whether code outside the library sees the buffer of an operand;
+        and whether all operands are computed, in the host library's arrays on cpu(0).
+    """
+    recording = tls.tape is not None
+    waits_from, picks = op.execution.waits_from, op.execution.picks
+    where = None
+    tracked = scalars = lazy = exposed = False
+    ready = True
+    for k, v in enumerate(contents):
+        if v.__class__ is PLAIN:
+            if where is not CPU:
+                where = CPU if where is None else _common(op, where, CPU)
+        elif v.__class__ is Value:
+            if v.device is not where:
+                where = v.device if where is None else _common(op, where, v.device)
+            if recording and not tracked and is_differentiated(v):
+                tracked = True
+            if v.data.__class__ is not PLAIN:
+                lazy, ready = True, False
+            else:
+                ready = ready and v.device is CPU
+                # the size of the first content does not matter if the operator reads only a part of it
+                lazy = lazy or (not runs_inline(v.data.size // waits_from) and (k > 0 or not picks))
+            exposed = exposed or is_exposed(v)
+        elif v is not None:
+            scalars = True
+            if isinstance(v, Value):  # a subclass, `storage.SparseValue`
+                raise StorageError(f"{op.title}: an operand is sparse", None, "convert it with tostype('default')")
+            if not isinstance(v, OPERANDS):
+                raise DTypeError(f"{op.title}: an operand is not an array", type(v).__name__, "create one with nd.array")
+    return where, tracked, scalars, lazy, exposed, ready
 
 
 @inlined
@@ -125,38 +171,39 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
         contents.append(v)
         if tape is not None and not tracked and v.__class__ is Value and is_differentiated(v):
             tracked = True
+    found = None
     if tracked and tape is not None:
         again = record_again(bound_op, args, contents, tape)
         if again is not None:
             return again
-    found = _run_cached(bound_op, contents, tape)
-    if found is not None and found is not WAITS:
-        return found
+    else:
+        found = _run_cached(bound_op, contents)
+        if found is not None and found is not WAITS:
+            return found
+    # the general path: whatever the two short paths above cannot run arrives here
     op = bound_op.op
-    # the general path; whatever the two short paths above cannot run arrives here
-    where, tracked, scalars = _inspected(op, contents)
+    facts = _inspected(op, contents)
+    where, tracked, scalars, lazy, exposed, ready = facts
     if where is None:
         where = device or current_device()
     if op.random and len(args) < len(op.inputs) + len(op.scalars):
         args, contents = _with_key(op, args, contents, where)
     if scalars and bound_op.legacy and op.elementwise:
         contents = _legacy_scalars(bound_op, contents)
-    lazy = is_lazy(contents, op) and (tracked or not op.execution.alone or not is_ready(contents))
-    mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
+    lazy = lazy and (tracked or not op.execution.alone or not ready)
+    mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=exposed, at_once=op.dynamic_shape)
     if mode is ExecutionMode.INLINE:
         return _inline(bound_op, contents, where)
+    # an operation on cpu(0) that might wait runs immediately if its operands are ready and its site does not wait
+    may_run = where is CPU and ready and found is None and not LISTENERS
     if mode is ExecutionMode.DEFERRED:
-        if where is CPU and found is None and _runs_at_once(contents):
+        if may_run and site_runs_inline():
             return _inline(bound_op, contents, where)
         return [*defer(bound_op, _captured(args, contents), where)]
     assert tape is not None
-    at_once = mode is ExecutionMode.RECORDED_DEFERRED and where is CPU and _runs_at_once(contents)
-    return _record(bound_op, args, contents, where, tape, ExecutionMode.RECORDED if at_once else mode, at_once)
-
-
-def _runs_at_once(contents: Sequence[Any]) -> bool:
-    """Whether an operation on cpu(0) that might wait runs immediately, because its operands are ready and its site does not wait."""
-    return not LISTENERS and is_ready(contents) and site_runs_inline()
+    at_once = mode is ExecutionMode.RECORDED_DEFERRED and may_run and site_runs_inline()
+    may_wait = not (at_once or exposed or op.dynamic_shape or SETTINGS.engine == "naive")
+    return _record(bound_op, args, contents, where, tape, ExecutionMode.RECORDED if at_once else mode, may_wait)
 
 
 #: Returned by `_run_cached` in place of results if the operation waits; compared by identity.
@@ -164,32 +211,8 @@ WAITS: list[Any] = []
 
 
 @inlined
-def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bool]:
-    """The operands' device (None if all are scalars), whether the operation is recorded, and whether it has scalar operands."""
-    recording = tls.tape is not None
-    device = None
-    tracked = scalars = False
-    for v in contents:
-        if v.__class__ is PLAIN:
-            if device is not CPU:
-                device = CPU if device is None else _common(op, device, CPU)
-        elif v.__class__ is Value:
-            if v.device is not device:
-                device = v.device if device is None else _common(op, device, v.device)
-            if recording and not tracked and is_differentiated(v):
-                tracked = True
-        elif v is not None:
-            scalars = True
-            if isinstance(v, Value):  # a subclass, `storage.SparseValue`
-                raise StorageError(f"{op.title}: an operand is sparse", None, "convert it with tostype('default')")
-            if not isinstance(v, OPERANDS):
-                raise DTypeError(f"{op.title}: an operand is not an array", type(v).__name__, "create one with nd.array")
-    return device, tracked, scalars
-
-
-@inlined
-def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -> list[Any] | None:
-    """The short path of `_inline`, for unrecorded scalars and ready arrays on cpu(0) of known types; None for anything else."""
+def _run_cached(bound_op: BoundOp, contents: Sequence[Any]) -> list[Any] | None:
+    """The short path of `_inline` for operations that are not recorded, on ready arrays on cpu(0) of known types; None for others."""
     v: Any = contents[0] if len(contents) == 1 else None
     is_large = False
     if v.__class__ is PLAIN:
@@ -201,7 +224,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -
         waits_from = bound_op.op.execution.waits_from
         for v in contents:
             if v.__class__ is Value:  # a parameter, or what a tape has saved
-                if v.device is not CPU or (tape is not None and is_differentiated(v)):
+                if v.device is not CPU:
                     return None
                 v = v.data
                 if v.__class__ is not PLAIN:
@@ -227,7 +250,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -
         found = bound_op.inline.get(tuple(key)) if dtype is not None else None
     if found is None:
         return None
-    if is_large and not bound_op.op.execution.alone and not _runs_at_once(contents):
+    if is_large and not bound_op.op.execution.alone and (LISTENERS or not site_runs_inline()):
         return WAITS
     COUNTERS.inline += 1
     run, _, count, largest = found
@@ -237,7 +260,9 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -
         results = after_failure(error, run, arrays)
     if len(results) > count:
         results = results[:count]
-    return results if runs_inline(largest) else contents_of(results, CPU)
+    if runs_inline(largest):
+        return results
+    return contents_of(results, CPU)
 
 
 SCALARS = (float, int, bool)
@@ -342,7 +367,7 @@ def _key(contents: Sequence[Any]) -> Any:
 
 @inlined
 def _record(
-    bound_op: BoundOp, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, mode: ExecutionMode, at_once: bool
+    bound_op: BoundOp, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, mode: ExecutionMode, may_wait: bool
 ) -> list[Any]:
     COUNTERS.recorded += 1
     if tape.device is not device:
@@ -376,8 +401,8 @@ def _record(
     parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
     hooked = bound_op.op.backward_rule is not None
     kept: Sequence[Any]
-    if not at_once and not runs_inline(plan.largest):  # small operands with a large result, which later operations may read
-        mode = execution_mode(device, tracked=True, lazy=True, exposed=is_exposed(values), at_once=bound_op.op.dynamic_shape)
+    if may_wait and not runs_inline(plan.largest):  # small operands with a large result, which later operations may read
+        mode = ExecutionMode.RECORDED_DEFERRED
     if mode is ExecutionMode.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
         outs, kept = defer_recorded(entry, values, parts, device, tape, hooked)
     else:
@@ -389,34 +414,11 @@ def _record(
         kept = _twins(outs, plan, hooked) if plan.read or hooked else [None] * len(outs)
         if plan.saves:
             residual = [Value(d, None, None, device) for d in datas[len(parts) :]]
-            save_for_backward(entry, values, [*kept, *residual], tape)
+            results = [*kept, *residual]
+            save_for_backward(entry, values, results, tape)
     if hooked:
-        entry.hook = _hook(bound_op, node, plan, args, kept)
+        entry.hook = hook_of(bound_op, node, plan, args, kept)
     return outs
-
-
-def _hook(
-    bound_op: BoundOp, node: Node, plan: NodeCache, args: Sequence[Any], outs: Sequence[Value | None]
-) -> tuple[BoundOp, list[Any], list[Cell]]:
-    """For `backward.run_hook`: the ``on_backward`` rule as an operator on results and inputs, its operands, and the cells to write."""
-    if plan.hook is None:
-        plan.hook = _on_backward(bound_op, node)
-    op = bound_op.op
-    results = [wrap(Cell, v) for v in outs]
-    targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]
-    return plan.hook, [*results, *args[: len(op.inputs)]], targets
-
-
-def _on_backward(bound_op: BoundOp, node: Node) -> BoundOp:
-    """A node's ``on_backward`` rule as an operator from its results and inputs to the new values of its auxiliary states."""
-    op, count = bound_op.op, len(node.parts)
-    tracked = tuple([i is not None and i.tracked for i in node.inputs])
-
-    def rule(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
-        new = op.new_states(xp, arrays[:count], arrays[count:], bound_op.params, tracked)
-        return tuple(new[n] for n in op.auxiliary)
-
-    return Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary)).bind()
 
 
 def _twins(outs: Sequence[Value], plan: NodeCache, every: bool) -> list[Value | None]:

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import ref
 
-from ..assembly import inlined
+from ..assembly import fragment, inlined
 from ..device import CPU
 from ..graph.ir import Application, Constant, Leaf, const, leaf
 from ..opdef import BoundOp
 from ..scheduler.observers import LISTENERS
-from .cell import HOST, PLAIN, Cell, Value
+from .cell import HOST, PLAIN, Cell, Value, lent
 from .counters import COUNTERS
 from .failure import after_failure
 from .guards import has_gradient, is_small, runs_inline
@@ -70,6 +69,26 @@ def rec_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | N
         return scalar_entry(v, tape)
     entry = v.entry  # read once: another thread may enter the value on its own tape
     return entry if entry is not None and entry.tape is tape else enter(v, tape)
+
+
+@fragment
+@inlined
+def save_for_backward(entry: TapeEntry, values: Sequence[Any], results: Sequence[Any], tape: Tape) -> None:
+    """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
+
+    ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
+    which would close a reference cycle. The caller ensures that results in ``NodeCache.read`` are not written in place.
+    """
+    node: Any = entry.node
+    plan = node.cache
+    entry.saved = saved = []
+    for k in plan.lends:
+        v = values[k]
+        if v.__class__ is Value:  # else a scalar
+            v = lent(v, tape)
+        saved.append(v)
+    for k in plan.keeps:
+        saved.append(results[k])  # noqa: PERF401  a comprehension is a frame
 
 
 @inlined
@@ -150,25 +169,3 @@ def _with_scalars(contents: Sequence[Any], scalars: Sequence[int], nodes: list[A
         number += found.__class__ is Leaf
     given = [v for v, node in zip(contents, nodes, strict=True) if node is not None and node.__class__ is not Constant]
     return [v.data if v.__class__ is Value else v for v in given]
-
-
-def save_for_backward(entry: TapeEntry, values: Sequence[Any], results: Sequence[Any], tape: Tape) -> None:
-    """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
-
-    ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
-    which would close a reference cycle. The caller ensures that results in ``NodeCache.read`` are not written in place.
-    """
-    node: Any = entry.node
-    plan = node.cache
-    entry.saved = saved = []
-    for k in plan.lends:
-        v = values[k]
-        if v.__class__ is Value:  # else a scalar
-            b = v.sharing
-            if (b is None or (b.__class__ is ref and b() is None)) and v.sharing is b:  # no call from here to the store: see `Value`
-                v.sharing = tape.ref
-            elif b is not tape.ref:
-                v = v.lend(tape)
-        saved.append(v)
-    for k in plan.keeps:
-        saved.append(results[k])  # noqa: PERF401  a comprehension is a frame

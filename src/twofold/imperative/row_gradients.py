@@ -17,7 +17,7 @@ from ..graph.build import G
 from ..graph.ir import Application, Leaf, Node, fill_of
 from ..opdef import Sparse
 from .array import adopted
-from .backward import Backward, RowGradients
+from .backward_program import Backward, RowGradients
 from .cell import Cell, Value, wrap
 from .invoke import data_of
 from .storage import CELLS, CLASSES, SparseValue, array_of, converted, empty_array

@@ -2,9 +2,19 @@
 
 from types import TracebackType
 
+from ..assembly import fragment, inlined
 from ..graph.ir import bound_tables
-from .tape import Tape, tls
+from .tape import Tape, close_tape, tls
 from .window import HERE, flush_complete
+
+
+@fragment
+def _begin() -> None:
+    """Record on a new tape. Another iteration of a training loop may begin here."""
+    if HERE.by_device:
+        flush_complete()
+    bound_tables()
+    tls.tape = Tape()
 
 
 class Scope:
@@ -15,6 +25,7 @@ class Scope:
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._recording, self._training = recording, training
 
+    @inlined
     def __enter__(self) -> None:
         self._was = tls.tape, tls.training
         if self._recording and tls.tape is None:
@@ -24,14 +35,17 @@ class Scope:
         if self._training is not None:
             tls.training = self._training
 
+    @inlined
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         tape, tls.training = self._was
         if tls.tape is None or tape is None:  # else keep the thread's tape: a backward inside the scope may have continued on a new one
-            if tls.tape is not None:
-                tls.tape.close()
+            ended = tls.tape
+            if ended is not None:
+                close_tape(ended)
             tls.tape = tape
 
 
+@inlined
 def set_recording(is_recording: bool) -> bool:
     """Switch recording on (with a new tape unless there is one) or off; return whether it was on."""
     was = tls.tape is not None
@@ -42,18 +56,12 @@ def set_recording(is_recording: bool) -> bool:
     return was
 
 
-def _begin() -> None:
-    """Record on a new tape. Another iteration of a training loop may begin here."""
-    if HERE.by_device:
-        flush_complete()
-    bound_tables()
-    tls.tape = Tape()
-
-
+@inlined
 def renumber() -> None:
     """After a backward within a scope, continue on a new tape, so that each iteration of a loop inside the scope has the same structure."""
-    if tls.tape is not None:
-        tls.tape.close()
+    tape = tls.tape
+    if tape is not None:
+        close_tape(tape)
         _begin()
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+from ..assembly import fragment
 from ..instructions import ByInstruction, InstructionSite
 from ..origin import frame_of_user
 
@@ -42,9 +43,14 @@ def inline_site(user: FrameType) -> Site | None:
     return site if site is not None and site.alone >= ALONE and site.at_once < PROBE else None
 
 
+@fragment
 def site_runs_inline() -> bool:
     """Whether the operation being issued runs immediately, by the counts of its site, and count it. Its operands must be ready."""
-    site = inline_site(frame_of_user(1)) if SITES else None
+    return _counted() if SITES else False  # without sites, as in a program whose windows all have several operations, without a call
+
+
+def _counted() -> bool:
+    site = inline_site(frame_of_user(1))
     if site is None:
         return False
     site.at_once += 1

@@ -12,7 +12,7 @@ from ..backend import sparse
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
-from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..opdef import OPS, BoundOp, Op, Sparse, stype_of
 from ..opdef.vocabulary import Derived
 from ..ops import primitive_shape
@@ -197,69 +197,6 @@ def converted(array: Any, stype: str) -> Any:
     if array.stype != "default":
         array = dense_array(array)
     return array if stype == "default" else sparse_array(CELLS.convert(array, stype), checked=True)
-
-
-def updates_rows(bound_op: BoundOp, args: Sequence[Any]) -> bool:
-    """Whether an update with these operands concerns the rows of its gradient only."""
-    op = bound_op.op
-    if not op.storage.lazy or not bound_op.params.get("lazy_update", True) or not isinstance(args[1], AnyArray):
-        return False
-    return args[1].stype == "row_sparse" and (op.storage.lazy != "sparse" or args[0].stype == "row_sparse")
-
-
-def update_rows(bound_op: BoundOp, args: Sequence[Any]) -> None:
-    """Apply an update operator in place to the rows that its gradient stores: only these are read and written.
-
-    Parameters
-    ----------
-    bound_op
-        The operator: its operands are weight, gradient and states, its results the new weight and states.
-    args
-        The operands, then the scalars. The weight is dense or row-sparse, the gradient row-sparse.
-    """
-    grad = args[1]
-    grad._content.hosts()  # raises for parts that do not fit together
-    if grad._content.sparse.indices.shape[0] == 0:
-        return
-    count = len(bound_op.op.inputs)
-    parts = grad._content.sparse.parts
-    if grad._content.repeats:
-        parts = CELLS.structure(sparse.sorted_rows, *parts)
-    # padded with copies of the last row, whose results are equal, so that gradients with different numbers of rows share programs
-    values, numbers = CELLS.padded(*parts)
-    places = [None if k == 1 else _stored_rows(a, numbers) for k, a in enumerate(args[:count])]
-    rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
-    results = invoke(bound_op, [*rows, *args[count:]])
-    for place, new in zip((0, *bound_op.written), results, strict=True):
-        at: Any = places[place]
-        at[0][at[1]] = wrap(CLASSES["default"], new)
-
-
-def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
-    """Apply an update operator in place, where the weight or its gradient may be sparse."""
-    if updates_rows(bound_op, args):
-        update_rows(bound_op, args)
-        return
-    count = len(bound_op.op.inputs)
-    results = invoke(bound_op, [*map(dense_array, args[:count]), *args[count:]])
-    for place, new in zip((0, *bound_op.written), results, strict=True):
-        store_array(bound_op.op.title, args[place], wrap(CLASSES["default"], new))
-
-
-def _stored_rows(array: Any, numbers: Any) -> tuple[Any, Any]:
-    """The dense array that holds an array's rows, and the places of some row numbers in it.
-
-    Raises
-    ------
-    IndexingError
-        If a row is not stored.
-    """
-    if array.stype == "default":
-        return array, numbers
-    _, places = CELLS.places(array._content.sparse.indices, numbers)
-    if (host_of(places) < 0).any():
-        raise IndexingError("lazy update: a row of the weight is not stored", f"shape {array.shape}", "store every row of the gradient")
-    return array._content.sparse.values, places
 
 
 def store_array(what: str, target: Any, new: Any) -> None:

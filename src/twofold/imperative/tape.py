@@ -5,6 +5,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from ..assembly import fragment
 from ..graph.ir import Leaf, Node
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class TapeEntry:
     ) -> None:
         self.node = node  # one by one: faster than a tuple of five
         self.inputs = inputs
+        # No Value here has this entry as its own: the cycle would keep the saved arrays until the garbage collector runs.
         self.saved = saved
+        # None says that backward has freed the operation. What was computed from it later is then a constant for the next tape.
         self.tape = tape
         self.grad = grad
         self.devices: tuple[Device, Device] | None = None
@@ -100,6 +103,7 @@ class Tape:
         self.ref: ref[Tape] = ref(self)
         self.device: Any = None
         self.entered: list[TapeEntry] = []
+        # Backward joins a window only if this one alone has all operations (``whole``): its gradients are nodes over theirs.
         self.windows: list[Any] = []
         self.whole = True
 
@@ -109,12 +113,14 @@ class Tape:
         self.entered.append(entry)
         entry.tape = self
 
-    def close(self) -> None:
-        """Release the leaves. Their values may be written in place once the operations that saved them are freed."""
-        for entry in self.entered:
-            if entry.tape is self:  # not yet entered on another tape
-                entry.tape = None
-        self.entered = []
+
+@fragment
+def close_tape(tape: Tape) -> None:
+    """Release the leaves. Their values may be written in place once the operations that saved them are freed."""
+    for entry in tape.entered:
+        if entry.tape is tape:  # not yet entered on another tape
+            entry.tape = None
+    tape.entered = []
 
 
 class Local(threading.local):

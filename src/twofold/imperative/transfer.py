@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..assembly import inlined
+from ..assembly import fragment, inlined
 from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
 from ..device import CPU, Device
@@ -97,6 +97,7 @@ def _copy(data: Array, source: Device, target: Device) -> Array:
     return backend.quietly(backend.from_host, data, target)
 
 
+@fragment
 def store(cell: Cell, new: Content) -> None:
     """Make a fresh result the content of a cell that its caller holds: a state, or an output given by the caller.
 
@@ -105,7 +106,12 @@ def store(cell: Cell, new: Content) -> None:
     old = cell._content
     if new.__class__ is PLAIN and old.__class__ is PLAIN:  # both small and on cpu(0): the commonest case, without further tests
         cell._content = new
-        return
+    else:
+        _rebind(cell, old, new)
+
+
+@inlined
+def _rebind(cell: Cell, old: Content, new: Content) -> None:
     device = device_of(old)
     cell._rebind(new if device_of(new) is device else to_device(new, device))
 
@@ -135,7 +141,7 @@ def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
             ):  # as `array.Array._rebind` and `write.mark`
                 cell._content = Value(new, TapeEntry(entry.node, (), (), None, entry.grad))
                 continue
-        store(cell, new)
+        _rebind(cell, old, new)
 
 
 def to_device(new: Content, device: Device) -> Content:

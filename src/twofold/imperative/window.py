@@ -12,22 +12,18 @@ window under those numbers. Other operands enter under the window's own numbers,
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any
 from weakref import ref
 
+from ..assembly import fragment, inlined
 from ..backend.kernel import Array
-from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
 from ..errors import EngineError, MXNetError
-from ..graph.ir import Application, Leaf, Node, leaf, leaves_of, post_order
-from ..graph.rewrite import substitute
-from ..program.cache import PROGRAMS, CacheEntry
-from ..program.compile import Program
-from ..program.profiling import Title
+from ..graph.ir import Application, Leaf, Node, leaf
+from ..program.cache import PROGRAMS
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE, interrupted
 from ..scheduler.streams import before_overwriting, run_on
@@ -40,39 +36,11 @@ from .scalars import Scalar, scalar_node
 from .sites import count_window
 from .tape import Tape, TapeEntry
 from .user_function import UserFunction
+from .window_program import StageRunner, program_key, program_of, replacing
 
 LOCK = threading.RLock()
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
 LAUNCHED = 1 << 20
-
-
-@dataclass(eq=False)
-class _Known(CacheEntry):
-    """The program of a window's structure.
-
-    Attributes
-    ----------
-    program, reads
-        The program, and the inputs of the window that it reads.
-    where
-        For each live Value, its result and whether others have it too.
-    """
-
-    program: Program
-    reads: list[Node]
-    where: list[tuple[int, bool]]
-
-
-class StageRunner(Protocol):
-    """Runs a window's program and hands out some results early, see `stages`."""
-
-    def run(self, program: Program, arrays: Sequence[Any], numbers: dict[Value, int]) -> list[Any]:
-        """The program's results, given its inputs and the number of each Value's result."""
-        ...
-
-    def end(self, error: BaseException) -> None:
-        """Fail what has not been handed out."""
-        ...
 
 
 #: Windows of all threads that may still be open or have failed, by serial number, and the devices that ever had one.
@@ -139,6 +107,8 @@ class Window(Task):
         self.saved: dict[tuple[Node, TapeEntry | None], Value] = {}
         self.issued: list[Issued] = []
         self.tape = 0
+        # Set by backward, read where the next iteration may begin: without it, windows would be cut at other operations each time,
+        # and no program would be found again.
         self.complete = False
         self.taken = threading.Lock()  # by the one call that closes it
         self.work: Any = None
@@ -148,11 +118,6 @@ class Window(Task):
     def closed(self) -> bool:
         """Whether it takes no more operations, because it is about to run, is running, or has run."""
         return self.taken.locked()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has reached its limit of operations or bytes."""
-        return len(self.issued) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
 
     def forget(self) -> None:
         """Drop everything. The containers are replaced: interrupted code may still add to the old ones, without effect."""
@@ -175,7 +140,7 @@ class Window(Task):
             return producer[1] if producer is not None and producer[0] is self else self.enter(v, None)
         node = scalar_node(v, ~len(self.data))
         if isinstance(node, Leaf):
-            self._add(node, v, None)
+            self.data[node], self.holders[node] = v, None
         return node
 
     def enter(self, v: Value, node: Node | None) -> Node:
@@ -198,15 +163,12 @@ class Window(Task):
             v.share()
         b = v.sharing
         seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
-        self._add(node, v.data, None if seen_elsewhere else ref(v))
+        self.data[node] = v.data
+        self.holders[node] = None if seen_elsewhere else ref(v)
         if seen_elsewhere:
             self.held[node] = v  # while this window reads the Value, neither it nor a Value with the same buffer may look writable
         v.producer = self, node  # no write in place until this window has run
         return node
-
-    def _add(self, node: Node, data: Any, holder: "ref[Value] | None") -> None:
-        self.data[node] = data
-        self.holders[node] = holder
 
     def keep(self, v: Value) -> None:
         """Let no result take the memory of an input, because a view of it has been handed out."""
@@ -216,12 +178,6 @@ class Window(Task):
                     self.holders[node] = None
 
     # results
-
-    def result(self, node: Node, device: Device, entry: TapeEntry | None = None) -> Value:
-        """A pending Value of a node."""
-        out = Value(None, entry, (self, node), device)
-        self.outs.append(ref(out))
-        return out
 
     def save(self) -> None:
         """Add the values that backward reads to the window's results; called with `LOCK` held.
@@ -247,6 +203,7 @@ class Window(Task):
         self.inner.setdefault(node, (owner,))
         return self._value_to_save(node, tape)
 
+    @inlined
     def _value_to_save(self, node: Node, tape: Tape, entry: TapeEntry | None = None) -> Value:
         """A Value of a node for a tape to save, which is not donated, and not written in place while the tape lives."""
         node = self.aliases.get(node, node)
@@ -258,7 +215,7 @@ class Window(Task):
                 self.holders[node] = None
                 found = v.lend(tape) if v is not None else Value(self.data[node], entry, None, self.device, ALWAYS)
             else:
-                found = self.result(node, self.device, entry)
+                found = result_of(self, node, self.device, entry)
                 found.sharing = ALWAYS
             self.saved[node, entry] = found
         return found
@@ -278,17 +235,37 @@ class Window(Task):
             elif live:
                 _run(self, live, wanted, dead)
         except Exception as error:
-            found = PROGRAMS.get(_key(self, wanted, dead))
+            found = PROGRAMS.get(program_key(self, wanted, dead))
             name_origin(self.issued, self.device, error, found.program if found is not None else None)
             # results that do not depend on the operation that failed are computed after all, if the inputs are still what they were
             if found is not None and not found.program.overwrites:
-                for v, data in salvaged([v for v in live if v.data is None], self.device, self.data, _replacing(self)):
+                for v, data in salvaged([v for v in live if v.data is None], self.device, self.data, replacing(self)):
                     hand_out(v, data)
             raise
         finally:
             live = []  # the traceback of an interrupt keeps this frame
             self.forget()
         OPEN.pop(self.serial, None)
+
+
+@fragment
+def is_closed(w: Window) -> bool:
+    """`Window.closed` without its frame."""
+    return w.taken.locked()
+
+
+@fragment
+def is_full(w: Window) -> bool:
+    """Whether a window has reached its limit of operations or bytes."""
+    return len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes
+
+
+@fragment
+def result_of(w: Window, node: Node, device: Device, entry: TapeEntry | None) -> Value:
+    """A pending Value of a node."""
+    out = Value(None, entry, (w, node), device)
+    w.outs.append(ref(out))
+    return out
 
 
 class _PerThread(threading.local):
@@ -338,13 +315,6 @@ def windows() -> list[Window]:
     return sorted(found, key=lambda w: w.serial)
 
 
-def complete(device: Device) -> None:
-    """Mark this thread's window of a device as holding a backward. Does nothing if another thread has already run the window."""
-    w = HERE.by_device.get(device)
-    if w is not None:
-        w.complete = True
-
-
 def flush_complete() -> None:
     """Run this thread's windows that hold a backward: called where another iteration may begin."""
     for w in list(HERE.by_device.values()):
@@ -366,11 +336,13 @@ def flush(w: Window) -> None:
 def run_closed(w: Window) -> None:
     """Run a window that this thread has closed."""
     try:
-        _launch_others(w)
+        if HERE.by_device and SETTINGS.engine != "naive" and w.device.is_host:
+            _launch_others()
     finally:
         QUEUE.run_here(w)
 
 
+@inlined
 def close(w: Window, launch: bool = False) -> bool:
     """Close a window so that this thread, or with ``launch`` any thread, can run it; False if it was closed already.
 
@@ -378,7 +350,7 @@ def close(w: Window, launch: bool = False) -> bool:
     rather than wait for the code that it has interrupted, so ``runner`` is set before the window becomes closed.
     """
     with LOCK:
-        if w.closed:
+        if is_closed(w):
             return False
         if not launch:
             w.runner = get_ident()
@@ -391,10 +363,16 @@ def close(w: Window, launch: bool = False) -> bool:
                 w.save()
             # From here on `live` keeps the results alive, so the set of results that the program computes is fixed. Inputs whose Values
             # are dead stay dead, because only weak references to those Values are left: their memory is donated.
-            live = [v for v in [r() for r in w.outs] if v is not None]
-            wanted = tuple([v.producer[1] for v in live])
-            dead = tuple([node for node, r in w.holders.items() if r is not None and r() is None])
-            w.work = live, wanted, dead
+            live, wanted, dead = [], [], []
+            for r in w.outs:
+                v = r()
+                if v is not None:
+                    live.append(v)
+                    wanted.append(v.producer[1])
+            for node, r in w.holders.items():
+                if r is not None and r() is None:
+                    dead.append(node)
+            w.work = live, tuple(wanted), tuple(dead)
         except BaseException as error:
             w.forget()
             QUEUE.abandon(w, interrupted(error))
@@ -402,56 +380,21 @@ def close(w: Window, launch: bool = False) -> bool:
         return True
 
 
-def _launch_others(w: Window) -> None:
-    """Launch this thread's open windows of other CPU devices, if they are worth a hand-off, while it runs this one."""
-    if not HERE.by_device or SETTINGS.engine == "naive" or not w.device.is_host:
-        return
+def _launch_others() -> None:
+    """Launch this thread's open windows of CPU devices, if they are worth a hand-off, while it runs one that it has closed."""
     for other in list(HERE.by_device.values()):
         if other.device.is_host and other.nbytes >= LAUNCHED and close(other, launch=True):
             QUEUE.submit(other)
 
 
-def _replacing(w: Window) -> dict[Node, Node]:
-    """Replacements for nodes of the tape in the window's programs: leaves for results of earlier windows, and nodes of its own."""
-    at: dict[Node, Node] = {node: leaf(("cut", k), node.shape, node.dtype) for k, node in enumerate(w.cuts)}
-    for node, here in w.aliases.items():  # in order of entry: whatever ``here`` depends on came before
-        at[node] = substitute([here], at)[0]
-    return at
-
-
-def _key(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
-    """The key of a window's program in the cache."""
-    key = wanted, dead, w.device.device_type
-    return (*key, tuple(w.cuts), tuple(w.aliases.items()), tuple(w.inner.items())) if w.cuts or w.aliases or w.inner else key
-
-
-def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Known:
-    unique = list(dict.fromkeys(wanted))
-    # every application belongs to an array that a caller could hold, except inside a definition or a gradient
-    held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
-    at = _replacing(w)
-    # the program knows a replaced node only by its replacement
-    names = {n: at.get(n, n) for n in w.data}
-    if at:
-        new = substitute([*unique, *held], at)
-        outputs, held = new[: len(unique)], new[len(unique) :]
-    else:
-        outputs = unique
-    own = {name: node for node, name in names.items()}
-    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have further inputs, which only dead results would have read
-    donated = [names[n] for n in dead]
-    program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
-    where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
-    COUNTERS.compiled += 1
-    return _Known(program, [own[n] for n in leaves], where)
-
-
+@inlined
 def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> None:
-    found = PROGRAMS.get_or(_key(w, wanted, dead), partial(_compile, w, wanted, dead))
+    key = program_key(w, wanted, dead)
+    found = PROGRAMS.get_or(key, partial(program_of, w, wanted, dead))
     program = found.program
-    arrays = [w.data[n] for n in found.reads]
+    arrays = list(map(w.data.__getitem__, found.reads))
     if w.device.is_host:
-        results = program.run(arrays) if w.stages is None else _in_stages(w.stages, found, arrays, live)
+        results = program.run(arrays) if w.stages is None else found.run_in_stages(w.stages, arrays, live)
     else:
         if program.overwrites:
             # earlier work on the device's other queues may still read the donated memory
@@ -459,7 +402,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
         results = run_on(w.device, program.run, arrays)
     COUNTERS.windows += 1
     COUNTERS.kernels += len(program.kernels)
-    COUNTERS.fused += sum(len(k.steps) for k in program.kernels)
+    COUNTERS.fused += found.fused
     COUNTERS.donated += len(program.plan.donated)
     with LOCK:  # data before ``producer``: a thread that sees the data may enter the Value in its own window, which sets ``producer``
         for v, (k, shared) in zip(live, found.where, strict=True):
@@ -470,13 +413,6 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
                 v.producer = None
             elif v.producer is not None and v.producer[0] is w:  # the data came from a stage
                 v.producer = None
-
-
-def _in_stages(stages: StageRunner, known: _Known, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
-    for v, (_, shared) in zip(live, known.where, strict=True):
-        if shared:  # before a stage hands the result out
-            v.sharing = ALWAYS
-    return stages.run(known.program, arrays, {v: k for v, (k, _) in zip(live, known.where, strict=True)})
 
 
 def hand_out(v: Value, data: Array) -> None:

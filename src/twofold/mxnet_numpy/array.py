@@ -14,11 +14,11 @@ from ..device import Device
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..extension_points import LOADERS
-from ..imperative.array import VIEW_SLOTS, ViewMixin, view_of
 from ..imperative.cell import Cell, wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.invoke import host_of, invoke
 from ..imperative.transfer import on_device
+from ..imperative.views import VIEW_SLOTS, ViewMixin, view_of
 from ..ndarray.array import NDArray
 from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array

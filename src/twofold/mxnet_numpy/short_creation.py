@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..assembly import inlined
-from ..calls.arithmetic import RECOVERABLE
+from ..calls.fragments import RECOVERABLE
 from ..device import CPU, DEFAULTS
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.guards import plain_or_value

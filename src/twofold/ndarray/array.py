@@ -9,10 +9,11 @@ from ..device import Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError
 from ..extension_points import LOADERS
-from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
+from ..imperative.array import Array
 from ..imperative.cell import PLAIN, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
+from ..imperative.views import VIEW_SLOTS, ViewMixin, view_of
 from ..opdef import BoundOp, Op, reshape_codes
 from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS

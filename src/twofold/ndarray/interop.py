@@ -10,8 +10,9 @@ import numpy as np
 
 from ..calls.host_calls import by_numpy, is_recorded, map_nested
 from ..extension_points import LOADERS
-from ..imperative.array import Array, view_of
+from ..imperative.array import Array
 from ..imperative.storage import applied
+from ..imperative.views import view_of
 from ..opdef import OPS, Op
 from ..ops import creation, elementwise_math, linear, ordering, reduction, reshaping
 from .array import NDArray

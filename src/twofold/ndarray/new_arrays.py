@@ -7,7 +7,7 @@ import numpy as np
 
 from ..assembly import inlined
 from ..backend.loader import backend_for
-from ..calls.arithmetic import RECOVERABLE
+from ..calls.fragments import RECOVERABLE
 from ..calls.host_calls import is_recorded, refuse_cut, stacked
 from ..device import CPU, DEFAULTS, Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name

@@ -20,13 +20,14 @@ from ..calls.host_calls import is_recorded
 from ..device import CPU, Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, adopted, apply_op, view_of
+from ..imperative.array import Array, adopted, apply_op
 from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.element import ElementMixin
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
+from ..imperative.views import AXES_REVERSED, VIEW_SLOTS, ViewMixin, view_of
 from ..ndarray.array import NDArray, NDArrayView
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, normalized_axes, normalized_axis

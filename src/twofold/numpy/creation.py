@@ -13,8 +13,9 @@ from ..calls.host_calls import is_recorded, refuse_cut, stacked, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
-from ..imperative.array import Array, adopted, from_host, view_of
+from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
+from ..imperative.views import view_of
 from ..ndarray.new_arrays import allocate, fill
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named

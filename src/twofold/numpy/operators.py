@@ -13,15 +13,16 @@ import numpy as np
 
 from ..assembly import attach_method
 from ..calls import arithmetic
-from ..calls.arithmetic import SQUARED
+from ..calls.fragments import SQUARED
 from ..calls.specialise import method_of, of_elements, specialise
 from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import GAPS, Array
+from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.invoke import content, invoke, type_of
+from ..imperative.views import GAPS
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting

@@ -15,12 +15,13 @@ from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError, own_error
-from ..imperative.array import GAPS, apply_op
+from ..imperative.array import apply_op
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.counters import COUNTERS
 from ..imperative.deferral import DIRECT
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import content, invoke
+from ..imperative.views import GAPS
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef import BoundOp, Op, normalized_axes, normalized_axis, reduced_shape
 from ..opdef.frontend import named

@@ -17,12 +17,13 @@ import numpy as np
 from ..assembly import assembled, inlined
 from ..calls import short
 from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
+from ..calls.ufuncs import ufunc_of_one, ufunc_of_two
 from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
-from ..imperative.array import GAPS
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.element import NATIVE
 from ..imperative.guards import plain_or_value
+from ..imperative.views import GAPS
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
@@ -285,7 +286,7 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     """
     if PLAIN is not np.ndarray or numpys.nin > 2 or numpys.nout > 1:
         return general
-    template = (short.ufunc_of_one, short.ufunc_of_two)[numpys.nin - 1]
+    template = (ufunc_of_one, ufunc_of_two)[numpys.nin - 1]
     return _generated(template, numpys, {"function": function, "general": general}, has_function=function is not None)
 
 

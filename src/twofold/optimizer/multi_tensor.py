@@ -7,7 +7,8 @@ from typing import Any
 from ..errors import ShapeError
 from ..graph.build import run_rule
 from ..imperative.invoke import device_of, invoke
-from ..imperative.storage import is_sparse_array, update_stored
+from ..imperative.row_updates import update_stored
+from ..imperative.storage import is_sparse_array
 from ..imperative.tape import tls
 from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray

@@ -14,11 +14,12 @@ from ..executor.operation import Recordable, is_recorded
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
-from ..imperative.array import Array, ViewMixin
+from ..imperative.array import Array
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import contents_of, data_of, device_of
 from ..imperative.producer import Lost
 from ..imperative.tape import tls
+from ..imperative.views import ViewMixin
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, CacheEntry, program_of
 from ..program.compile import Program

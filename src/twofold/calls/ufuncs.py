@@ -1,0 +1,90 @@
+"""Templates of short calls of NumPy's ufuncs, of one operand and of two."""
+
+# pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
+# Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
+
+from ..assembly import FREE, Function
+from ..device import DEFAULTS
+from ..imperative.cell import PLAIN, Value
+from ..scheduler.observers import LISTENERS
+from .contents import cls, content, element, return_result, view
+from .short import REFUSED, general, numpys
+
+#: The operator's function for contents of any kind.
+function: Function = FREE
+#: Known beforehand: whether the ufunc has an operator.
+has_function: bool = FREE
+
+
+def ufunc_of_one(self, x, /, *more, out=None, **options):
+    """The call of a ufunc of one operand."""
+    kind = x.__class__
+    if more or options or LISTENERS:
+        return general(self, x, *more, out=out, **options)
+    if kind is cls or kind is view:
+        a = content(x)
+        if has_function and a.__class__ is not PLAIN and out is None:
+            if kind is view and a.__class__ is Value:  # reading it once more might be recorded once more
+                x = cls()
+                x._content = a
+            return function(x)
+    elif kind is element:
+        a = x._raw
+    elif (kind is float or kind is int) and not DEFAULTS.stack:
+        a = x
+    else:
+        return general(self, x, out=out)
+    if a.__class__ is not Value and a is not None:
+        try:
+            if out is not None:  # what NumPy writes to a small array that was given for the result
+                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
+                    numpys(a, v)
+                    return out
+                return general(self, x, out=out)
+            v = numpys(a)
+            return_result(v)
+        except REFUSED:
+            pass
+    return general(self, x, out=out)
+
+
+def ufunc_of_two(self, x, y, /, *more, out=None, **options):
+    """The call of a ufunc of two operands."""
+    kind = x.__class__
+    if more or options or LISTENERS:
+        return general(self, x, y, *more, out=out, **options)
+    if kind is cls or kind is view:
+        a = content(x)
+        if has_function and a.__class__ is not PLAIN and out is None:
+            if kind is view and a.__class__ is Value:
+                x = cls()
+                x._content = a
+            v = function(x, y)
+            return general(self, x, y) if v is NotImplemented else v
+    elif kind is element:
+        a = x._raw
+    elif (kind is float or kind is int) and not DEFAULTS.stack:
+        a = x
+    else:
+        return general(self, x, y, out=out)
+    kind = y.__class__
+    if kind is cls or kind is view:
+        b = content(y)
+    elif kind is element:
+        b = y._raw
+    elif kind is float or kind is int:
+        b = y
+    else:
+        return general(self, x, y, out=out)
+    if a.__class__ is not Value and b.__class__ is not Value and b is not None:
+        try:
+            if out is not None:
+                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
+                    numpys(a, b, v)
+                    return out
+                return general(self, x, y, out=out)
+            v = numpys(a, b)
+            return_result(v)
+        except REFUSED:
+            pass
+    return general(self, x, y, out=out)

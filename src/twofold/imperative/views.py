@@ -1,0 +1,188 @@
+"""Views: arrays that show a part of another array, their root, and write into it."""
+
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..assembly import inlined
+from ..backend.loader import backend_for
+from ..device import CPU, Device
+from ..graph.ir import Application, leaf
+from ..ops import primitive_shape
+from .cell import HOST, PLAIN, Cell, Value, alias, wrap
+from .guards import is_differentiated, is_small, is_tracked
+from .invoke import content, data_of, device_of
+from .scope import Scope
+from .strided_view import view_shape
+from .tape import TapeEntry, Variable, tls
+from .write import Chain, look, read, read_at_once, recorded_part, untracked, write
+
+#: Number of elements from which copying a view costs more than the copy saves later.
+GAPS = 4096
+#: Take the place of the index in a view that is a reshaped array, or an array with its axes reversed.
+RESHAPED, AXES_REVERSED = object(), object()
+#: The slots of a class of views.
+VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under")
+AnyView = TypeVar("AnyView", bound="ViewMixin")
+
+
+class ViewMixin:
+    """A view: a root cell and a chain of view operations.
+
+    Reads and writes go through the root, so that they see aliases' writes and are recorded with them.
+    """
+
+    __slots__ = ()
+
+    _indexer: ClassVar[Any]
+    _base: Any
+    _gradient: Variable | None
+    #: NumPy's view of the memory of ``_of``, the root's content when the view was made. Valid while the root still has that content.
+    _seen: Any
+    _of: Any
+    #: How `items` made the view, until its chain is needed: the array that was indexed, and the index (`RESHAPED` and
+    #: `AXES_REVERSED` are others).
+    _under: Any
+    _key: Any
+    _steps: Chain | None
+
+    @property
+    def _chain(self) -> Chain:
+        """The view operations."""
+        steps = self._steps
+        if steps is None:
+            under, key, of = self._under, self._key, self._of
+            if key is RESHAPED:
+                own: Chain = (primitive_shape.reshape.bind(shape=self._seen.shape),)
+            elif key is AXES_REVERSED:
+                own = (primitive_shape.permute_dims.bind(axes=tuple(range(self._seen.ndim))[::-1]),)
+            else:
+                # the root's shape without two calls; `_of` is its content, or an earlier one
+                shape = of.data.shape if of.__class__ is Value and under is self._base else under.shape
+                own = type(self)._indexer.basic(shape, key).chain
+            steps = self._steps = (*under._chain, *own) if under is not self._base else own
+        return steps
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes, determined without reading the view."""
+        return self._seen.shape if self._of is not None else view_shape(self._base.shape, self._chain)
+
+    @property
+    def _dtype(self) -> str:
+        return self._base._dtype
+
+    @property
+    def context(self) -> Device:
+        """The device that the array is on."""
+        return device_of(self._base._content)
+
+    ctx = device = context
+
+    def wait_to_read(self) -> None:
+        """Wait until the array that the view shows a part of is computed."""
+        self._base.wait_to_read()
+
+    @property
+    def grad(self) -> Any:
+        """The gradient, as in `Array.grad`; a view of a whole array returns that array's gradient, in the view's class."""
+        base = self._base
+        if self._gradient is not None or self._chain or getattr(base, "_gradient", None) is None:
+            return None if self._gradient is None else self._gradient.cell
+        grad = base.grad
+        return grad if type(grad)._legacy == type(self)._legacy else view_of(type(self), grad, ())  # type: ignore[attr-defined]
+
+    @property
+    def _content(self) -> Any:
+        found = self._operand
+        return content(HOST.as_array(self._seen), CPU) if found is None else found
+
+    @_content.setter
+    def _content(self, new: Any) -> None:
+        write(self._base, self._chain, None, wrap(Cell, new))
+
+    @property
+    @inlined
+    def _operand(self) -> Any:
+        of = self._of
+        if of is self._base._content:
+            seen = self._seen
+            if of.__class__ is PLAIN or not is_differentiated(of) or tls.tape is None:
+                if seen.size < GAPS and is_small(seen):
+                    return np.ascontiguousarray(seen) if seen.ndim else seen
+                return self._part(of, seen)
+            part = recorded_part(of, self._chain, seen)
+            if part is not None:
+                return part
+        return self._read() if self._gradient is None else self._marked(self._gradient)
+
+    @inlined
+    def _read(self) -> Any:
+        root, chain = self._base, self._chain
+        whole = root._content
+        found = None if is_tracked(whole) else read_at_once(root, chain)
+        if found is None:
+            return read(root, chain)
+        of, seen = found
+        self._of = None
+        self._seen = seen
+        self._of = of
+        return self._part(of, seen)
+
+    @inlined
+    def _part(self, of: Any, seen: Any) -> Any:
+        """The part of a ready content that the view shows: the content, an alias, or a copy if small; None for a larger one with gaps."""
+        if seen.size >= GAPS and not seen.flags.c_contiguous:
+            return None
+        return HOST.as_array(seen) if of.__class__ is PLAIN or is_small(seen) else alias(seen, of)
+
+    def _marked(self, variable: Variable) -> Value:
+        """The content of a view that is a variable itself: a leaf, unless an operation of this tape has written the root."""
+        root = self._base._capture()
+        tape = tls.tape
+        if tape is not None and root.entry is not None and root.entry.tape is tape and isinstance(root.entry.node, Application):
+            return read(self._base, self._chain)
+        data_of(root)
+        seen = read(wrap(Cell, untracked(root)), self._chain)
+        v = alias(data_of(seen), seen)
+        v.entry = TapeEntry(leaf("variable", *v.type, variable.tracked), (), (), None, variable)
+        return v
+
+    def _read_recorded(self) -> Any:
+        """The view's content, read by recorded operations even after the scope has ended: on the root's tape, else on a new one."""
+        root = self._base._content
+        tape = root.entry.tape if root.__class__ is Value and root.entry is not None else None
+        if tls.tape is not None or tape is None:
+            with Scope(True, None):
+                return self._content
+        tls.tape = tape
+        try:
+            return self._content
+        finally:
+            tls.tape = None
+
+    def _attach(self, grad: Cell, grad_req: str) -> None:
+        self._of = None
+        self._gradient = grad._variable(grad, grad_req)
+
+    def _promote(self, content: Any) -> Value:
+        """The view's content as a Value that aliases the root's."""
+        self._base._capture()
+        seen = read(self._base, self._chain)
+        return seen if seen.__class__ is Value else Value(seen)
+
+    def _rebind(self, v: Any) -> None:
+        self._content = v
+
+    def _pinned(self) -> Any:
+        root = self._base._pinned()
+        return look(backend_for(device_of(self._base._content)), root, self._chain)
+
+
+def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
+    """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself."""
+    out = object.__new__(cls)
+    whole = type(cell)._root is None or cell._gradient is not None
+    out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
+    out._under = out._of = out._gradient = None
+    return out

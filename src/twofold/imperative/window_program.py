@@ -1,0 +1,96 @@
+"""The program of a window, and the key under which windows of the same structure find it.
+
+Windows are passed as objects without a type, because `window` imports this module.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..assembly import fragment
+from ..backend.kernel import Array
+from ..backend.loader import backend_for
+from ..graph.ir import Node, leaf, leaves_of, post_order
+from ..graph.rewrite import substitute
+from ..program.cache import CacheEntry
+from ..program.compile import Program
+from ..program.profiling import Title
+from .cell import ALWAYS, Value
+from .counters import COUNTERS
+
+
+class StageRunner(Protocol):
+    """Runs a window's program and hands out some results early, see `stages`."""
+
+    def run(self, program: Program, arrays: Sequence[Any], numbers: dict[Value, int]) -> list[Any]:
+        """The program's results, given its inputs and the number of each Value's result."""
+        ...
+
+    def end(self, error: BaseException) -> None:
+        """Fail what has not been handed out."""
+        ...
+
+
+@dataclass(eq=False)
+class WindowProgram(CacheEntry):
+    """The program of a window's structure.
+
+    Attributes
+    ----------
+    program, reads
+        The program, and the inputs of the window that it reads.
+    where
+        For each live Value, its result and whether others have it too.
+    fused
+        Number of operations in its kernels.
+    """
+
+    program: Program
+    reads: list[Node]
+    where: list[tuple[int, bool]]
+    fused: int
+
+    def run_in_stages(self, stages: StageRunner, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
+        """The results, some of which ``stages`` hands to their Values before the others."""
+        for v, (_, shared) in zip(live, self.where, strict=True):
+            if shared:  # before a stage hands the result out
+                v.sharing = ALWAYS
+        return stages.run(self.program, arrays, {v: k for v, (k, _) in zip(live, self.where, strict=True)})
+
+
+def replacing(w: Any) -> dict[Node, Node]:
+    """Replacements for nodes of the tape in the window's programs: leaves for results of earlier windows, and nodes of its own."""
+    at: dict[Node, Node] = {node: leaf(("cut", k), node.shape, node.dtype) for k, node in enumerate(w.cuts)}
+    for node, here in w.aliases.items():  # in order of entry: whatever ``here`` depends on came before
+        at[node] = substitute([here], at)[0]
+    return at
+
+
+@fragment
+def program_key(w: Any, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
+    """The key of a window's program in the cache."""
+    if w.cuts or w.aliases or w.inner:
+        return wanted, dead, w.device.device_type, tuple(w.cuts), tuple(w.aliases.items()), tuple(w.inner.items())
+    return wanted, dead, w.device.device_type
+
+
+def program_of(w: Any, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> WindowProgram:
+    """The program of a window that is closed: for the nodes of its live results, given the inputs whose memory may take results."""
+    unique = list(dict.fromkeys(wanted))
+    # every application belongs to an array that a caller could hold, except inside a definition or a gradient
+    held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
+    at = replacing(w)
+    # the program knows a replaced node only by its replacement
+    names: dict[Node, Node] = {n: at.get(n, n) for n in w.data}
+    if at:
+        new = substitute([*unique, *held], at)
+        outputs, held = new[: len(unique)], new[len(unique) :]
+    else:
+        outputs = unique
+    own = {name: node for node, name in names.items()}
+    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have further inputs, which only dead results would have read
+    donated = [names[n] for n in dead]
+    program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
+    where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
+    COUNTERS.compiled += 1
+    return WindowProgram(program, [own[n] for n in leaves], where, sum(len(k.steps) for k in program.kernels))
