@@ -91,19 +91,6 @@ def parameter(text_of_it: str) -> Edit:
     return Edit(f"parameter {text_of_it}", apply)
 
 
-def in_text(part: str, by: str) -> Edit:
-    """A part of a string, which must occur once in all strings of the function, or of a file that is no Python."""
-
-    def apply(text: str, scope: ast.AST) -> str:
-        strings = [n for n in ast.walk(scope) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-        holding = [n for n in strings if part in n.value]
-        if len(holding) != 1 or holding[0].value.count(part) != 1:
-            raise NoMatch(f"{len(holding)} strings hold {part!r}")
-        return _put(text, holding, repr(holding[0].value.replace(part, by)))
-
-    return Edit(f"{part!r} -> {by!r}", apply)
-
-
 def in_file(part: str, by: str) -> Edit:
     """A part of a file that is not Python, which must occur once."""
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.edits import NoMatch, always, argument, drop, edited, in_text, never, parameter, replace, unwrap
+from tests.edits import NoMatch, always, argument, drop, edited, never, parameter, replace, unwrap
 from tests.house.verdict import expect_none
 from tests.mutants import ALL, ROOT
 
@@ -54,7 +54,6 @@ EDITS = {
     "unwrap": ("A.f", unwrap("with self.lock"), "        if self.a and b is None:\n            self.go"),
     "argument": ("A.f", argument("x", "2"), "self.go(x=2)"),
     "parameter": ("g", parameter("k=1"), "def g(k=1):"),
-    "text": ("A", in_text("first", "last"), "return 'last line'"),
 }
 
 
