@@ -81,7 +81,8 @@ def program_of(w: Any, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Wind
     held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
     at = replacing(w)
     # the program knows a replaced node only by its replacement
-    names: dict[Node, Node] = {n: at[n] if n in at else n for n in w.data}
+    data: dict[Node, Any] = w.data
+    names = {n: at.get(n, n) for n in data}
     if at:
         new = substitute([*unique, *held], at)
         outputs, held = new[: len(unique)], new[len(unique) :]
