@@ -50,7 +50,7 @@ OWN_FOR_VIEWS = frozenset({"dot"})
 def function_of_row(row: Row) -> Callable[..., Any]:
     """The function of a row: it applies the operator to arrays, and writes to ``out`` if it has such a parameter."""
     found = f"reductions.run(op, {row.operands('operand')}**params)"
-    lines = [f"    return deliver({found}, {'out' if row.has('out') else 'None'})"]
+    lines = [f"    return deliver({found}, out)" if row.has("out") else f"    return {found}"]
     return assembled_row(row, "", lines, {"deliver": deliver, "operand": operand, "reductions": reductions})
 
 
