@@ -15,11 +15,37 @@ author = "The Twofold maintainers"
 project_copyright = author
 version = release = _project["version"]
 
-extensions = ["myst_parser", "printed"]
+extensions = [
+    "myst_parser",
+    "printed",
+    "api_pages",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_member_order = "groupwise"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": project},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
+html_sidebars = {"index": [], "install": []}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

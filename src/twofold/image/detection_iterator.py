@@ -39,8 +39,9 @@ class ImageDetIter(ImageIter):
         Number of images in a batch.
     data_shape
         Shape (3, h, w) of an image in a batch.
-    path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index, num_parts, imglist, data_name, label_name, last_batch_handle,
-    on_bad_sample
+    path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index, num_parts
+        As for `ImageIter`.
+    imglist, data_name, label_name, last_batch_handle, on_bad_sample
         As for `ImageIter`.
     aug_list
         The augmenters; those of `CreateDetAugmenter` with ``**kwargs`` if None.

@@ -68,7 +68,7 @@ def _interpolated(np, pixels, first, y, x, height, width):
 def rotated_roi_align(xp, data, rois, *, pooled_size: Shape, spatial_scale: float, sampling_ratio: int = -1):
     """`ROIAlign` of rotated regions (image, x, y, width, height, degrees) with their center: data (n, c, h, w) to (r, c, *pooled_size).
 
-    A bin is the mean of ``sampling_ratio``² points, or of as many as it has pixels. No gradient, as in MXNet.
+    A bin is the mean of ``sampling_ratio ** 2`` points, or of as many as it has pixels. No gradient, as in MXNet.
     Source: Ma et al., "Arbitrary-oriented scene text detection via rotation proposals", IEEE TMM 2018.
     """
     check_regions("RROIAlign", data.shape, rois.shape, 6, pooled_size)

@@ -1,0 +1,421 @@
+"""Writes the pages of the API reference: one for each public class, function and operator, from docstrings and the operator table.
+
+The pages are written below ``docs/api`` before Sphinx reads its sources, and only where their text has changed, so that a second build
+reads few of them again.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from operator_examples import example_of
+
+import twofold as mx
+from twofold import ndarray as _registers_the_operators  # noqa: F401
+from twofold.opdef.frontend import place_of
+from twofold.opdef.params import text as spelt
+from twofold.opdef.registry import NAMES
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from sphinx.application import Sphinx
+
+    from twofold.opdef.spec import Op
+
+FOLDER = Path(__file__).parent / "api"
+
+
+class Namespace(NamedTuple):
+    """A module whose public names have pages: its name for users, its title, and what its page says first."""
+
+    name: str
+    title: str
+    about: str
+
+    @property
+    def module(self) -> ModuleType:
+        """The module, loaded through the root package as users load it."""
+        found: Any = mx
+        for part in self.name.split("."):
+            found = getattr(found, part, None) or importlib.import_module(f"{found.__name__}.{part}")
+        return found
+
+
+class Section(NamedTuple):
+    """Namespaces that belong together."""
+
+    title: str
+    namespaces: tuple[Namespace, ...]
+
+
+SECTIONS = (
+    Section(
+        "Arrays",
+        (
+            Namespace("nd", "Arrays by MXNet's conventions", "`NDArray`, and functions that are not operators of the table."),
+            Namespace("nd.random", "Random arrays", "Samplers of ``mx.nd``."),
+            Namespace("nd.sparse", "Sparse arrays", "Arrays that store only some of their elements."),
+            Namespace("nd.contrib", "Control flow and other functions", "Functions of ``mx.nd.contrib`` that are not operators."),
+            Namespace("np", "Arrays by NumPy's conventions", "NumPy's functions with fusion, gradients and devices."),
+            Namespace("np.linalg", "Linear algebra", "NumPy's linear algebra with gradients."),
+            Namespace("np.random", "NumPy's random numbers", "NumPy's generators, with arrays of Twofold as results."),
+            Namespace("npx", "Switches and networks for NumPy's arrays", "What MXNet calls ``npx``."),
+            Namespace("autograd", "Gradients", "Recording operations, and the gradients of what was recorded."),
+            Namespace("random", "Random streams", "Seeds, and samplers by their older names."),
+            Namespace("context", "Devices", "Where arrays are."),
+        ),
+    ),
+    Section(
+        "Gluon",
+        (
+            Namespace("gluon", "Blocks, parameters, trainers", "The base classes of networks."),
+            Namespace("gluon.nn", "Layers", "Layers of neural networks."),
+            Namespace("gluon.rnn", "Recurrent layers and cells", "Recurrent networks."),
+            Namespace("gluon.loss", "Losses", "Loss functions, as blocks."),
+            Namespace("gluon.data", "Data sets and loaders", "Samples, batches, and the threads and processes that load them."),
+            Namespace("gluon.data.vision", "Vision data sets and transforms", "Data sets of images."),
+            Namespace("gluon.model_zoo.vision", "Model zoo", "Architectures for images."),
+            Namespace("gluon.utils", "Utilities", "Splitting batches, clipping, downloads."),
+        ),
+    ),
+    Section(
+        "Symbols and modules",
+        (
+            Namespace("sym", "Symbols", "`Symbol`, and functions that are not operators of the table."),
+            Namespace("executor", "Executors", "Symbols bound to arrays."),
+            Namespace("mod", "Modules", "Training of symbols."),
+            Namespace("model", "Checkpoints and feed-forward models", "Files of parameters and symbols."),
+            Namespace("rnn", "Recurrent cells of symbols", "Cells that MXNet had before Gluon."),
+            Namespace("operator", "Custom operators", "Operators that are written in Python."),
+        ),
+    ),
+    Section(
+        "Training",
+        (
+            Namespace("optimizer", "Optimizers", "Rules by which weights are updated."),
+            Namespace("lr_scheduler", "Learning-rate schedules", "Learning rates by the number of updates."),
+            Namespace("initializer", "Initializers", "How weights begin."),
+            Namespace("metric", "Metrics", "How good predictions are."),
+            Namespace("callback", "Callbacks", "What a training loop calls."),
+            Namespace("kvstore", "Key-value stores", "Sums of gradients over devices and machines."),
+            Namespace("monitor", "Monitors", "Statistics of results inside a network."),
+        ),
+    ),
+    Section(
+        "Data and files",
+        (
+            Namespace("io", "Iterators", "Batches from arrays and files."),
+            Namespace("image", "Images", "Decoding, augmenting and iterating over images."),
+            Namespace("recordio", "Record files", "Sequences of binary records."),
+            Namespace("onnx", "ONNX", "Files of other frameworks."),
+        ),
+    ),
+    Section(
+        "Looking inside",
+        (
+            Namespace("profiler", "Profiler", "What ran, when, and for how long."),
+            Namespace("viz", "Pictures", "Pictures of networks, programs and memory."),
+            Namespace("engine", "Engine", "How operations are scheduled."),
+            Namespace("test_utils", "Test utilities", "Comparisons and numeric gradients."),
+        ),
+    ),
+)
+
+
+class Entry(NamedTuple):
+    """A name with a page: where the page is, its first sentence, and its text."""
+
+    name: str
+    page: str
+    summary: str
+    text: str
+
+
+# ------------------------------------------------------------------------------------------------------- what is public
+
+
+#: What registered names of operators begin with, by the namespaces in which these are functions.
+PREFIXES = {"nd": "", "sym": "", "nd.contrib": "_contrib_", "nd.sparse": "_sparse_"}
+
+
+def public_names(namespace: Namespace) -> list[str]:
+    """The names that a namespace offers: ``__all__`` where it has one, else all that are defined in the package."""
+    names = {*(getattr(namespace.module, "__all__", None) or dir(namespace.module))}
+    return sorted(n for n in names if not n.startswith("_") and is_documented(namespace, n))
+
+
+def is_documented(namespace: Namespace, name: str) -> bool:
+    """Whether a name has a page: classes and functions of this package, but operators, which have pages of their own."""
+    try:
+        found = getattr(namespace.module, name)
+    except (AttributeError, ImportError):
+        return False
+    if inspect.ismodule(found) or not (inspect.isclass(found) or callable(found)):
+        return False
+    if namespace.name in PREFIXES and PREFIXES[namespace.name] + name in NAMES:
+        return False
+    # functions that NumPy computes are ours, with NumPy's name for their module
+    own = str(getattr(found, "__module__", "")).startswith("twofold")
+    return own or (inspect.isfunction(found) and found.__code__.co_filename.startswith(str(Path(mx.__file__).parent)))
+
+
+def first_sentence(text: str) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return escaped(" ".join(inspect.cleandoc(text).partition("\n\n")[0].split()))
+
+
+def escaped(text: str) -> str:
+    """A docstring in which stars and bars outside of code are themselves, as in docstrings of Markdown's habits."""
+    parts = re.split(r"(``.*?``)", text, flags=re.DOTALL)
+    return "".join(part if k % 2 else re.sub(r"([*|])", r"\\\1", part) for k, part in enumerate(parts))
+
+
+# ------------------------------------------------------------------------------------------------------------ the pages
+
+
+def titled(title: str, *lines: str) -> str:
+    """A page of reStructuredText."""
+    return "\n".join([title, "=" * len(title), "", *lines, ""])
+
+
+def class_text(dotted: str, name: str) -> str:
+    """The page of a class: its docstring, then its methods and properties."""
+    return titled(
+        name,
+        f".. currentmodule:: {dotted.rpartition('.')[0]}",
+        "",
+        f".. autoclass:: {name}",
+        "   :members:",
+        "   :show-inheritance:",
+        "   :member-order: groupwise",
+    )
+
+
+def function_text(dotted: str, name: str) -> str:
+    """The page of a function."""
+    return titled(name, f".. currentmodule:: {dotted.rpartition('.')[0]}", "", f".. autofunction:: {name}")
+
+
+#: How docstrings begin whose rest is NumPy's own.
+BORROWED = re.compile(r"(``numpy\.|As NumPy's ``)")
+
+
+def borrowed_text(dotted: str, name: str, doc: str) -> str:
+    """The page of a function with NumPy's own docstring: what it does, and a note that NumPy's manual has its parameters."""
+    first, *others = [" ".join(p.split()) for p in inspect.cleandoc(doc).split("\n\n")]
+    what = next((p for p in others if p and not re.match(r"[\w.]+\(.*\)$", p)), "")
+    place = dotted.removeprefix("twofold.numpy.")
+    return titled(
+        name,
+        f".. py:function:: {dotted}(...)",
+        "",
+        f"   {escaped(what.replace('`', '``') if '``' not in what else what)}",
+        "",
+        f"   {escaped(first)} Its parameters are those of ``numpy.{place}``, which NumPy's manual describes.",
+    )
+
+
+def entries_of(namespace: Namespace, seen: dict[int, str]) -> Iterator[Entry]:
+    """The entries of a namespace; ``seen`` holds the pages of classes by their identities, which other namespaces may show as well."""
+    for name in public_names(namespace):
+        found, page = getattr(namespace.module, name), f"{namespace.name}.{name}"
+        dotted = f"{namespace.module.__name__}.{name}"
+        kind: Callable[[str, str], str] = class_text if inspect.isclass(found) else function_text
+        doc = inspect.getdoc(found) or ""
+        text = borrowed_text(dotted, name, doc) if BORROWED.match(doc) else kind(dotted, name)
+        if inspect.isclass(found) and seen.setdefault(id(found), page) != page:
+            text = titled(name, f"The same class as :doc:`mx.{seen[id(found)]} <{seen[id(found)]}>`.")
+        yield Entry(name, page, first_sentence(doc), text)
+
+
+def namespace_text(namespace: Namespace, entries: list[Entry]) -> str:
+    """The page of a namespace: a table of its names."""
+    return titled(f"{namespace.title} (mx.{namespace.name})", namespace.about, "", *table(entries))
+
+
+def table(entries: Iterable[Entry]) -> Iterator[str]:
+    """A table of entries with links, and the hidden list that places their pages below this one."""
+    entries = list(entries)
+    yield from (".. list-table::", "   :widths: 30 70", "")
+    for entry in entries:
+        yield f"   * - :doc:`{entry.name} <{entry.page}>`"
+        yield f"     - {entry.summary or '…'}"
+    yield from ("", ".. toctree::", "   :hidden:", "")
+    yield from (f"   {entry.page}" for entry in entries)
+
+
+# -------------------------------------------------------------------------------------------------------- the operators
+
+
+class Operator(NamedTuple):
+    """An operator under its first name in a namespace."""
+
+    op: Op
+    place: str
+    names: list[str]
+    others: list[str]
+
+    @property
+    def all_names(self) -> list[str]:
+        """All its names below ``mx.nd`` and ``mx.sym``."""
+        return [*[below(self.place, name) for name in self.names], *self.others]
+
+    @property
+    def dotted(self) -> str:
+        """Its name below ``mx.nd`` and ``mx.sym``."""
+        return self.all_names[0]
+
+
+def below(place: str, name: str) -> str:
+    """A name in a sub-namespace, which may be none."""
+    return f"{place}.{name}" if place else name
+
+
+def operators() -> list[Operator]:
+    """The operators with public names, each once for each sub-namespace."""
+    found = []
+    for op in {id(op): op for op in NAMES.values()}.values():
+        places: dict[str, list[str]] = {}
+        for place, name in map(place_of, op.names):
+            if place not in ("_internal", "random"):
+                places.setdefault(place, []).append(name)
+        # an operator of several namespaces (``sparse`` among them) has its page under the first, with the other names as synonyms
+        if places:
+            first = next(iter(places))
+            others = [below(place, name) for place in places if place != first for name in places[place]]
+            found.append(Operator(op, first, places[first], others))
+    return sorted(found, key=lambda operator: (operator.place, operator.dotted.lower()))
+
+
+def signature(op: Op) -> str:
+    """The parameters of an operator's function."""
+    arrays = [f"*{i.name}" if op.variadic and i is op.arrays[-1] else f"{i.name}=None" if i.optional else i.name for i in op.arrays]
+    params = [p.name if p.required else f"{p.name}={spelt(p.default)}" for p in op.params.values() if p.name not in op.training]
+    return ", ".join([*arrays, *params, "out=None"])
+
+
+def operator_text(operator: Operator) -> str:
+    """The page of an operator."""
+    op, (name, *aliases) = operator.op, operator.all_names
+    heads = [f"mx.{front}.{name}({signature(op)})" for front in ("nd", "sym")] + [f"mx.nd.{alias}" for alias in aliases]
+    lines = [".. py:function:: " + "\n                 ".join(heads), ""]
+    body = [*escaped(inspect.cleandoc(op.doc or f"The operator {name}.")).split("\n"), ""]
+    for i in op.arrays:
+        kind = "arrays" if op.variadic and i is op.arrays[-1] else "array, optional" if i.optional else "array"
+        body.append(f":param {i.name}: {kind}{' (auxiliary state)' if i.auxiliary else ''}")
+    shown = [p for p in op.params.values() if p.name not in op.training]
+    body += [f":param {p.name}: {p.kind.name}" + ("" if p.required else f", default {spelt(p.default)}") for p in shown]
+    body += [":returns: " + results_text(op), ""]
+    lines += [f"   {line}".rstrip() for line in body]
+    facts = [f"* **Gradient**: {gradient_text(op)}"]
+    if op.method_name:
+        facts.append(f"* **Method**: ``x.{op.method_name}()`` of arrays" + (" and symbols" if op.front.symbol_method else ""))
+    if aliases:
+        facts.append(f"* **Also named** {', '.join(f'``{a}``' for a in aliases)}")
+    lines += [*facts, ""]
+    example = example_of(op, f"mx.nd.{operator.dotted}")
+    if example:
+        lines += [".. rubric:: Example", "", ".. code-block:: pycon", "", *[f"   {line}" for line in example.split("\n")], ""]
+    return titled(operator.dotted, *lines)
+
+
+def results_text(op: Op) -> str:
+    """How many results there are."""
+    shown = op.outputs if op.visible is None else op.visible
+    return "a number of arrays that depends on the parameters" if callable(shown) else "an array" if shown == 1 else f"{shown} arrays"
+
+
+def gradient_text(op: Op) -> str:
+    """Whether and how an operator has a gradient."""
+    if not op.differentiable:
+        return "none"
+    if op.ignores_head:
+        return "its own: that of a loss, which ignores the gradient that it is given"
+    return "yes"
+
+
+#: What the page of operators says of each place.
+PLACES = {"": "General", "contrib": "contrib", "image": "image", "linalg": "linalg", "sparse": "sparse"}
+
+
+def operators_text(found: list[Operator]) -> str:
+    """The page of all operators."""
+    about = (
+        "Operators are functions of ``mx.nd`` (on arrays) and ``mx.sym`` (on symbols) with the same inputs and parameters.",
+        "Parameters without a default are required.",
+        "",
+    )
+    lines = []
+    for place, title in PLACES.items():
+        entries = [Entry(o.names[0], f"op.{o.dotted}", first_sentence(o.op.doc), "") for o in found if o.place == place]
+        if entries:
+            lines += [title, "-" * len(title), "", *table(entries), ""]
+    return titled("Operators (mx.nd, mx.sym)", *about, *lines)
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def index_text() -> str:
+    """The first page of the reference."""
+    lines = ["Every public class, function and operator has a page. Search for a name, or begin with a group.", ""]
+    for section in SECTIONS:
+        names = [(f"mx.{n.name}", n.name, n.title) for n in section.namespaces]
+        if section is SECTIONS[0]:
+            names.insert(0, ("mx.nd, mx.sym", "operators", "Operators"))
+        lines += [section.title, "-" * len(section.title), "", ".. list-table::", "   :widths: 30 70", ""]
+        lines += [line for shown, page, title in names for line in (f"   * - :doc:`{shown} <{page}>`", f"     - {title}")]
+        lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {section.title}", "", *[f"   {page}" for _, page, _ in names], ""]
+    return titled("API reference", *lines)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """All pages: their names and texts."""
+    yield "index", index_text()
+    found = operators()
+    yield "operators", operators_text(found)
+    seen: dict[int, str] = {}
+    for operator in found:
+        yield f"op.{operator.dotted}", operator_text(operator)
+    for section in SECTIONS:
+        for namespace in section.namespaces:
+            entries = list(entries_of(namespace, seen))
+            yield namespace.name, namespace_text(namespace, entries)
+            yield from ((entry.page, entry.text) for entry in entries)
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the pages that have changed, and remove those of names that are gone."""
+    FOLDER.mkdir(exist_ok=True)
+    written = set()
+    for name, text in pages():
+        path = FOLDER / f"{name}.rst"
+        written.add(path)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in set(FOLDER.glob("*.rst")) - written:
+        path.unlink()
+
+
+def public_bases(app: Sphinx, name: str, obj: object, options: object, bases: list[type]) -> None:
+    """Name the nearest public bases of a class: private ones are no concern of users."""
+    found: list[type] = []
+    for base in bases:
+        while base.__name__.startswith("_") and base is not object:
+            base = base.__bases__[0]
+        found.append(base)
+    bases[:] = found
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Tell Sphinx to write the pages first."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-bases", public_bases)
+    return {"parallel_read_safe": True}
