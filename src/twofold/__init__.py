@@ -93,7 +93,9 @@ __all__ = sorted(_PUBLIC)
 def __getattr__(name: str) -> _Any:
     where = _PUBLIC.get(name)
     if where is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .suggestions import missing_name  # not needed by programs that run
+
+        raise missing_name(__name__, name, __all__, __name__)
     module, attribute = (where, None) if isinstance(where, str) else where
     value = _importlib.import_module(f".{module}", __name__)
     if attribute is not None:

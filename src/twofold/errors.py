@@ -10,6 +10,7 @@
     ├── StorageError (TypeError)                sparse arrays where only dense ones can be
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
     │   ├── InvalidValue (AssertionError)       one of those that MXNet asserts
+    │   ├── ShapesNotInferred                   shapes of a block's parameters that do not follow from its inputs
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
     ├── OperatorError (AttributeError)          no operator of that name
     ├── IndexingError (IndexError)              an index out of range or of an unsupported kind
@@ -127,6 +128,10 @@ class NotReady(MXNetError, AssertionError):
 
 class Undefined(MXNetError, NotImplementedError):
     """A subclass does not define a method that it must define."""
+
+
+class ShapesNotInferred(ParameterError):
+    """The shapes of a block's parameters do not follow from those of its inputs."""
 
 
 class LinearAlgebraError(ParameterError, numpy.linalg.LinAlgError):

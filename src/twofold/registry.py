@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from .errors import DTypeError, InvalidValue, ParameterError, WrongType
 from .origin import warn
+from .suggestions import did_you_mean
 
 __all__ = ["enter", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
@@ -92,7 +93,8 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         if what.startswith(("[", "{")):
             return _from_json(create, what, nickname)
         if what.lower() not in names:
-            raise InvalidValue(f"{nickname}.create: {what} is not registered", ", ".join(names), "use a registered name, or register it")
+            todo = did_you_mean(what.lower(), names, f"use one of {', '.join(names)}, or register it")
+            raise InvalidValue(f"{nickname}.create: {what} is not registered", None, todo)
         return names[what.lower()](*args, **kwargs)
 
     create.__doc__ = f"Create a {nickname} from a name, a configuration, or an instance, which is returned."

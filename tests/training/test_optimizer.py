@@ -171,7 +171,7 @@ def test_the_old_name_for_multipliers_points_to_the_new_one():
 
 
 def test_an_unknown_optimizer_names_those_that_are_known():
-    with pytest.raises(ParameterError, match=r"Cannot find optimizer nope: given .*adam"):
+    with pytest.raises(ParameterError, match=r"Cannot find optimizer nope; use one of .*adam"):
         mx.optimizer.create("nope")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-from ..errors import DTypeError, InvalidValue, Undefined
+from ..errors import DTypeError, InvalidValue, NotReady, Undefined
 from ..origin import warn
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
@@ -77,6 +77,9 @@ class Block:
         # A child replaced by a number would stay registered, and be saved and trained though nothing calls it.
         if isinstance(old, (Parameter, Block)) and not isinstance(value, type(old)):
             raise DTypeError(f"Changing attribute type for {name} is not allowed", f"from {type(old)} to {type(value)}", "use another name")
+        if isinstance(value, (Block, Parameter)) and "_children" not in vars(self):
+            what = f"{type(self).__name__}.__init__: the base class does not know the block yet"
+            raise NotReady(what, f"{name} = {type(value).__name__}(…)", "call super().__init__() first")
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):

@@ -9,7 +9,7 @@ from .. import ndarray as nd
 from .. import symbol as sym
 from ..device import Device, current_device
 from ..dtype import dtype_name
-from ..errors import DeferredInitializationError, MXNetError, ParameterError, Undefined
+from ..errors import DeferredInitializationError, MXNetError, ParameterError, ShapesNotInferred, Undefined
 from ..executor import Executor
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
@@ -248,7 +248,7 @@ class HybridBlock(Block):
             if traceable:
                 self._finish_deferred(args)
                 return self._run_numpy(device, *args)
-            raise _NotInferred(
+            raise ShapesNotInferred(
                 f"{self.name}: shapes of parameters are not inferred from arrays of mx.np",
                 str(error),
                 "specify the full shapes of parameters",
@@ -398,11 +398,9 @@ class HybridBlock(Block):
         try:
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
-            raise _NotInferred(
-                f"{self.name}: Deferred initialization failed because shape cannot be inferred",
-                str(error),
-                "specify the layers' sizes (in_units, …)",
-            ) from error
+            what, given, todo = getattr(error, "what", "") or str(error), getattr(error, "given", None), getattr(error, "todo", None)
+            why = "Deferred initialization failed because shape cannot be inferred"
+            raise ShapesNotInferred(f"{self.name}: {what}", given, f"{todo or 'specify sizes such as in_units'}. ({why})") from error
         params = self.collect_params().values()
         for param in params:
             # what inference leaves open stays deferred, for the children below
@@ -508,10 +506,6 @@ class HybridBlock(Block):
         arrays = {f"arg:{name}": param._reduce() for name, param in params if name in arguments}
         arrays |= {f"aux:{name}": param._reduce() for name, param in params if name in states}
         nd.save(f"{fspath(path)}-{epoch:04d}.params", arrays)
-
-
-class _NotInferred(ParameterError):
-    """The shapes of parameters do not follow from those of the inputs."""
 
 
 def check_backend(backend: str | None) -> None:

@@ -6,10 +6,10 @@ from types import ModuleType
 from typing import Any
 
 from ..calls.general import Calls
-from ..errors import OperatorError
 from ..extension_points import LOADERS
 from ..opdef import NAMES, Op
 from ..opdef.frontend import PREFIXES, function_of
+from ..suggestions import missing_name
 from . import control_flow
 from .array import NDArray
 from .operators import with_fast_path
@@ -67,7 +67,7 @@ def function_in(namespace: str, name: str) -> Callable[..., Any]:
     registered = registered_name(namespace, name)
     module = PACKAGE if namespace == "op" else f"{PACKAGE}.{namespace}"
     if registered is None:
-        raise OperatorError(f"module {module!r} has no attribute {name!r}", None, "see dir() of it")
+        raise missing_name(module, name, names_in(namespace), "nd")
     op = NAMES[registered]
     extra = () if op.arrays else ("ctx",)
     return generate(op, name, module, extra)

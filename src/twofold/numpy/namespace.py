@@ -9,6 +9,7 @@ import numpy as np
 
 from ..opdef import OPS
 from ..opdef.numpy_rows import Row, assembled_row, rows_of
+from ..suggestions import missing_name
 from . import creation, linear, parts, reductions, selecting, shapes
 from .creation import operand
 from .fallback import attribute, guarded
@@ -63,7 +64,7 @@ def find_attribute(name: str) -> Any:
         If NumPy has no such name.
     """
     if name not in np.__all__ and name not in vars(np):
-        raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
+        raise missing_name(PACKAGE, name, np.__all__, "np")
     if name in MAKERS:
         found = short_call(MAKERS[name], getattr(np, name), True, name in AT_ONCE, True)
     elif name in OWN or name in ROWS:

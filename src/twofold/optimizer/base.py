@@ -1,15 +1,17 @@
 """`Optimizer`: per-weight learning rates and decays, update counts, float32 master copies of 16-bit weights; the registry."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import signature
 from typing import Any, ClassVar, TypeAlias
 
 from .. import ndarray as nd
 from .. import registry
 from ..dtype import HALVES
-from ..errors import InvalidValue, MXNetError, ParameterError, Undefined
+from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, Undefined
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
+from ..suggestions import did_you_mean
 
 #: Number or name of a weight.
 Index = int | str
@@ -132,7 +134,10 @@ class Optimizer:
         """
         found = Optimizer.opt_registry.get(name.lower())
         if found is None:
-            raise ParameterError(f"Cannot find optimizer {name}", ", ".join(Optimizer.opt_registry), "use one of these or register yours")
+            others = ", ".join(Optimizer.opt_registry)
+            todo = did_you_mean(name.lower(), Optimizer.opt_registry, f"use one of {others}, or register yours")
+            raise ParameterError(f"Cannot find optimizer {name}", None, todo)
+        check_arguments(found, kwargs)
         return found(**kwargs)
 
     # for subclasses to define
@@ -399,3 +404,20 @@ def zeros_like(weight: NDArray) -> NDArray:
 
 register = Optimizer.register
 create = Optimizer.create_optimizer
+
+
+def check_arguments(cls: type, given: Iterable[str]) -> None:
+    """Raise for an argument that no constructor of one of our optimizers has: those of users may take any.
+
+    Raises
+    ------
+    DTypeError
+        If there is one.
+    """
+    if not cls.__module__.startswith(__package__ or ""):
+        return
+    known = {name for base in cls.__mro__ if "__init__" in vars(base) for name in signature(base.__init__).parameters}
+    for name in given:
+        if name not in known:
+            todo = did_you_mean(name, known - {"self", "kwargs"}, f"see help(mx.optimizer.{cls.__name__})", "optimizer")
+            raise DTypeError(f"{cls.__name__}: there is no argument {name!r}", None, todo)

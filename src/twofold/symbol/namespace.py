@@ -5,11 +5,11 @@ from types import ModuleType
 from typing import Any
 
 from ..assembly import attach_method
-from ..errors import OperatorError
 from ..extension_points import LOADERS
 from ..opdef import NAMES, OPS, Op
 from ..opdef.frontend import PREFIXES, function_of
 from ..ops.primitive_arithmetic import astype
+from ..suggestions import missing_name
 from . import control_flow
 from .compose import apply_op
 from .functions import expand_dims, flatten, split_v2, squeeze
@@ -59,7 +59,7 @@ class Operators(ModuleType):
                 function = made(prefix + name, name, self.__name__)
                 setattr(self, name, function)  # made once: the next access finds it without this method
                 return function
-        raise OperatorError(f"module {self.__name__!r} has no attribute {name!r}", None, "see dir() of it")
+        raise missing_name(self.__name__, name, dir(self), "nd")
 
     def __dir__(self) -> list[str]:
         found = [n.removeprefix(p) for n in NAMES for p in self._prefixes if n.startswith(p)]
@@ -92,7 +92,7 @@ def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
     if name in ("np", "npx"):
         return LOADERS["symbol", name]()
     if name.startswith("_") or name not in NAMES:
-        raise OperatorError(f"module {PACKAGE!r} has no attribute {name!r}", None, "see dir() of it")
+        raise missing_name(PACKAGE, name, attribute_names(), "nd")
     return getattr(NAMESPACES["op"], name)
 
 

@@ -1,5 +1,6 @@
 """``gluon.loss``: losses as blocks."""
 
+from ...suggestions import lookup as _lookup
 from .base import Loss
 from .classification import (
     CTCLoss,
@@ -34,3 +35,5 @@ __all__ = [
     "SquaredHingeLoss",
     "TripletLoss",
 ]
+
+__getattr__ = _lookup(__name__, __all__, "gluon.loss")

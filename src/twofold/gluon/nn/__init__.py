@@ -1,5 +1,6 @@
 """``gluon.nn``: layers of neural networks."""
 
+from ...suggestions import lookup as _lookup
 from ..block import Block
 from ..hybrid_block import HybridBlock
 from ..symbol_block import SymbolBlock
@@ -68,3 +69,5 @@ __all__ = [
     "Swish",
     "SymbolBlock",
 ]
+
+__getattr__ = _lookup(__name__, __all__, "gluon.nn")

@@ -3,12 +3,15 @@
 from typing import Any
 
 from ... import initializer
-from ...errors import InvalidValue
+from ...errors import InvalidValue, ParameterError
+from ...suggestions import did_you_mean
 from ..hybrid_block import HybridBlock
 from ..signatures import Functions, InitializerLike, Operand
 
 #: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)
+#: The functions that `Activation` knows.
+ACTIVATIONS = ("relu", "sigmoid", "softrelu", "softsign", "tanh")
 
 
 class Activation(HybridBlock, arrays="nd"):
@@ -23,6 +26,9 @@ class Activation(HybridBlock, arrays="nd"):
     """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
+        if activation not in ACTIVATIONS:
+            todo = did_you_mean(str(activation), ACTIVATIONS, f"use one of {', '.join(ACTIVATIONS)}")
+            raise ParameterError(f"{type(self).__name__}: there is no activation of that name", repr(activation), todo)
         self._act_type = activation  # first: the base's constructor asks `_alias` for the prefix
         super().__init__(**kwargs)
 

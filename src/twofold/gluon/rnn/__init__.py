@@ -1,5 +1,6 @@
 """``gluon.rnn``: recurrent cells and layers."""
 
+from ...suggestions import lookup as _lookup
 from .base import HybridRecurrentCell, RecurrentCell
 from .cells import GRUCell, LSTMCell, RNNCell
 from .containers import BidirectionalCell, HybridSequentialRNNCell, SequentialRNNCell
@@ -23,3 +24,5 @@ __all__ = [
     "SequentialRNNCell",
     "ZoneoutCell",
 ]
+
+__getattr__ = _lookup(__name__, __all__, "gluon.rnn")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ....errors import ParameterError
+from ....suggestions import did_you_mean
 from ...hybrid_block import HybridBlock
 from ..model_store import NETWORKS
 
@@ -31,5 +32,6 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
     found = NETWORKS.get(name.lower())
     if found is None:
         names = "".join(f"\n\t{n}" for n in sorted(NETWORKS))
-        raise ParameterError(f"Model {name.lower()} is not supported. Available options are{names}")
+        likely = did_you_mean(name.lower(), NETWORKS, "use one of these")
+        raise ParameterError(f"Model {name.lower()} is not supported. Available options are{names}", None, likely)
     return found(**kwargs)

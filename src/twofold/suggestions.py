@@ -1,0 +1,61 @@
+"""Suggestions for names that do not exist: the nearest ones that do, and what other libraries' names are called here."""
+
+import tomllib
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .errors import OperatorError
+
+
+@cache
+def _elsewhere() -> dict[str, dict[str, str]]:
+    """Names of other libraries by the place where users look for them, with ours."""
+    return tomllib.loads(Path(__file__).with_name("names_elsewhere.toml").read_text(encoding="utf-8"))
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "") -> str:
+    """What to do about a name that does not exist.
+
+    Parameters
+    ----------
+    name
+        The name.
+    names
+        Those that exist.
+    otherwise
+        What to say if none is near.
+    place
+        A table of ``names_elsewhere.toml`` to look in first.
+
+    Examples
+    --------
+    >>> did_you_mean("acuracy", ["accuracy", "f1"], "see the list")
+    "did you mean 'accuracy'?"
+    >>> did_you_mean("Linear", [], "see dir() of it", "gluon.nn")
+    'use Dense'
+    """
+    known = _elsewhere().get(place, {})
+    if name in known:
+        return f"use {known[name]}"
+    names = [n for n in names if not n.startswith("_")]
+    # without regard to capital letters first: `relu` for `ReLU`
+    folded = {n.lower(): n for n in reversed(names)}
+    near = [folded[name.lower()]] if name.lower() in folded else get_close_matches(name, names, 2, 0.75)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
+
+
+def lookup(module: str, names: Iterable[str], place: str = "") -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module that has all its names, which raises `missing_name`."""
+
+    def find(name: str) -> Any:
+        raise missing_name(module, name, names, place)
+
+    return find
+
+
+def missing_name(module: str, name: str, names: Iterable[str], place: str = "") -> OperatorError:
+    """The error for a name that a module does not have: an `AttributeError`, as Python's own."""
+    return OperatorError(f"module {module!r} has no attribute {name!r}", None, did_you_mean(name, names, "see dir() of it", place))
