@@ -109,7 +109,7 @@ walks: $(READY) ## Count the Python functions that typical calls enter, beside t
 	@$(PY) tools/walks.py $(ARGS)
 
 docs: $(READY) ## Build the documentation into docs/_build/html
-	@$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@$(PY) -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
 
 # ------------------------------------------------------------------------------------------------------- measurement
 
@@ -182,5 +182,5 @@ asv-pages: $(READY) ## Write pages from the figures kept in asv_benchmarks/resul
 	@$(PY) -m asv_benchmarks.pages $(ARGS)
 
 clean: ## Remove what was built and cached; .venv stays
-	@rm -rf build dist docs/_build .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@rm -rf build dist docs/_build docs/api .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

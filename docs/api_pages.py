@@ -210,6 +210,7 @@ def borrowed_text(dotted: str, name: str, doc: str) -> str:
     """The page of a function with NumPy's own docstring: what it does, and a note that NumPy's manual has its parameters."""
     first, *others = [" ".join(p.split()) for p in inspect.cleandoc(doc).split("\n\n")]
     what = next((p for p in others if p and not re.match(r"[\w.]+\(.*\)$", p)), "")
+    what = re.sub(r"\s?\[\d+\]_", "", what)  # its list of literature is not on our page
     place = dotted.removeprefix("twofold.numpy.")
     return titled(
         name,

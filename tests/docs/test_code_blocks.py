@@ -16,7 +16,7 @@ from tests.house.verdict import expect_none
 PAGES = {s.path: s.text for s in text_files() if s.path.endswith(".md") and s.path.startswith(("README", "CONTRIBUTING", "docs/"))}
 WITH_PYTHON = [path for path, text in PAGES.items() if any(b.language == "python" for b in blocks(text))]
 #: Languages of blocks that are not run: output and settings. Directives are in braces, so they are not blocks here.
-SHOWN = {"console", "text", "toml"}
+SHOWN = {"bibtex", "console", "text", "toml"}
 
 
 @pytest.mark.parametrize("path", WITH_PYTHON)
