@@ -123,7 +123,8 @@ def run_here(file: str, folds: bool, results: str, options: list[str]) -> None:
         sites.HOT, seen = 0, module.numpy
         spec = find_spec(file)
         assert spec is not None
-        folder, package = str(Path(str(spec.origin)).resolve().parent), file.rpartition(".")[0]  # pytest imports some of them without their package
+        folder = str(Path(str(spec.origin)).resolve().parent)
+        package = file.rpartition(".")[0]  # pytest imports some of them without their package
         importing.install(importing.Importers(folder, (package,)), lambda: seen)
     plain = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-c", os.devnull, "--timeout=300", "--pyargs", file]
     plain += ["-m", "not slow", "--tb=short", "-W", "ignore::pytest.PytestUnknownMarkWarning", *options]
