@@ -113,9 +113,10 @@ def test_a_download_that_was_cut_is_continued(here: Path, server: Server):
     server.cut = 1
     assert mx.gluon.utils.download(server.url, sha1_hash=SHA1, retries=1) == "data.bin"
     assert (here / "data.bin").read_bytes() == CONTENT
-    # the second attempt asks for all of it to learn whether it is the same, and leaves that answer for one with the rest
+    # the second attempt asks for all of it to learn whether it is the same, and leaves that answer for one with the rest;
+    # the server may note the answer that was left after the other one
     assert server.sent[0] == CUT
-    assert server.sent[-1] == len(CONTENT) - CUT
+    assert len(CONTENT) - CUT in server.sent[1:]
     assert names(here) == ["data.bin"]
 
 
@@ -127,7 +128,7 @@ def test_a_later_call_continues_where_an_earlier_one_failed(here: Path, server: 
     assert (here / part).read_bytes() == CONTENT[:CUT]
     assert mx.test_utils.download(server.url) == "data.bin"
     assert (here / "data.bin").read_bytes() == CONTENT
-    assert server.sent[-1] == len(CONTENT) - CUT
+    assert len(CONTENT) - CUT in server.sent[1:]
     assert names(here) == ["data.bin"]
 
 
