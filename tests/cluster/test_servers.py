@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from tests.cluster.conftest import HERE, SECONDS, environment
 from twofold.errors import ParameterError
+
+from tests.cluster.conftest import HERE, SECONDS, environment
 
 pytestmark = pytest.mark.mpi
 
