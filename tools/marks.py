@@ -97,8 +97,10 @@ def ceremony_of(file: File) -> int:
     """The lines of imports, `raise`, `__all__`, signatures over several lines and tables of literals."""
     spans = file.spans(ast.Import, ast.ImportFrom, ast.Raise)
     for node in file.nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.body[0].lineno > node.lineno + 1:
-            spans.append((node.lineno, node.body[0].lineno - 1))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            head = (node.lineno, node.body[0].lineno - 1)
+            # a comment may stand between a signature of one line and the body
+            spans += [head] if len(file.code_in([head])) > 1 else []
         elif isinstance(node, ast.stmt) and (is_table(node) or is_export(node)):
             spans.append((node.lineno, node.end_lineno or 0))
     return len(file.code_in(spans))

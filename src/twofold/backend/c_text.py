@@ -23,6 +23,7 @@ from .strides import LONG, Space, broadcast_strides, index_terms, merge_axes, ro
 #: The C type in which each dtype is computed.
 C_TYPES = {
     "bool": "bool",
+    # plain char is unsigned on some processors
     "int8": "signed char",
     "int16": "short",
     "int32": "int",
@@ -81,6 +82,7 @@ def _kernel(name: str, program: RowProgram) -> str:
     index = "long long" if size >= LONG else "unsigned int"
     parameters = [f"const {STORED[t.dtype]} *in{k}" for k, t in enumerate(program.inputs)]
     parameters += [f"{STORED[program.steps[s].dtype]} *out{k}" for k, s in enumerate(program.outputs)]
+    # an empty space has no loop: its index terms would divide by a size of 0
     body = [f"    TF_EACH({index}, i, {size}) {{", *[f"        {line}" for line in _body(program)], "    }"] if size else []
     return "\n".join([f"TF_KERNEL {name}({', '.join(parameters)}) {{", *body, "}"])
 
@@ -107,6 +109,7 @@ def read_line(k: int, dtype: str, place: str) -> str:
 def step_line(program: RowProgram, k: int) -> str:
     """The C statement that computes step k of a kernel as ``v{k}``."""
     step = program.steps[k]
+    # C computes 8- and 16-bit integers as int; the cast makes them wrap around as NumPy's do
     return f"const {C_TYPES[step.dtype]} v{k} = ({C_TYPES[step.dtype]})({step_text(step, _operands(program, step))});"
 
 
@@ -175,6 +178,7 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
 def operand_dtypes(step: KernelStep, dtypes: list[str]) -> list[str]:
     """The dtype that each operand is converted to: that of NumPy's loop for a ufunc, else the result's, except for conditions and casts."""
     if step.ufunc is not None:
+        # None stands for the result, whose dtype NumPy chooses along with those of the operands
         loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
         return [NAME_OF[d] for d in loop[:-1]]
     if step.result == "tail":
@@ -231,6 +235,7 @@ def _table(name: str, values: tuple[float, ...]) -> str:
 
 def _polygamma(order: int) -> list[str]:
     s = order + 1
+    # 171! is beyond the largest float64
     factor = literal(math.factorial(order) if order <= 170 else math.inf, "float64")
     arguments = f"{order}, x, {factor}, {special_functions.zeta_terms(s)}, tf_tail_{order}, tf_cotangent_{order}"
     return [

@@ -32,6 +32,7 @@ def in_either_order(images: tuple[int, ...] = (0,), gives_image: bool = True) ->
             if not channels_last:
                 return method(xp, *operands, **params)
             last = len(operands[0].shape) - 1
+            # (n, d…, c) to (n, c, d…), and back; weights are channels first in either order
             first, back = (0, last, *range(1, last)), (0, *range(2, last + 1), 1)
             moved = [xp.contiguous(xp.permute_dims(x, axes=first)) if k in images else x for k, x in enumerate(operands)]
             found = method(xp, *moved, **params)
@@ -46,6 +47,7 @@ def convolve(xp: Namespace, data: Array, weight: Array, stride: Sizes, dilate: S
     """The primitive ``convolve``."""
     f, depth, *kernel = weight.shape
     cols, out = _columns(xp, data, kernel, stride, dilate, pad, groups)
+    # one row per filter: (groups, f / groups, n · windows)
     product = xp.matmul(xp.reshape(weight, shape=(groups, f // groups, depth * math.prod(kernel))), cols)
     return _swap_leading_axes(xp, xp.reshape(product, shape=(f, data.shape[0], *out)))
 
@@ -56,8 +58,10 @@ def convolve_data(xp: Namespace, result: Array, weight: Array, size: Sizes, stri
     k, (n, _, *out) = len(kernel), result.shape
     lhs = xp.reshape(weight, shape=(groups, f // groups, depth * math.prod(kernel)))
     cols = xp.matmul(xp.permute_dims(lhs, axes=(0, 2, 1)), _rows(xp, result, groups))
+    # columns (c, kernel…, n, o…) become windows (n, c, o…, kernel…), which `fold` adds up
     apart = xp.reshape(cols, shape=(groups * depth, *kernel, n, *out))
     order = (1 + k, 0, *range(2 + k, 2 + 2 * k), *range(1, 1 + k))
+    # windows at the edges cover padding, whose sums are cut off afterwards
     whole = [m + 2 * p for m, p in zip(size, pad, strict=True)]
     folded = xp.fold(xp.permute_dims(apart, axes=order), size=tuple(whole), kernel=tuple(kernel), stride=stride, dilate=dilate)
     inner = [(p, p + m, None) for m, p in zip(size, pad, strict=True)]

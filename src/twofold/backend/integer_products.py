@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from . import convolution
 from .kernel import Array, Namespace
 
-#: How many products with int8 numbers a float32 holds the sum of, exactly.
+#: How many products with int8 numbers a float32 holds the sum of, exactly. The largest of them are (-128)² = 2¹⁴, and 255 · 128 for
+#: uint8.
 TERMS = {"int8": 2**24 // 2**14, "uint8": 2**24 // (255 * 128)}
 
 
@@ -18,6 +19,7 @@ def matmul(xp: Namespace, rows: Array, weight: Array) -> Array:
     """The primitive ``integer_matmul``."""
     most, length = TERMS[xp.dtype_of(rows)], rows.shape[1]
     total = None
+    # one round for an empty sum too, which gives zeros of the right shape
     for start in range(0, max(length, 1), most):
         a, b = (_as_floats(xp, x, start, min(start + most, length)) for x in (rows, weight))
         part = xp.astype(xp.matmul(a, xp.permute_dims(b, axes=(1, 0))), dtype="int32")
@@ -46,6 +48,7 @@ def convolve(
         wide = [xp.astype(x, dtype="float64") for x in (data, weight)]
         return xp.astype(by(xp, *wide, **params), dtype="int32")
     total = None
+    # with groups the first part is the whole depth: each group's channels would have to be cut apart otherwise
     for start in range(0, max(depth, 1), most):
         stop = min(start + most, depth)
         a, b = (_as_floats(xp, x, start, end) for x, end in ((data, data.shape[1] if groups > 1 else stop), (weight, stop)))

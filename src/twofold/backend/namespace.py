@@ -158,6 +158,7 @@ class PortableNamespace(Referenced):
 
     def einsum(self, *arrays, subscripts):
         left, right = subscripts.split("->")
+        # every operand gets one axis per letter, the summed ones last, and the product is summed over those
         letters = right + "".join(sorted({*left} - {*right, ","}))
         terms = [self._aligned_term(x, term, letters) for x, term in zip(arrays, left.split(","), strict=True)]
         whole = reduce(self.multiply, terms)

@@ -41,6 +41,7 @@ def check_csr(shape: tuple[int, ...], values: np.ndarray, indices: np.ndarray, i
     if ordered and values.size > 1:
         within = np.ones(values.size, bool)
         within[indptr[:-1][indptr[:-1] < values.size]] = False  # the first element of each row
+        # difference k is that of elements k and k + 1, so an element is compared with the one before it
         if not (np.diff(indices) > 0)[within[1:]].all():
             raise IndexingError("csr: the column indices of a row are not sorted, or occur twice", None, "sort each row's indices")
 
@@ -113,6 +114,7 @@ def coordinates_to_csr(shape: tuple[int, ...], values: np.ndarray, rows: np.ndar
     """Elements at (row, column) as a csr matrix; those at one place are added."""
     check_range("csr: a row", rows, shape[0])
     check_range("csr: a column", columns, shape[1])
+    # a place as one number in row-major order, so that sorting the numbers sorts by row and then by column
     places, inverse = np.unique(rows * shape[1] + columns, return_inverse=True)
     summed = np.zeros(places.size, values.dtype)
     np.add.at(summed, inverse, values)
@@ -151,6 +153,7 @@ def places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
 
 def capacity(count: int) -> int:
     """A number of elements somewhat above another one, of few different ones: what is padded to it has few different shapes."""
+    # a sixteenth of the next power of two: eight capacities between two powers, and from 128 on at most an eighth of padding
     step = max(16, 1 << max(count.bit_length() - 4, 0))
     return -(-count // step) * step
 
@@ -189,6 +192,7 @@ def sorted_rows(values: np.ndarray, indices: np.ndarray) -> Parts:
     rows, places = distinct(indices)
     if rows.size == indices.size and (rows == indices).all():
         return values, rows
+    # stable: repeated rows are added in the order given, so that the sum has the same bits each time
     order = np.argsort(places, kind="stable")
     first = np.searchsorted(places[order], np.arange(rows.size))
     return np.add.reduceat(values[order], first, axis=0) if rows.size else values, rows
@@ -199,12 +203,14 @@ def csr_rows(indices: np.ndarray, indptr: np.ndarray, rows: np.ndarray) -> Parts
     counts = np.diff(indptr)[rows]
     out = np.zeros(rows.size + 1, INDEX)
     np.cumsum(counts, out=out[1:])
+    # an element's number within its row, plus the place at which that row begins in the matrix
     at = np.arange(out[-1]) - np.repeat(out[:-1], counts) + np.repeat(indptr[rows], counts)
     return at, indices[at], out
 
 
 def csr_part(indices: np.ndarray, indptr: np.ndarray, *, rows: tuple[int, int], columns: tuple[int, int]) -> Parts:
     """The part of a csr matrix in ranges of rows and columns, as by `csr_rows`."""
+    # a range that ends before it begins is empty
     first, last = rows[0], max(rows)
     at = np.arange(indptr[first], indptr[last])
     kept = (indices[at] >= columns[0]) & (indices[at] < columns[1])
@@ -214,5 +220,6 @@ def csr_part(indices: np.ndarray, indptr: np.ndarray, *, rows: tuple[int, int], 
 
 def joined_pointers(*indptrs: np.ndarray) -> np.ndarray:
     """The ``indptr`` of matrices one below the other."""
+    # each matrix's pointers count on from the elements of those above it; the leading 0 of all but the first is dropped
     ends = np.cumsum([0, *[p[-1] for p in indptrs]])
     return np.concatenate([np.zeros(1, INDEX), *[p[1:] + end for p, end in zip(indptrs, ends[:-1], strict=True)]])

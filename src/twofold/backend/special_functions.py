@@ -146,6 +146,7 @@ def rational(x: Array, table: Rational) -> Array:
 def erf(xp: Namespace, x: Array) -> Array:
     """Gauss error function: ``x R(x²)`` up to 1 and ``1 - exp(-x²) R(|x|)`` above, after W. J. Cody, Math. Comp. 23 (1969)."""
     size = xp.abs(x)
+    # from 6 on erfc is below half an ulp of 1: the result is 1 whatever the rational function gives
     beyond = 1 - xp.exp(-size * size) * rational(xp.where(size < 6, size, 6), ERFC_SCALED)
     inner = xp.where(size < 1, x, 0)
     return xp.where(xp.isnan(x), x, xp.where(size < 1, x * rational(inner * inner, ERF_CENTRAL), xp.sign(x) * beyond))
@@ -158,6 +159,7 @@ def erfinv(xp: Namespace, x: Array) -> Array:
     """
     size = xp.abs(x)
     inner = xp.where(size < 0.75, x, 0)
+    # 1 - |x| is at least 2⁻⁵³ or 0, so the root is at most 6.07, or infinite; it is NaN beyond ±1
     root = xp.sqrt(-xp.log(1 - size))
     middle, tail = rational(root - 1.125, ERFINV_MIDDLE), rational(root - 2.75, ERFINV_TAIL)
     beyond = xp.sign(x) * xp.where(size == 1, math.inf, xp.where(root < 2.75, middle, tail))
@@ -171,14 +173,18 @@ def gammaln(xp: Namespace, x: Array) -> Array:
     """
     size = xp.abs(x)
     low = size < 1
+    # ln Γ(1 + v) is 0 at v = 0 and v = 1; below 1, ln Γ(x) = ln Γ(1 + x) - ln x
     v = xp.where(low, size, size - 1)
     small = xp.where(low, -xp.log(size), 0) + v * (v - 1) * rational(v, GAMMALN_SMALL)
     t = size - 2
     middle = t * rational(t, GAMMALN_MIDDLE)
     series = polynomial(1 / (size * size), STIRLING) / size
+    # Stirling's (x - 1/2) ln x - x + ln(2π)/2 + …, with x - 1/2 factored out
     large = (size - 0.5) * (xp.log(size) - 1) + (HALF_LOG_2PI - 0.5 + series)
     positive = xp.where(size < 3, small, xp.where(size < 10, middle, large))
+    # from the distance to the nearest integer, which is exact: the product of pi and a large x would lose its fraction
     sine = xp.abs(xp.sin(math.pi * (size - xp.round(size))))
+    # |Γ(-x) Γ(x)| = π / (x |sin πx|)
     reflected = xp.log(math.pi / (size * sine)) - positive
     return xp.where(xp.isinf(x), math.inf, xp.where(x < 0, reflected, positive))
 
@@ -188,8 +194,10 @@ def digamma(xp: Namespace, x: Array) -> Array:
 
     At ±0 the result is ∓infinity, at the other poles NaN.
     """
+    # ψ(1 - x) - ψ(x) = π cot πx takes negative numbers to positive ones
     y = xp.where(x < 0, 1 - x, x)
     t = xp.where(y < 1, y, y - 1)
+    # beside the root the first difference is exact, so the root's second part decides the last digits
     near = (t - DIGAMMA_ROOT_LESS_1[0]) - DIGAMMA_ROOT_LESS_1[1]
     small = near * rational(t, DIGAMMA_SMALL) - xp.where(y < 1, 1 / y, 0)
     middle = near * rational(t, DIGAMMA_MIDDLE)
@@ -214,6 +222,7 @@ def polygamma(xp: Namespace, x: Array, order: int) -> Array:
     positive = sign * factor * _zeta(xp, order + 1, y)
     fraction = x - xp.round(x)
     cot = xp.cos(math.pi * fraction) / xp.sin(math.pi * fraction)
+    # ψₙ(x) = (-1)ⁿ ψₙ(1 - x) - dⁿ/dxⁿ π cot πx
     reflected = -sign * positive - polynomial(cot, cotangent_derivative(order))
     return xp.where((x <= 0) & ((fraction == 0) | xp.isinf(x)), sign * math.inf, xp.where(x < 0, reflected, positive))
 
@@ -222,11 +231,13 @@ def _zeta(xp: Namespace, s: int, x: Array) -> Array:
     """Sum of (x + k)**-s over k >= 0, for x >= 0."""
     total, far, last = xp.zeros_like(x), x, zeta_terms(s)
     for _ in range(last):
+        # elements beyond the last term already are left alone: their terms are part of the tail
         near = far < last
         total = total + xp.where(near, far ** -float(s), 0)
         far = xp.where(near, far + 1, far)
     inverse = 1 / far
     tail = inverse * (0.5 + inverse * polynomial(inverse * inverse, zeta_tail(s)))
+    # Euler-Maclaurin: x¹⁻ˢ / (s - 1) + x⁻ˢ / 2 + Σ B₂ₖ/(2k)! s (s + 1) … x¹⁻ˢ⁻²ᵏ, with x¹⁻ˢ factored out
     return total + far ** (1.0 - s) * (1 / (s - 1) + tail)
 
 

@@ -39,6 +39,7 @@ class Space(NamedTuple):
 
 def row_major(shape: Sizes) -> Sizes:
     """The strides of a C-contiguous array, in elements."""
+    # a size of 0 counts as 1, as in NumPy: a stride of 0 would say that the operand is broadcast
     return tuple([math.prod([n or 1 for n in shape[axis + 1 :]]) for axis in range(len(shape))])
 
 
@@ -64,6 +65,7 @@ def merge_axes(shape: Sizes, strides: Sequence[Sizes]) -> Space:
         if n == 1:
             continue
         own = [s[axis] for s in strides]
+        # the axis before steps over exactly one run of this one, in every operand
         if sizes and all(m[-1] == s * (n or 1) for m, s in zip(merged, own, strict=True)):
             sizes[-1] *= n
             for m, s in zip(merged, own, strict=True):

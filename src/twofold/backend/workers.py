@@ -44,6 +44,7 @@ def run_all(pieces: Sequence[Task]) -> None:
     def help_out() -> None:
         while left:
             try:
+                # another thread may take the last piece between the test and the pop
                 piece = left.pop()
             except IndexError:
                 return
@@ -53,6 +54,7 @@ def run_all(pieces: Sequence[Task]) -> None:
                 ended.put(error)
             else:
                 ended.put(None)
+            # the variable would keep the piece's arrays alive until the thread has its next one
             del piece
 
     HAND_OFFS.count += 1
@@ -60,6 +62,7 @@ def run_all(pieces: Sequence[Task]) -> None:
     _keep_off_this_core(expected)
     for _ in range(expected):
         queue.put(help_out)
+    # counts down to the number of pieces that helpers have taken, which is the number of answers to wait for
     theirs = len(pieces)
     try:
         while left:
@@ -95,9 +98,11 @@ def _queue() -> "SimpleQueue[Task]":
 
 
 def _serve(tasks: "SimpleQueue[Task]") -> None:
+    # NumPy's error state belongs to a thread
     np.seterr(all="ignore")
     while True:
         task = tasks.get()
+        # `_keep_off_this_core` has excluded one core to place the thread; awake, it may use that one too
         _run_on(_cores[0], 0)
         task()
         del task

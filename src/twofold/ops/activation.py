@@ -21,6 +21,7 @@ def softplus(xp, x):
 #: Each activation: f(xp, x), and its gradient (xp, dout, out, x), in terms of the result alone where possible.
 _FUNCTIONS: dict[str, tuple[Forward, Backward]] = {
     "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.greater(y, 0)),
+    # where exp(-x) overflows to infinity, the quotient is 0, which is the correct rounding
     "sigmoid": (lambda xp, x: 1 / (1 + xp.exp(-x)), lambda xp, d, y, x: d * y * (1 - y)),
     "tanh": (lambda xp, x: xp.tanh(x), lambda xp, d, y, x: d * (1 - y * y)),
     # the slope sigmoid(x) is 1 - exp(-softplus(x)): it follows from the result, without another logistic function
@@ -50,6 +51,7 @@ def _gelu(xp, x):
 
 
 def _gelu_gradient(xp, dout, x):
+    # (x Φ(x))' = Φ(x) + x φ(x)
     density = xp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
     return dout * (0.5 * (1 + xp.erf(x * math.sqrt(0.5))) + x * density)
 
@@ -60,6 +62,7 @@ def _per_channel(xp, gamma, data):
     if gamma.shape not in ((1,), data.shape[1:2] or data.shape):
         given = f"gamma {gamma.shape} for data {data.shape}"
         raise ShapeError("LeakyReLU: the slopes have the wrong shape", given, "pass one slope, or one per channel (axis 1)")
+    # (c,) becomes (c, 1, …), which broadcasts over (n, c, d…)
     return xp.reshape(gamma, shape=(*gamma.shape, *[1] * (ndim - 2)))
 
 
@@ -160,6 +163,7 @@ def _(xp, dout, out, data, gamma, *, act_type, slope, lower_bound, upper_bound, 
 
 def _slope_gradient(xp, product, gamma):
     """The gradient of the learned slopes: summed over all axes except the channels."""
+    # a vector of data has no batch axis: its elements are the channels
     kept = () if gamma.shape == (1,) else (1,) if len(product.shape) > 1 else (0,)
     return xp.reshape(xp.sum(product, axis=tuple(k for k in range(len(product.shape)) if k not in kept)), shape=gamma.shape)
 

@@ -44,6 +44,7 @@ def multibox_prior(
     _check_prior(data.shape, sizes, ratios, steps, offsets)
     height, width = data.shape[2:]
     step_y, step_x = (s if s > 0 else 1 / n for s, n in zip(steps, (height, width), strict=True))
+    # width = s · sqrt(r) and height = s / sqrt(r): the area is s² for every ratio r
     root = math.sqrt(ratios[0])
     shapes = [(s * root, s / root) for s in sizes] + [(sizes[0] * math.sqrt(r), sizes[0] / math.sqrt(r)) for r in ratios[1:]]
     # sizes are shares of the height; as shares of the width they give a square for the ratio 1
@@ -97,8 +98,10 @@ def _targets(
     negative_mining_thresh,
     variances,
 ):
+    # the axes of `labels` are (image, box, numbers); each overlap below belongs to (image, anchor, box)
     real = np.logical_and.accumulate(labels[:, :, 0] != -1, axis=1)  # rows after the first class -1 are padding
     overlap = np.where(real[:, None], _overlaps(np, anchors, labels[:, :, 1:5]), -1)
+    # one to one, best pairs first: every box gets an anchor of its own, even if none overlaps it by the threshold
     partner = matched(np, overlap, overlap > LEAST_OVERLAP, True, -1)
     best, nearest = overlap.max(2), overlap.argmax(2)
     positive = (partner >= 0) | (best > overlap_threshold)
@@ -111,7 +114,9 @@ def _targets(
         negative = ~positive
     some = real.any(1, keepdims=True)  # an image without boxes is ignored
     positive, negative = positive & some, negative & some
+    # class 0 is the background, so those of boxes move up by one
     classes = np.where(positive, truth[:, :, 0] + 1, np.where(negative, 0, ignore_label))
+    # box regression of Faster R-CNN: shifts of the center in units of the anchor's size and logarithms of the ratios of sizes
     offsets = np.where(positive[:, :, None], _offsets(np, anchors, truth[:, :, 1:5], variances), 0)
     mask = np.broadcast_to(positive[:, :, None], offsets.shape)
     return offsets.reshape(len(labels), -1), mask.reshape(len(labels), -1), classes
@@ -206,6 +211,7 @@ def _decoded(np, offsets, anchors, variances, clip):
 
 def _detections(np, scores, offsets, anchors, *, clip, threshold, nms_threshold, force_suppress, variances, nms_topk):
     b, _, n = scores.shape
+    # without the background, class 0; -1 where there is no other class, so that no anchor reaches a threshold
     best = scores[:, 1:].max(1, initial=-1)
     classes = scores[:, 1:].argmax(1) if scores.shape[1] > 1 else np.zeros((b, n))
     rows = np.concatenate(
@@ -220,6 +226,7 @@ def _detections(np, scores, offsets, anchors, *, clip, threshold, nms_threshold,
 
 def _suppressed(np, rows, threshold, force_suppress, topk):
     """Rows (class, score, box) in the order of scores, with the class -1 where a better box suppresses them."""
+    # MXNet does not even sort then
     if not 0 < threshold <= 1:
         return rows
     order = np.argsort(-rows[:, 1], kind="stable")
@@ -232,6 +239,7 @@ def _suppressed(np, rows, threshold, force_suppress, topk):
         return np.divide(shared, union, out=union) >= shared.dtype.type(threshold)
 
     best = found[:count]
+    # `best` is a view of the result, so this writes to it
     best[~kept(np, best[:, 2:], None if force_suppress else best[:, 0], suppresses), 0] = -1
     return found
 

@@ -165,6 +165,7 @@ def declare_scalar(name: str, reversed_: bool) -> Op:
 
 def modulus_grad(xp, dout, lhs, rhs):
     """The gradients of ``lhs mod rhs``."""
+    # lhs mod rhs = lhs - rhs · floor(lhs / rhs), where floor is constant between its jumps
     return dout, -dout * xp.floor(lhs / rhs)
 
 
@@ -175,6 +176,7 @@ def reversed_modulus_grad(xp, dout, data, scalar):
 
 def pair_sample(draw: Draw, name: str, broadcasts: bool) -> Sample:
     """Operands away from the discontinuities and poles of all formulas."""
+    # a power of a negative number has no real logarithm, which the gradient with respect to the exponent takes
     low = 0.25 if name == "power" else -2
     shapes = ((2, 1, 3), (1, 4, 3)) if broadcasts else ((3, 4), (3, 4))
     right = draw.real(shapes[1], 0.75, 2) if name in ("mod", "div") else draw.real(shapes[1], -1.9, 2.1, distinct=True)

@@ -124,6 +124,7 @@ def _(xp, dout, data, gamma, moving_mean, moving_var, *, axis, eps, fix_gamma, u
     axes = tuple(k for k in range(ndim) if k != axis)
     mean, centered, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
     head = xp.cast_like(dout[0], mean)
+    # with x̂ = centered · rate: dβ = Σ dout, dγ = Σ dout · x̂, and dx = γ · rate · (dout - mean(dout) - x̂ · mean(dout · x̂))
     dbeta = xp.sum(head, axis=axes)
     product = xp.sum(head * centered, axis=axes)
     # with fix_gamma the parameter exists but is not used; MXNet gives it a gradient of 0

@@ -37,6 +37,7 @@ def batch_norm_with_relu(xp, *arrays, **params):
     return relu(xp, out), mean, rate
 
 
+# no gradient rules: as composites they are differentiated through the BatchNorm that they call
 for _variant in (batch_norm_v1, sync_batch_norm, batch_norm_with_relu):
     _variant.infer(lambda shapes, *, axis=1, **_: along_axis(shapes, axis))
     _variant.dtypes(result_dtypes)

@@ -83,6 +83,7 @@ def box_encode(xp, samples, matches, anchors, refs, means, stds):
     place = xp.clip(xp.cast(matches, "int64"), 0, refs.shape[1] - 1)
     one = to_center(xp, sides(xp, xp.index(refs, image, place, key=(0, 1, None))))
     two = to_center(xp, sides(xp, anchors))
+    # the regression targets of Girshick et al., "Rich feature hierarchies", 2014, appendix C
     raw = [(one[0] - two[0]) / two[2], (one[1] - two[1]) / two[3], xp.log(one[2] / two[2]), xp.log(one[3] / two[3])]
     chosen = xp.broadcast_to(xp.expand_dims(xp.greater(samples, 0.5), 2), shape=anchors.shape)
     targets = xp.where(chosen, (xp.stack(raw, 2) - means) / stds, 0)
@@ -152,9 +153,11 @@ def matched(np, score, allowed, descending, most):
     rank, none = np.where(allowed, rank.reshape(b, r, c), r * c), r * c
     found, at = np.full((b, r), -1), np.full((b, r), none)
     image, row = np.indices((b, r))
+    # an empty axis has no least element
     while r and c:
         column = rank.argmin(2)
         best = np.take_along_axis(rank, column[:, :, None], 2)[:, :, 0]
+        # the row's best column, if this row is also that column's best
         taken = (best < none) & (np.take_along_axis(rank.argmin(1), column, 1) == row)
         if not taken.any():
             break

@@ -142,6 +142,7 @@ def deconvolution(
     channels, *sizes = x.shape[1:]
     _check_groups("Deconvolution", channels, num_filter, num_group)
     _check("Deconvolution", x, w, bias, (channels, num_filter // num_group, *kernel), num_filter, no_bias)
+    # the size that all windows cover together, before anything is cut off
     full = tuple(s * (d - 1) + e * (k - 1) + 1 for s, d, e, k in zip(stride, sizes, dilate, kernel, strict=True))
     out, before = _output_place(full, stride, pad, adj, target_shape)
     steps = {"stride": stride, "dilate": dilate, "groups": num_group}

@@ -7,6 +7,7 @@ from .primitive_math import absolute
 
 def _sizes(shape, kernel_size, max_displacement, stride1, pad_size):
     """The numbers of rows and columns of the result."""
+    # patch centers keep so far from the edge that every displaced patch is inside the padded map; one begins each `stride1` pixels
     border = max_displacement + kernel_size // 2
     return [-(-(n + 2 * pad_size - 2 * border) // stride1) for n in shape[2:]]
 
@@ -64,6 +65,7 @@ def _window(xp, x, top, height, left, width):
 
 def _patch_sums(xp, x, rows, columns, kernel_size, stride):
     """Sums of patches of (n, d, h, w), one each ``stride`` pixels: (n, d, rows, columns)."""
+    # a sum over a square is one over rows and then one over columns; slices shifted by one pixel are added, without a loop over patches
     for axis, number in ((2, rows), (3, columns)):
         parts = [xp.take_slice(x, k, k + (number - 1) * stride + 1, axis, stride) for k in range(kernel_size)]
         x = sum(parts[1:], parts[0])

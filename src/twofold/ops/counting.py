@@ -28,5 +28,6 @@ def histogram(xp, data, bins=None, *, bin_cnt: int | None = None, range: Floats 
     return xp.host(_counts, data, bins, like=like), xp.contiguous(bins)
 
 
+# the edges have the dtype of `bins` where these are given, and else that of the data
 histogram.dtypes(lambda dtypes, **_: ["int64", dtypes[1] if len(dtypes) > 1 and dtypes[1] is not None else dtypes[0]])
 histogram.sample(lambda draw: draw(draw.real((3, 4)), None, bin_cnt=3, range=(-1.0, 1.5), gradient=False))

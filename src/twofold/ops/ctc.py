@@ -58,10 +58,13 @@ def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
     blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
     label = _rounded(xp, label)
     lengths = _label_lengths(xp, label, padding) if label_lengths is None else _rounded(xp, label_lengths)
+    # the padding may be -1, which is no index; positions behind a label's end are excluded by `ends`
     symbols = _interleaved(xp, xp.clip(label, 0, classes - 1), blank)
+    # the symbols two positions before
     before = xp.slice(xp.pad(symbols, width=((0, 0), (2, 0)), value=blank), key=((None, None, None), (0, symbols.shape[1], None)))
     # a path may skip a blank unless it separates two equal symbols, which would then be read as one
     skip = _penalty(xp, xp.logical_and(xp.not_equal(symbols, blank), xp.not_equal(symbols, before)))
+    # a label of l symbols ends in its last symbol, at position 2 · l - 1, or in the blank after it
     place, stop = xp.iota(size=symbols.shape[1], dtype="int64"), 2 * xp.reshape(lengths, shape=(n, 1))
     ends = _penalty(xp, xp.logical_or(xp.equal(place, stop), xp.equal(place, stop - 1)))
     last = (

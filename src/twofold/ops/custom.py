@@ -31,6 +31,7 @@ user_forward.type(lambda handle, *arrays, types, needs, label: list(types))
 def _(xp, dout, out, handle, arrays, *, types, needs, label):
     outs = out if isinstance(out, tuple) else (out,)
     douts = dout if isinstance(dout, tuple) else (dout,)
+    # user code expects an array for every result, also for one that has no gradient
     heads = [xp.zeros(o.shape, o.dtype) if d is None else d for d, o in zip(douts, outs, strict=True)]
     saved = (*arrays, *outs)
     operands = [*heads, *(saved[k] for k in needs)]

@@ -247,11 +247,13 @@ def _points(xp, rois, trans, *, size, spatial_scale, group, parts, samples, tran
     # MXNet's least extent: a region without an area still has bins
     extent = xp.maximum(high - low, 0.1)  # (r, 2), x first
     cell = xp.iota(size=bins, dtype="int64")
+    # which of the displacements belongs to each bin: there may be fewer parts than bins
     part = xp.floor_divide(cell * parts, bins)
     found = []
     for axis, shape in ((1, (1, 1, bins, 1, 1, 1)), (0, (1, 1, 1, bins, 1, 1))):
         start, whole = (xp.reshape(xp.take_slice(v, axis, axis + 1, 1), shape=(-1, 1, 1, 1, 1, 1)) for v in (low, extent))
         inner = (1, 1, 1, 1, samples, 1) if axis == 1 else (1, 1, 1, 1, 1, samples)
+        # points lie at the beginnings of a bin's `samples` equal parts, as in MXNet, not at their centers
         step = whole / bins
         at = start + xp.reshape(xp.cast(cell, dtype), shape=shape) * step
         at = at + xp.reshape(xp.cast(xp.iota(size=samples, dtype="int64"), dtype), shape=inner) * (step / samples)
@@ -309,6 +311,7 @@ def deformable_region_pooling(
     index = xp.reshape(index, shape=(r, classes, pooled_size, pooled_size, 4 * sample_per_part**2))
     index = _own_rows(xp, index, rois, n, h * w, group_size, classes)
     weight = xp.reshape(weight, shape=(points, sample_per_part**2, 4)) * xp.expand_dims(counted, 2)
+    # each class displaces its own share of the channels
     depth = output_dim // classes
     # rows of channels that are read together: (image, pixel, part of the region, class)
     rows = xp.reshape(data, shape=(n, classes, depth, group_size**2, h * w))
@@ -329,6 +332,7 @@ def _own_rows(xp, index, rois, images, pixels, group, classes):
     bins = index.shape[2]
     image = xp.clip(xp.cast(xp.take_slice(rois, 0, 1, 1), "int64"), 0, images - 1)
     index = index + xp.reshape(image, shape=(-1, 1, 1, 1, 1)) * pixels
+    # position-sensitive: a bin reads only the channels that belong to its part of the region
     part = xp.floor_divide(xp.iota(size=bins, dtype="int64") * group, bins)
     place = xp.reshape(part, shape=(bins, 1)) * group + part
     index = index * group**2 + xp.reshape(place, shape=(1, 1, bins, bins, 1))

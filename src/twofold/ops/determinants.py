@@ -29,6 +29,7 @@ def _(A):
 
 @det.grad
 def _(xp, dout, out, A):
+    # Jacobi's formula: d det A = Σ C · dA with the cofactors C = det(A) · A⁻ᵀ
     if xp.dtype_of(A) in COMPLEX:  # of real matrices by cofactors, which singular ones have too
         return expand_scalars(xp, dout * out) * xp.matrix_transpose(xp.inverse(A))
     return expand_scalars(xp, dout) * xp.cofactors(A)
@@ -120,6 +121,7 @@ def _(A):
 def _(xp, dout, out, A):
     if dout[1] is None:
         return None
+    # d ln |det A| = Σ A⁻ᵀ · dA; the sign is constant
     singular = xp.equal(expand_scalars(xp, out[0]), 0)
     # LAPACK raises if a matrix has no inverse: singular ones are replaced before, and get the gradient 0
     back = xp.matrix_transpose(xp.inverse(xp.where(singular, eye_like(xp, A), A)))

@@ -35,6 +35,7 @@ def _(shapes, results, *, axis):
     if data is None:
         return shapes, results
     at = _sliced_axis(data, axis)
+    # the index's length is the axis's size, whichever of them is known
     size = index[0] if index else None
     data = (*data[:at], data[at] if size is None else size, *data[at + 1 :])
     return (data, (data[at],)), [(*data[:at], None, *data[at + 1 :])]
@@ -61,6 +62,7 @@ nonzero.sample(lambda draw: draw(draw.integer((3, 4), 0, 2)))
 
 def _distinct(np, data, axis, wanted):
     values, index, inverse, counts = np.unique(data, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    # NumPy 2 gives the inverse the data's shape; MXNet's is a vector
     return (values, *[found for found, asked in zip((index, inverse.ravel(), counts), wanted, strict=True) if asked])
 
 

@@ -23,6 +23,7 @@ def explicit_terms(subscripts, ndims):
         )
     # ellipses are spelled out with letters that occur nowhere else: the primitive knows none
     unused = [c for c in string.ascii_letters if c not in subscripts]
+    # the widest ellipsis decides; narrower ones align with its last axes, as in broadcasting
     wide = max((n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)
     ellipsis = "".join(unused[:wide])
     spelled = [_spelled(t, n, ellipsis, subscripts) for t, n in zip(terms, ndims, strict=True)]
@@ -59,6 +60,7 @@ def without_repeats(xp, x, term):
             a, b = [k for k, c in enumerate(term) if c == letter][:2]
             if x.shape[a] != x.shape[b]:
                 raise ShapeError("einsum: an index has two sizes", f"{letter}: {x.shape[a]} and {x.shape[b]}", "make them equal")
+            # the diagonal moves to the end, and so does its letter
             x = diagonal(xp, x, 0, a, b)
             term = "".join(c for k, c in enumerate(term) if k not in (a, b)) + letter
     return x, term

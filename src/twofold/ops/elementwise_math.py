@@ -75,6 +75,7 @@ def smooth_l1(xp, data, *, scalar: float = 1.0):
     return xp.where(xp.less(size * squared, 1), data * data * (0.5 * squared), far)
 
 
+# the slope σ²x of the parabola reaches ±1 exactly where the lines begin
 smooth_l1.grad(lambda xp, dout, data, *, scalar: dout * xp.clip(data * (scalar * scalar), -1, 1))
 smooth_l1.sample(lambda draw: [draw(draw.real((3, 4)), scalar=sigma) for sigma in (1.0, 2.0)])
 
@@ -148,6 +149,7 @@ def gamma(xp, data):
     return xp.cast_like(value, data) if xp.dtype_of(data) in FLOATS else value
 
 
+# Γ' = Γ · ψ
 gamma.grad(lambda xp, dout, data, out: dout * out * xp.polygamma(data, order=0))
 gamma.sample(lambda draw: draw(draw.real((3, 4), low=0.5, high=5)))
 
@@ -156,6 +158,7 @@ gamma.sample(lambda draw: draw(draw.real((3, 4), low=0.5, high=5)))
 def round_away(xp, data):
     """Nearest integer, with halves rounded away from zero."""
     inner = xp.trunc(data)
+    # not floor(x + 0.5): that sum rounds 0.49999997 up to 1
     return inner + xp.sign(data) * xp.greater_equal(xp.absolute(data - inner), 0.5)
 
 
@@ -190,6 +193,7 @@ def _(xp, dout, data, a_min, a_max):
     return dout * xp.logical_not(outside)
 
 
+# zeros that are not stored stay 0 only if 0 is within the bounds
 clip_range.sparse(lambda xp, dense, data, *, a_min, a_max: data.with_values(dense(data.values)) if a_min <= 0 <= a_max else None)
 clip_range.gradient_stypes(lambda stypes, head, **_: ["default"])
 clip_range.sample(lambda draw: draw(draw.real((3, 4), distinct=True), a_min=-1.0, a_max=0.6))

@@ -42,6 +42,7 @@ def pooling_v1(
     if global_pool:
         return pooling(xp, data, pool_type=pool_type, global_pool=True)
     kernel, stride, pad = per_axis("Pooling_v1", 4, {"kernel": 1, "stride": 1, "pad": 0}, kernel=kernel, stride=stride, pad=pad)
+    # the padding is made here, of zeros, where `pooling` would leave it out of maxima and means
     kind = "max" if pool_type == "max" else "sum"
     windows = {"kernel": kernel, "stride": stride, "pooling_convention": pooling_convention}
     out = pooling(xp, padded(xp, data, pad, pad), pool_type=kind, **windows)

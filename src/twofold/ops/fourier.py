@@ -48,6 +48,7 @@ def _occurs_once(xp, data, size):
 
 @real_fourier.grad
 def _(xp, dout, data):
+    # `inverse_real_fourier` counts every frequency with a mirror image twice, for itself and for that image; here each counts once
     size = data.shape[-1]
     turned = xp.conjugate(dout)
     return xp.inverse_real_fourier(xp.where(_occurs_once(xp, dout, size), turned, 0.5 * turned), size=size)
@@ -55,6 +56,7 @@ def _(xp, dout, data):
 
 @inverse_real_fourier.grad
 def _(xp, dout, data, *, size):
+    # the sums Σ dout[j] · exp(+2πi · jk / n): conjugates of the transform, as dout is real
     turned = xp.conjugate(xp.real_fourier(dout))
     return xp.where(_occurs_once(xp, data, size), turned, 2 * turned)
 

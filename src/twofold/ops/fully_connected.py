@@ -57,6 +57,7 @@ def fully_connected_shapes(shapes, *, num_hidden, no_bias, flatten):
 def _(xp, dout, data, weight, bias, *, num_hidden, flatten, **_):
     rows, lead = _as_rows(xp, data, flatten)
     d = xp.reshape(dout, shape=(math.prod(lead), num_hidden))
+    # for Y = X · Wᵀ: dX = dY · W and dW = dYᵀ · X
     ddata = xp.reshape(xp.matmul(d, weight), shape=data.shape)
     return ddata, xp.matmul(xp.matrix_transpose(d), rows), None if bias is None else xp.sum(d, axis=0)
 

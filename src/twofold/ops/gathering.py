@@ -68,6 +68,7 @@ def pick(xp, data, index: Index, *, axis: int | None = -1, keepdims: bool = Fals
 @pick.infer
 def _(shapes, results, *, axis, keepdims, **_):
     data, index = shapes
+    # the index of a vector may be (1,) or (), so nothing follows from the data's shape
     if data is None or axis is None or len(data) < 2:
         return shapes, results
     at = normalized_axis(axis, len(data), "pick: axis")
@@ -103,6 +104,7 @@ def one_hot(xp, indices: Index, *, depth: int, on_value: float = 1.0, off_value:
     # the usual values are a cast, without a selection
     if (on_value, off_value) == (1, 0):
         return xp.astype(hot, dtype=dtype)
+    # 0-d arrays and not Python numbers, so that the result has the dtype asked for
     return xp.where(hot, xp.full(shape=(), value=on_value, dtype=dtype), xp.full(shape=(), value=off_value, dtype=dtype))
 
 
@@ -169,6 +171,7 @@ def sparse_embedding(xp, *arrays, **params):
     return embedding(xp, *arrays, **params)
 
 
+# rules that are attached to an operator are no part of its signature, so `like` does not copy them
 for declare, same in (
     (sparse_embedding.sparse, embedding.storage.sparse_rule),
     (sparse_embedding.spare_rows, embedding.storage.spare_rows_rule),
@@ -241,6 +244,7 @@ def where_rows(xp, condition: Index, x, y):
             f"{condition.shape}, {x.shape}, {y.shape}",
             "pass x and y of the same shape, and a condition of that shape or (n,)",
         )
+    # (n,) becomes (n, 1, …), which broadcasts over whole rows
     return xp.where(xp.reshape(condition, shape=condition.shape + (1,) * (len(x.shape) - len(condition.shape))), x, y)
 
 

@@ -84,6 +84,7 @@ def identity_attach_kl_sparse_reg(
 @identity_attach_kl_sparse_reg.grad
 def _(xp, dout, data, moving_avg, *, sparseness_target, penalty, momentum):
     mean = _moved(xp, data, moving_avg, momentum)
+    # the derivative of ρ ln(ρ / m) + (1 - ρ) ln((1 - ρ) / (1 - m)) with respect to the mean m
     return dout + penalty * ((1 - sparseness_target) / (1 - mean) - sparseness_target / mean), None
 
 

@@ -7,6 +7,7 @@ from ..opdef import Static, primitive
 def _call(np, *arrays, function, types, grad, given):
     found = function(np, *arrays, **dict(given))
     parts = [np.asarray(part) for part in (found if isinstance(found, (tuple, list)) else (found,))]
+    # memory for the results is planned before the function runs, so another shape cannot be taken
     if [part.shape for part in parts] != [shape for shape, _ in types]:
         shapes, wanted = (", ".join(map(str, s)) for s in ([p.shape for p in parts], [shape for shape, _ in types]))
         raise ShapeError("xp.host: the function returns shapes that differ from those declared", f"{shapes} for {wanted}", "correct `like`")

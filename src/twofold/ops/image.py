@@ -136,7 +136,9 @@ def _bordered(np, image, *, top, bot, left, right, type, value, values):
     if type:
         return np.pad(image, width, mode={1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}[type])
     out = np.empty((image.shape[0] + top + bot, image.shape[1] + left + right, image.shape[2]), image.dtype)
+    # `resize` repeats a single value for all channels
     color = np.resize(np.array(values or (value,), "float64"), image.shape[2])
+    # OpenCV rounds a color and cuts it off at the dtype's range
     whole = image.dtype.kind in "iu"
     out[...] = np.clip(np.rint(color), np.iinfo(image.dtype).min, np.iinfo(image.dtype).max) if whole else color
     out[top : top + image.shape[0], left : left + image.shape[1]] = image
@@ -186,6 +188,7 @@ def _brightened(xp, x, factor):
 
 def _contrasted(xp, x, factor):
     of = _gray(xp, x) if x.shape[-1] == 3 else x
+    # of an image its own mean, not that of the batch
     mean = xp.mean(of, axis=None) if len(x.shape) == 3 else xp.mean(of, axis=(1, 2, 3), keepdims=True)
     return x * factor + mean * (1 - factor)
 
@@ -203,6 +206,7 @@ def _hue_changed(xp, x, factor):
     extent, both = top - low, top + low
     colored = xp.greater(extent, 0)
     divisor = xp.where(colored, extent, 1)
+    # the hue in sixths of the circle: 0 is red, 2 green and 4 blue
     by_blue = (red - green) / divisor + 4
     hue = xp.where(xp.equal(top, red), (green - blue) / divisor, xp.where(xp.equal(top, green), (blue - red) / divisor + 2, by_blue))
     hue = xp.remainder(hue + factor * 6, 6)
@@ -280,6 +284,7 @@ def random_color_jitter(xp, data, rng, *, brightness: float, contrast: float, sa
         # every step computes all changes and selects one by the drawn order
         changed = []
         for number, (change, extent, center) in enumerate(used):
+            # factors around 1 stop at 0: a negative brightness has no meaning
             factor = _factor(xp, substream(xp, rng, number), data, max(0, center - extent) if center else -extent, center + extent)
             changed.append(_saturated(xp, change(xp, _wide(xp, x), factor), data))
         if order is None:
@@ -306,6 +311,7 @@ def _lit(xp, data, alpha):
     if data.shape[-1] != 3:
         return data
     x = _wide(xp, data)
+    # the rows of the matrix are red, green and blue, its columns the components
     shifts = [sum(c * s * a for c, s, a in zip(row, SPREAD, alpha, strict=True)) for row in COMPONENTS]
     parts = [xp.take_slice(x, k, k + 1, -1) + shift for k, shift in enumerate(shifts)]
     return _saturated(xp, xp.concat(*parts, axis=len(data.shape) - 1), data)

@@ -27,6 +27,7 @@ def _nearest(np, size, new):
 
 def _centers(np, size, new):
     """The pixel below each new one, and the distance from it: (new,) each."""
+    # centers of pixels are at halves; OpenCV, too, rounds the position to float32 before it takes the fraction
     at = ((np.arange(new) + 0.5) * _scale(size, new) - 0.5).astype("float32")
     low = np.floor(at)
     return low.astype("int64"), (at - low).astype("float64")
@@ -34,6 +35,7 @@ def _centers(np, size, new):
 
 def _linear(np, size, new):
     low, share = _centers(np, size, new)
+    # beyond the centers of the outermost pixels there is nothing to interpolate: the edge is repeated
     share = np.where((low < 0) | (low >= size - 1), 0, share)
     low = np.clip(low, 0, size - 1)
     return np.stack([low, np.minimum(low + 1, size - 1)], 1), np.stack([1 - share, share], 1)
@@ -57,13 +59,16 @@ def _window(np, size, low, offsets):
 def _cubic(np, size, new):
     low, x = _centers(np, size, new)
     a, y = -0.75, 1 - x
+    # Keys' kernel: a t³ - 5a t² + 8a t - 4a for distances t from 1 to 2, and (a + 2) t³ - (a + 3) t² + 1 below 1
     far = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a
     near, next_ = (((a + 2) * t - (a + 3)) * t * t + 1 for t in (x, y))
+    # the last weight is the rest to 1, as in OpenCV: rounding must not change the brightness
     return _window(np, size, low, range(-1, 3)), np.stack([far, near, next_, 1 - far - near - next_], 1)
 
 
 def _lanczos(np, size, new):
     low, x = _centers(np, size, new)
+    # the distances from the eight pixels, of which the fourth is the one below
     t = x[:, None] + 3 - np.arange(8)
     weight = np.sinc(t) * np.sinc(t / 4)
     return _window(np, size, low, range(-3, 5)), weight / weight.sum(1, keepdims=True)
@@ -103,6 +108,7 @@ def _bytes(np, image, rows, columns, kind):
     """Bytes interpolated in fixed point, as OpenCV's code for processors without vector instructions."""
     if kind == EXACT:
         wide = _along(np, image, image.ndim - 2, _fixed(np, columns, EXACT_BITS), "int64")
+        # 8 bits of each axis are shifted out at once, after half of 2¹⁶ is added to round to the nearest
         return (_along(np, wide, image.ndim - 3, _fixed(np, rows, EXACT_BITS), "int64") + (1 << 15)) >> 16
     wide = _along(np, image, image.ndim - 2, _fixed(np, columns, BITS), "int64")
     if kind in (LINEAR, AREA):
@@ -121,6 +127,7 @@ def resized(np, image, *, height, width, interp):
         return image
     shrinks = h >= height and w >= width
     halved = (h, w) == (2 * height, 2 * width)
+    # where both sides are halved OpenCV replaces linear interpolation by the mean of four pixels, which is the same but for rounding
     kind = AREA if interp == LINEAR and halved else interp
     taps = _covered if kind == AREA and shrinks else _enlarged_area if kind == AREA else _TAPS[kind]
     rows, columns = taps(np, h, height), taps(np, w, width)
@@ -128,6 +135,7 @@ def resized(np, image, *, height, width, interp):
         return image[..., rows[0], columns[0][:, 0], :]
     if image.dtype == np.int8:
         return resized(np, image.view("uint8"), height=height, width=width, interp=interp).view("int8")
+    # OpenCV computes the means of areas in floating point, all else of bytes in fixed point
     if image.dtype == np.uint8 and taps is not _covered:
         return np.clip(_bytes(np, image, rows, columns, kind), 0, 255).astype(image.dtype)
     wide = "float64" if image.dtype == np.float64 else "float32"

@@ -31,6 +31,7 @@ def ravel_multi_index(xp, data, *, shape: Shape = ()):
     rows = [xp.squeeze(xp.take_slice(whole(xp, data), k, k + 1, 0), axis=0) for k in range(len(shape))]
     flat = rows[0]
     for row, size in zip(rows[1:], sizes, strict=True):
+        # Horner's scheme; the first axis's size never enters
         flat = flat * size + row
     return xp.cast_like(flat, data)
 

@@ -170,6 +170,7 @@ def gemm(xp, A, B, C, *, transpose_a: bool = False, transpose_b: bool = False, a
 def _(shapes, results, *, transpose_a, transpose_b, axis, **_):
     a, b, c = shapes
     if axis == -2 and a is not None and b is not None and min(len(a), len(b)) > 1:
+        # the result's shape follows only where the rows are on the usual axis
         product = (*a[:-2], a[-1 if transpose_a else -2], b[-2 if transpose_b else -1])
     else:
         product = None
@@ -190,6 +191,7 @@ def khatri_rao(xp, *args):
         )
     out = args[0]
     for a in args[1:]:
+        # (m1, 1, k) times (1, m2, k): all pairs of rows, column by column
         pairs = xp.expand_dims(out, 1) * xp.expand_dims(a, 0)
         out = xp.reshape(pairs, shape=(out.shape[0] * a.shape[0], columns))
     return out

@@ -120,6 +120,7 @@ def _(a, b):
 
 @solve.grad
 def _(xp, dout, out, a):
+    # dB = A⁻ᵀ · dX and dA = -dB · Xᵀ (Giles, 2.3.1)
     db = xp.solve(xp.matrix_transpose(a), dout)
     return -xp.matmul(db, xp.matrix_transpose(out)), db
 
@@ -156,6 +157,7 @@ def inverse(xp, A):
 
 
 inverse.type(type_of_square)
+# dA = -A⁻ᵀ · dC · A⁻ᵀ for C = A⁻¹ (Giles, 2.2.3)
 inverse.grad(lambda xp, dout, out: -xp.matmul(xp.matmul(xp.matrix_transpose(out), dout), xp.matrix_transpose(out)))
 inverse.sample(lambda draw: [draw(draw.real((2, 3, 3), then=well_conditioned)), draw(draw.real((1, 1), low=0.5))])
 
@@ -173,6 +175,7 @@ cholesky.type(type_of_square)
 
 @cholesky.grad
 def _(xp, dout, out):
+    # the symmetric part of L⁻ᵀ · Φ(Lᵀ · dL) · L⁻¹
     back = xp.matrix_transpose(out)
     # Φ of Murray's paper: the lower triangle with half of the diagonal
     inner = tril(xp, xp.matmul(back, tril(xp, dout)))
@@ -205,6 +208,7 @@ def _(xp, dout, out, A):
     dr = xp.zeros_like(r) if dout[1] is None else xp.where(upper_mask(xp, r.shape, -1), dout[1], 0)
     if k == n:
         return _qr_gradient(xp, q, r, dq, dr)
+    # Y = Q · V for the columns V of R beyond the square part, so Q gets the gradient Y · dVᵀ from them, and Y gets Q · dV
     u, du, dv = xp.take_slice(r, 0, k, -1), xp.take_slice(dr, 0, k, -1), xp.take_slice(dr, k, n, -1)
     y = xp.take_slice(A, k, n, -1)
     dx = _qr_gradient(xp, q, u, dq + xp.matmul(y, xp.matrix_transpose(dv)), du)
@@ -212,6 +216,7 @@ def _(xp, dout, out, A):
 
 
 def _qr_gradient(xp, q, r, dq, dr):
+    # dA = (dQ + Q · S) · R⁻ᵀ, where S is the symmetric matrix with the upper triangle of dR · Rᵀ - Qᵀ · dQ (Seeger et al.)
     inner = xp.matmul(dr, xp.matrix_transpose(r)) - xp.matmul(xp.matrix_transpose(q), dq)
     half = xp.where(upper_mask(xp, inner.shape, -1), inner, 0)
     whole = half + xp.matrix_transpose(half) - diagonal_matrices(xp, diagonal(xp, inner, 0, -2, -1))
@@ -282,6 +287,7 @@ def _(xp, dout, out):
     (w, v), (dw, dv) = out, dout
     if dv is None:  # without the vectors there are no differences of eigenvalues, which may be 0
         return xp.matmul(scale_columns(xp, v, dw), xp.matrix_transpose(v))
+    # dA = V · (diag(dw) + F ∘ (Vᵀ · dV)) · Vᵀ with F = 1 / (w[j] - w[i]) (Giles, 3.1)
     inner = inverse_differences(xp, w) * xp.matmul(xp.matrix_transpose(v), dv)
     inner = inner if dw is None else inner + diagonal_matrices(xp, dw)
     return symmetric_part(xp, xp.matmul(xp.matmul(v, inner), xp.matrix_transpose(v)))
@@ -344,6 +350,7 @@ def _(A):
 @real_eig.grad
 def _(xp, dout, out):
     (w, v), (dw, dv) = out, dout
+    # as for symmetric matrices, with V⁻ᵀ in place of V: dA = V⁻ᵀ · (diag(dw) + F ∘ …) · Vᵀ
     back = xp.matrix_transpose(v)
     inner = xp.zeros_like(v) if dw is None else diagonal_matrices(xp, dw)
     if dv is not None:
@@ -377,6 +384,7 @@ def _(A):
 @svd.grad
 def _(xp, dout, out):
     (u, s, vh), (du, ds, dvh) = out, dout
+    # Townsend: dA = U · (diag(ds) + (F ∘ (Uᵀ dU - dUᵀ U)) · S + S · (F ∘ (V dVᵀ - dV Vᵀ))) · V with F = 1 / (s[j]² - s[i]²), plus `outside`
     inner = None if ds is None else diagonal_matrices(xp, ds)
     rows = xp.expand_dims(s, -1)
     outside = 0
@@ -387,6 +395,7 @@ def _(xp, dout, out):
         along = xp.matmul(xp.matrix_transpose(u), du)
         inner = inner + scale_columns(xp, gaps * (along - xp.matrix_transpose(along)), s)
         if u.shape[-2] > u.shape[-1]:
+            # what of dU is orthogonal to the columns of U
             outside = outside + xp.matmul(scale_columns(xp, du - xp.matmul(u, along), 1 / s), vh)
     if dvh is not None:
         along = xp.matmul(vh, xp.matrix_transpose(dvh))

@@ -46,6 +46,7 @@ def trsm(xp, A, B, *, transpose: bool = False, rightside: bool = False, lower: b
     """``x`` with op(A) · x = ``alpha`` · B, or x · op(A) = ``alpha`` · B if ``rightside``, for triangular A."""
     check_factors(A, B, rightside)
     a = triangle(xp, A, lower)
+    # x · op(A) = B is op(A)ᵀ · xᵀ = Bᵀ
     a = xp.matrix_transpose(a) if transpose != rightside else a
     return scale(xp.matrix_transpose(xp.solve(a, xp.matrix_transpose(B))) if rightside else xp.solve(a, B), alpha)
 
@@ -130,6 +131,7 @@ def makediag(xp, A, *, offset: int = 0):
     if not A.shape:
         raise ShapeError("vectors are needed", f"shape {A.shape}", "pass (…, n)")
     n = A.shape[-1] + abs(offset)
+    # the diagonal is every (n + 1)-th element of the flattened matrix
     first = offset if offset >= 0 else -offset * n
     key = (*[(None, None, None)] * (len(A.shape) - 1), (first, first + A.shape[-1] * (n + 1), n + 1))
     flat = xp.slice_update(xp.zeros((*A.shape[:-1], n * n), xp.dtype_of(A)), A, key=key)
@@ -143,6 +145,7 @@ for _k in (0, -1, 2):
 
 def rows_of_packed(size):
     """The number of rows of a triangle with that many elements; None if no triangle has."""
+    # the positive solution of r (r + 1) / 2 = size
     rows = (math.isqrt(8 * size + 1) - 1) // 2
     return rows if rows * (rows + 1) // 2 == size else None
 
@@ -161,6 +164,7 @@ def extracttrian(xp, A, *, offset: int = 0, lower: bool = True):
     number = xp.iota(size=rows * (rows + 1) // 2, dtype="int64")
     # the row of element p of a packed triangle; the root is exact where p is the first of its row
     row = xp.cast(xp.floor((xp.sqrt(xp.cast(number * 8 + 1, "float64")) - 1) * 0.5), "int64")
+    # the first r (r + 1) / 2 elements are in rows before row r; the triangle begins `gone` rows below the top
     places = (row + gone) * n + number - xp.floor_divide(row * (row + 1), 2)
     return xp.take(xp.reshape(a, shape=(*a.shape[:-2], n * n)), places, axis=len(a.shape) - 2)
 
@@ -175,6 +179,7 @@ def maketrian(xp, A, *, offset: int = 0, lower: bool = True):
     column = xp.iota(size=n, dtype="int64")
     row = xp.reshape(column, shape=(n, 1)) - abs(offset)
     inside = xp.logical_and(xp.greater_equal(row, column), xp.greater_equal(row, 0))
+    # elements outside read element 0, which the next line replaces
     places = xp.where(inside, xp.floor_divide(row * (row + 1), 2) + column, 0)
     matrix = xp.where(inside, xp.take(A, places, axis=len(A.shape) - 1), 0)
     return matrix if offset < 0 or (offset == 0 and lower) else xp.matrix_transpose(matrix)

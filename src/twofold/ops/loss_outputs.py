@@ -97,12 +97,14 @@ def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_gra
 
 def _class_gradient(xp, rows, labels, count, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
     """The gradient for class indices: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d); ``count`` labels were given."""
+    # labels are floats in MXNet, which casts them to int as C does
     labels, ignore_label = xp.trunc(labels), math.trunc(ignore_label)
     grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
     if use_ignore:
         valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
         grad = grad * valid
         if normalization == "valid":
+            # in float32: float16 cannot count beyond 2048
             return grad * (grad_scale / xp.maximum(xp.sum(xp.upcast(valid)), 1))
     # without ignored labels all labels are valid
     elif normalization == "valid":
@@ -256,6 +258,7 @@ def _(xp, dout, data, label, *, margin, regularization_coefficient, use_linear):
     rows = xp.reshape(data, shape=(count, math.prod(data.shape) // max(1, count)))
     here = xp.cast(_target(xp, rows, xp.trunc(xp.reshape(label, shape=(count, 1))), 0), xp.dtype_of(data))
     side = 2 * xp.reshape(here, shape=data.shape) - 1  # 1 for the label's class, -1 for the others
+    # the loss of a class is max(0, slack), squared unless `use_linear`
     slack = margin - side * data
     slope = xp.cast(slack > 0, xp.dtype_of(data)) if use_linear else 2 * xp.maximum(slack, 0)
     return -regularization_coefficient * side * slope, None

@@ -132,6 +132,7 @@ def npi_around(xp, x, *, decimals: int = 0):
     dtype = xp.dtype_of(x)
     if dtype not in FLOATS and decimals >= 0:
         return xp.contiguous(x)
+    # powers of ten with positive exponents are exact; a multiplication by 0.1 would round twice
     scale = 10.0 ** abs(decimals)
     wide = real(xp, x)
     rounded = xp.round_even(wide * scale) / scale if decimals >= 0 else xp.round_even(wide / scale) * scale
@@ -151,6 +152,7 @@ def npi_nan_to_num(xp, data, *, copy: bool = True, nan: float = 0.0, posinf: flo
     dtype = xp.dtype_of(data)
     if dtype not in FLOATS:
         return xp.contiguous(data)
+    # the largest number of the dtype itself: that of float64 would become infinity again in a narrower one
     limit = {"float16": 65504.0, "float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38}.get(dtype, 1.7976931348623157e308)
     high, low = limit if posinf is None else posinf, -limit if neginf is None else neginf
     found = xp.where(highest(xp, data), high, xp.where(lowest(xp, data), low, data))
@@ -204,6 +206,7 @@ REVERSED = ("subtract", "true_divide", "mod", "power", "arctan2", "copysign", "l
 def combined(xp: Any, name: str, lhs: Any, rhs: Any, dtype: str) -> Any:
     """The formula on operands of one dtype, in that dtype."""
     formula, in_floats = PAIRS[name]
+    # float64 holds the quotients and powers of 32-bit integers, which are truncated at the end
     if in_floats and dtype not in FLOATS:
         lhs, rhs = xp.astype(lhs, dtype="float64"), xp.astype(rhs, dtype="float64")
     return xp.cast(formula(xp, lhs, rhs), dtype)
@@ -278,6 +281,7 @@ def scalar_dtype(name: str, dtype: str | None) -> str | None:
     """The dtype of a function of an array and a scalar, in which it is computed; None if the array's is not known."""
     if name == "true_divide":
         return dtype if dtype is None or dtype in FLOATS else "float32"
+    # as in MXNet, whatever the scalar is: True + 1 and True * 2.5 are int64
     return "int64" if dtype == "bool" and not name.startswith("bitwise") else dtype
 
 

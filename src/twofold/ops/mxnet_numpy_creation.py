@@ -120,6 +120,7 @@ def declare_window(name: str, weights: tuple[float, ...]) -> None:
 
     def rule(xp, *, M: int | None = None, ctx: str = "", dtype: DType = "float32"):
         count = max(M or 0, 0)
+        # a single point has no period to be placed in: the angle would be divided by 0
         if count <= 1:
             return xp.ones((count,), dtype)
         return xp.cast(cosines(xp, xp.iota(size=count, dtype="float64"), count, *weights), dtype)

@@ -14,6 +14,7 @@ def reflected(count: int, before: int, after: int, mode: str) -> list[int]:
     if mode == "edge":
         return [min(max(k, 0), count - 1) for k in range(-before, count + after)]
     # a period of the axis and its mirror image, without the repeated ends where it is reflected at their centers
+    # both kinds of mirrors repeat with a period, which is why padding may be wider than the axis
     period = [*range(count), *(range(count - 1, -1, -1) if mode == "symmetric" else range(count - 2, 0, -1))] or [0]
     return [period[k % len(period)] for k in range(-before, count + after)]
 
@@ -28,6 +29,7 @@ def runs(places: list[int]) -> list[tuple[int, int | None, int]]:
             last.append(p)
         else:
             found.append([p])
+    # a backward run that reaches place 0 has no stop: -1 would count from the end
     return [(r[0], r[-1] + 1, 1) if r[-1] >= r[0] else (r[0], r[-1] - 1 if r[-1] else None, -1) for r in found]
 
 
@@ -39,6 +41,7 @@ def pad_axis(xp: Any, x: Any, axis: int, before: int, after: int, mode: str) -> 
         edge = (xp.max if mode == "maximum" else xp.min)(x, axis=axis, keepdims=True)
         parts = [xp.tile_axis(edge, n, axis) for n in (before, after)]
         return xp.concat(parts[0], x, parts[1], axis=axis)
+    # a few slices and not one gather: each is copied as a block, and its gradient is a slice too
     return xp.concat(*[xp.take_slice(x, a, b, axis, s) for a, b, s in runs(reflected(x.shape[axis], before, after, mode))], axis=axis)
 
 
@@ -165,7 +168,9 @@ def declare_insert(kind: str) -> Op:
         size = math.prod(arr.shape) if axis is None else arr.shape[axis]
         places = selected(size, start, stop, step, int_ind, "insert")
         x, given, at = prepared(xp, arr, values, val, axis, None if int_ind is not None else len(places))
+        # a list times a number: all values go before the one place
         order = places * given.shape[at] if int_ind is not None else sorted(places)
+        # a slice with a negative step names its places from the last to the first, and the values in that order
         if places != sorted(places):
             given = xp.flip(given, at)
         return spliced(xp, x, given, order, at)

@@ -26,6 +26,7 @@ def contracted(xp: Any, a: Any, b: Any, first: tuple[int, ...], second: tuple[in
     """The sum of products over axes of two arrays; the result has the other axes of the first, then those of the second."""
     for i, j in zip(first, second, strict=True):
         check_matching("tensordot", a.shape[i], b.shape[j], a, b)
+    # with the contracted axes side by side, last in `a` and first in `b`, the contraction is one matrix product
     left = [k for k in range(len(a.shape)) if k not in first]
     right = [k for k in range(len(b.shape)) if k not in second]
     size = math.prod([a.shape[k] for k in first])
@@ -60,6 +61,7 @@ def npi_matmul(xp, a, b):
     right = xp.expand_dims(b, -1) if len(b.shape) == 1 else b
     check_matching("matmul", left.shape[-1], right.shape[-2], a, b)
     found = xp.matmul(left, right)
+    # the axes of size 1 that made matrices of vectors
     gone = [*([len(found.shape) - 2] if len(a.shape) == 1 else []), *([len(found.shape) - 1] if len(b.shape) == 1 else [])]
     return xp.squeeze(found, gone) if gone else found
 
@@ -127,6 +129,7 @@ def npi_polyval(xp, p, x):
     p, x = in_common(xp, (p, x))
     total = xp.zeros_like(x)
     for k in range(p.shape[0]):
+        # Horner's scheme
         total = total * x + xp.reshape(xp.take_slice(p, k, k + 1, 0), shape=())
     return total
 

@@ -68,6 +68,7 @@ def _gamma(xp, rng, shape, dtype, parameters):
 
 def _gumbel(xp, rng, shape, dtype, parameters):
     loc, scale = parameters
+    # -log(E) has the standard Gumbel distribution if E is exponential; the ones below follow from E in the same way, by inversion
     return loc - scale * xp.log(exponential(xp, rng, shape, dtype))
 
 
@@ -165,6 +166,7 @@ def npi_bernoulli(
     """1 with a probability, or with the probability of a logit, else 0."""
 
     def formula(xp, rng, shape, wide, parameters):
+        # a logit is log(p / (1 - p)), whose inverse is the logistic function
         chance = 1 / (1 + xp.exp(-parameters[0])) if is_logit else parameters[0]
         return xp.less(uniform(xp, rng, shape, wide), chance)
 
@@ -200,11 +202,13 @@ def npi_choice(
     if replace and weights is None:
         return xp.astype(xp.floor(uniform(xp, rng, shape, "float64") * float(count)), dtype="int64")
     if replace:
+        # inversion: the number of cumulative weights below a uniform number is the place of its item
         edges = xp.cumulative_sum(xp.cast(weights, "float64"), axis=0)
         total = xp.take_slice(edges, count - 1, count, 0)
         passed = xp.greater(xp.expand_dims(uniform(xp, rng, shape, "float64"), -1) * total, edges)
         return xp.clip(xp.sum(xp.astype(passed, dtype="int64"), axis=-1, keepdims=False), 0, count - 1)
     # the smallest of exponential variables with the weights as rates: a draw without replacement
+    # Source: Efraimidis & Spirakis, "Weighted random sampling with a reservoir", 2006.
     times = exponential(xp, rng, (count,), "float64")
     times = times if weights is None else times / xp.cast(weights, "float64")
     return xp.reshape(xp.take_slice(xp.argsort(times, axis=0, descending=False), 0, wanted, 0), shape=shape)
@@ -221,6 +225,7 @@ def npi_multinomial(xp, a=None, rng=None, *, n: int, pvals: Floats | None = None
     edges = xp.cumulative_sum(chances, axis=0)
     shape = size or ()
     passed = xp.greater(xp.expand_dims(uniform(xp, rng, (*shape, n), "float64"), -1), edges)
+    # probabilities that add up to a little less than 1 leave a gap above the last edge, which belongs to the last class
     place = xp.clip(xp.sum(xp.astype(passed, dtype="int64"), axis=-1, keepdims=False), 0, chances.shape[0] - 1)
     return xp.sum(xp.one_hot(place, chances.shape[0], "int64"), axis=-2, keepdims=False)
 

@@ -153,6 +153,7 @@ def npi_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int =
 def npi_std(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The standard deviation along axes: the square root of the variance."""
     variance = deviation(xp, a, axis, dtype, ddof, keepdims)
+    # the root of the integer variance, which is truncated again at the end
     wide = variance if xp.dtype_of(variance) in FLOATS else xp.astype(variance, dtype="float64")
     return xp.cast(xp.sqrt(wide), deviation_dtype(xp.dtype_of(a), dtype))
 
@@ -186,8 +187,10 @@ def npi_average(xp, a, weights=None, *, axis: Axis = None, returned: bool = Fals
         count = xp.full(shape=mean.shape, value=count_of(a.shape, axis), dtype=dtype)
         return (mean, count) if returned else mean
     if weights.shape != a.shape:
+        # weights (n,) of one axis
         (at,) = normalized_axes(axis, len(a.shape))
         weights = xp.reshape(weights, shape=tuple(n if k == at else 1 for k, n in enumerate(a.shape)))
+    # weights of one axis are the same for all others, so their sum is one number
     total = xp.sum(weights, axis=axis if weights.shape == a.shape else None, keepdims=False)
     mean = xp.cast(xp.divide(xp.sum(a * weights, axis=axis, keepdims=False), total), dtype)
     return (mean, total) if returned else mean
@@ -227,6 +230,7 @@ def matrix_norm(xp: Any, x: Any, order: float, is_nuclear: bool, axes: tuple[int
         found = (
             xp.sum(values, axis=-1, keepdims=False) if is_nuclear else (xp.max if order > 0 else xp.min)(values, axis=-1, keepdims=False)
         )
+        # `svd` took the matrices' axes to the end; here they return as axes of size 1
         found = xp.reshape(found, shape=tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
     else:
         raise ParameterError("norm: invalid order for matrices", order, "use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'")
@@ -261,6 +265,7 @@ npi_norm.sample(lambda draw: draw(draw.real((2, 3), 0.5, 2, distinct=True), axis
 
 def weights_of(xp: Any, q: Any, size: int, interpolation: Interpolation) -> tuple[Any, Any, Any]:
     """For percentages: the sorted places below and above, and the weight of the upper one."""
+    # 0 is the first of the sorted elements, 100 the last
     place = q * ((size - 1) / 100.0)
     low = xp.floor(place)
     if interpolation == "lower":
@@ -298,6 +303,7 @@ def npi_percentile(
     size = math.prod([a.shape[k] for k in axes])
     if size == 0:
         raise ParameterError("percentile: there are no elements", str(a.shape), "pass at least one element")
+    # all reduced axes become one, along which the elements are sorted
     x = xp.reshape(xp.permute_dims(a, axes=(*axes, *rest)), shape=(size, *[a.shape[k] for k in rest]))
     x = xp.cast(xp.sort(x, axis=0, descending=False), dtype)
     wanted = xp.full(shape=(), value=q_scalar, dtype="float64") if q is None else xp.astype(q, dtype="float64")
@@ -324,6 +330,7 @@ def npi_diff(xp, a, *, n: int = 1, axis: int = -1):
         raise ParameterError("diff: the order is negative", f"n={n}", "pass 0 or more")
     at = normalized_axis(axis, len(a.shape), "diff: axis")
     for _ in range(n):
+        # the second slice of an empty axis must not end at -1
         a = xp.take_slice(a, 1, None, at) - xp.take_slice(a, 0, max(a.shape[at] - 1, 0), at)
     return a
 

@@ -40,6 +40,7 @@ def np_reshape(xp, a, *, newshape: Shape, order: Literal["C", "F"] = "C"):
     shape = filled_shape(tuple(-1 if n is None else n for n in newshape), math.prod(a.shape), "reshape")
     if order == "C":
         return xp.reshape(a, shape=shape)
+    # with the first axis fastest, the elements are those of the transposed array with the last axis fastest
     turned = xp.reshape(xp.permute_dims(a, axes=tuple(range(len(a.shape)))[::-1]), shape=shape[::-1])
     return xp.permute_dims(turned, axes=tuple(range(len(shape)))[::-1])
 
@@ -89,6 +90,7 @@ def _sizes_of_codes(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int
                 size, first, second = sizes.pop(0), rest.pop(0), rest.pop(0)
                 out += [size // second if first == -1 else first, size // first if second == -1 else second]
             else:
+                # a size, or -1, replaces one axis, whatever its size
                 out.append(code)
                 sizes = sizes[1:]
     except IndexError:
@@ -116,6 +118,7 @@ def npi_resize(xp, a, *, new_shape: Shape):
         return xp.zeros(new_shape, xp.dtype_of(a))
     flat = xp.reshape(a, shape=(given,))
     times = -(-size // given)
+    # a broadcast view is copied once, where a concatenation would read every repeat
     repeated = xp.reshape(xp.broadcast_to(flat, shape=(times, given)), shape=(times * given,))
     return xp.reshape(xp.take_slice(repeated, 0, size, 0), shape=new_shape)
 
@@ -185,6 +188,7 @@ def np_roll(xp, data, *, shift: Axis = None, axis: Axis = None):
         raise ParameterError("roll: shift and axis differ in length", f"{shift} and {axis}", "pass as many of each")
     for by, given in zip(shifts * (1 if len(shifts) == len(axes) else len(axes)), axes, strict=True):
         at = normalized_axis(given, len(data.shape), "roll: axis")
+        # the first `cut` elements go to the end, also for shifts beyond the axis and for negative ones
         cut = -by % max(data.shape[at], 1)
         if cut:
             data = xp.concat(xp.take_slice(data, cut, None, at), xp.take_slice(data, 0, cut, at), axis=at)
@@ -283,6 +287,7 @@ def at_least(xp: Any, a: Any, ndim: int) -> Any:
     if len(shape) >= ndim:
         return a
     if ndim == 3:
+        # NumPy's convention: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1)
         return xp.reshape(a, shape=(1, *shape, 1) if len(shape) == 1 else (*shape, *[1] * (3 - len(shape))))
     return xp.reshape(a, shape=(*[1] * (ndim - len(shape)), *shape))
 

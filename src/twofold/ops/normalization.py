@@ -24,6 +24,7 @@ def _rows(xp, x, kept):
 def _normalization_grad(xp, dnormal, normal, deviation, axes):
     """The gradient through `_normalized`: the component orthogonal to 1 and to the result, over the deviation."""
     along = xp.mean(dnormal * normal, axis=axes, keepdims=True)
+    # dx = (dy - mean(dy) - y · mean(dy · y)) / deviation for the normalized y, because mean and deviation depend on every element
     return (dnormal - xp.mean(dnormal, axis=axes, keepdims=True) - normal * along) / deviation
 
 
@@ -138,6 +139,7 @@ def _per_value(xp, x, vector, num_groups, channels):
         raise ShapeError(
             "GroupNorm: gamma and beta have the wrong shape", given, f"pass {num_groups} values, one per group, or one per channel"
         )
+    # with the elements that share a value as the last axis, the vector broadcasts as a column
     return xp.reshape(x, shape=(x.shape[0], vector.shape[0], math.prod(x.shape[1:]) // max(vector.shape[0], 1)))
 
 
@@ -202,6 +204,7 @@ def _(xp, dout, out, data, *, eps, mode):
     axis = _NORM_AXIS[mode]
     rows, normal, head = (_norm_rows(xp, v, data, mode) for v in (data, out, dout))
     norm = xp.sqrt(xp.sum(rows * rows, axis=axis, keepdims=True) + eps)
+    # dx = (dy - y · Σ dy · y) / norm: only the part orthogonal to y changes the direction
     return xp.reshape((head - normal * xp.sum(head * normal, axis=axis, keepdims=True)) / norm, shape=data.shape)
 
 
@@ -238,6 +241,7 @@ def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, kn
 def _(xp, dout, out, data, *, alpha, beta, knorm, nsize):
     dout, out, data = (xp.upcast(v) for v in (dout, out, data))
     response = _response(xp, data, alpha, knorm, nsize)
+    # ∂out[j] / ∂x[i] = δ[i, j] · r[j]^-β - 2αβ / n · x[i] · out[j] / r[j], for channels i and j within a window
     shared = _sum_of_neighbors(xp, dout * out / response, nsize)  # the window is symmetric: it is its own transpose
     return dout * xp.power(response, -beta) - data * shared * (2 * alpha * beta / nsize)
 

@@ -72,6 +72,7 @@ def logaddexp(xp, lhs, rhs):
     return high + xp.log1p(xp.exp(apart))
 
 
+# the shares of both powers in the sum; out is at least as large as either, so the exponentials cannot overflow
 logaddexp.grad(lambda xp, dout, out, lhs, rhs: (dout * xp.exp(lhs - out), dout * xp.exp(rhs - out)))
 
 

@@ -84,6 +84,7 @@ def with_master_weight(update: Op) -> Op:
         new, moved = found if update.state_names else (found, {})
         return xp.cast_like(new, weight), moved | {"weight32": new}
 
+    # the signature is the update's own, with the master weight behind its states; parameter 0 is `xp`
     arrays, settings = 2 + len(update.state_names), list(inspect.signature(update.rule).parameters.values())
     settings.insert(1 + arrays, inspect.Parameter("weight32", inspect.Parameter.POSITIONAL_OR_KEYWORD))
     rule.__name__, rule.__signature__ = f"mp_{update.name}", inspect.Signature(settings)
@@ -131,6 +132,7 @@ def ftrl_update(
     gradient = prepared(xp, grad, rescale_grad, clip_gradient)
     # n only grows, so that the learning rate of a coordinate only falls
     more = n + gradient * gradient
+    # z sums the gradients minus σ · weight, σ being the change of 1 / (learning rate); the weight that minimizes the sum is in closed form
     z = z + gradient - (xp.sqrt(more) - xp.sqrt(n)) * weight / lr
     active = xp.greater(xp.absolute(z), lamda1)  # the L1 term sets the other weights to exactly 0
     return (xp.sign(z) * lamda1 - z) / ((beta + xp.sqrt(more)) / lr + wd) * active, {"z": z, "n": more}

@@ -66,6 +66,7 @@ def topk(
     first = xp.take_slice(order, 0, count, at)
     if ret_typ == "indices":
         return xp.astype(first, dtype=dtype)
+    # gathered and not sorted once more: the gradient of a gather is a scatter to the same places
     value = xp.take_along_axis(x, first, axis=at)
     return value if ret_typ == "value" else (value, xp.astype(first, dtype=dtype))
 

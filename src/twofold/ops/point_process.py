@@ -36,6 +36,7 @@ def _events(xp, lda, alpha, beta, state, lags, marks, valid_length, max_time):
     own = xp.one_hot(marks, lda.shape[1], xp.dtype_of(lda)) * xp.expand_dims(xp.cast_like(counts, lda), 2)
     order = xp.iota(size=lags.shape[1], dtype="int64")
     earlier = xp.less(xp.expand_dims(order, 0), xp.expand_dims(order, 1))
+    # the product is 1 where two events have the same mark, as only those excite each other
     pairs = xp.matmul(own, xp.matrix_transpose(own)) * xp.cast_like(earlier, lda)
     # the gaps to later events are not used, and must not overflow in the exponential
     gaps = xp.maximum(xp.expand_dims(times, 2) - xp.expand_dims(times, 1), 0)
@@ -77,6 +78,7 @@ def hawkesll(xp, lda, alpha, beta, state, lags, marks: Index, valid_length, max_
     left = xp.sum(remains, axis=1) + state * initial
     # the integral of the excitation: what was there and what the events added, less what is left at the end
     spent = xp.sum(own, axis=1) + state - left
+    # the log-likelihood of a point process is Σ ln λ(tᵢ) - ∫ λ(t) dt; this is the integral
     compensator = lda * xp.expand_dims(max_time, 1) + alpha * spent
     return xp.sum(xp.log(intensity), axis=1) - xp.sum(compensator, axis=1), left
 
@@ -86,6 +88,7 @@ def _gradient(xp, head, lda, alpha, beta, state, lags, marks, valid_length, max_
     own, ages, times, pairs, gaps = _events(xp, lda, alpha, beta, state, lags, marks, valid_length, max_time)
     rate, strength = _at_marks(xp, own, beta), _at_marks(xp, own, alpha)
     fading, old = pairs * xp.exp(-xp.expand_dims(rate, 2) * gaps), _at_marks(xp, own, state) * xp.exp(-rate * times)
+    # λ = lda + α β · excited at each event, and slope = ∂excited/∂β
     excited, slope = xp.sum(fading, axis=2) + old, -xp.sum(fading * gaps, axis=2) - old * times
     intensity = xp.where(xp.greater(xp.sum(own, axis=2), 0), _at_marks(xp, own, lda) + strength * rate * excited, 1)
     end = xp.expand_dims(max_time, 1)
@@ -95,6 +98,7 @@ def _gradient(xp, head, lda, alpha, beta, state, lags, marks, valid_length, max_
         return xp.sum(own * xp.expand_dims(per_event / intensity, 2), axis=1)
 
     spent = xp.sum(own, axis=1) + state - xp.sum(remains, axis=1) - initial
+    # the derivative of the integral with respect to β, over α: excitation that fades faster leaves less behind
     delayed = xp.sum(remains * xp.expand_dims(ages, 2), axis=1) + initial * end
     scale = xp.expand_dims(head, 1)
     dlda = (total(xp.ones_like(rate)) - end) * scale

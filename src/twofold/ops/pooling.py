@@ -193,6 +193,7 @@ def _counts(xp, windows, count_include_pad, dtype):
 
 def _count_along(xp, window, count_include_pad, dtype):
     start = [k * window.stride - window.before for k in range(window.number)]
+    # the places that count in a mean
     low, high = (-window.before, window.size + window.counted) if count_include_pad else (0, window.size)
     if all(low <= at and at + window.kernel <= high for at in start):
         return window.kernel

@@ -25,6 +25,7 @@ add.grad(lambda xp, dout: (dout, dout))
 
 @add.rows
 def _(xp, row_form, node):
+    # a sum has the parts of both terms; one that is broadcast has no rows of its own
     lhs, rhs = (row_form(x) if x.shape == node.shape else None for x in node.operands)
     return None if lhs is None or rhs is None else [*lhs, *rhs]
 
@@ -64,6 +65,8 @@ multiply.grad(lambda xp, dout, lhs, rhs: (dout * rhs, dout * lhs))
 def _(xp, row_form, node):
     lhs, rhs = node.operands
     for data, other in ((lhs, rhs), (rhs, lhs)):
+        # a product is 0 where one factor is: the rows of that factor, times the same
+        # rows of the other; parts of a csr product have no rows yet
         form = row_form(data) if data.shape[:1] == node.shape[:1] and len(data.shape) == len(node.shape) else None
         if form is not None and all(kind != "csr" for kind, _ in form):
             return [(kind, (rows * _rows_of(xp, other, node, kind, at), *at)) for kind, (rows, *at) in form]
@@ -96,6 +99,7 @@ def _(xp, node):
     return None
 
 
+# log(a · b) = log a + log b; a factor that is a condition selects, as log 0 has no use
 multiply.logarithm(lambda xp, node: xp.combined(node, lambda a, b: a + b, masks=True))
 
 
@@ -174,6 +178,7 @@ def fmod(xp, lhs, rhs):
     """Remainder with the dividend's sign, as C's ``fmod``."""
 
 
+# lhs - rhs · trunc(lhs / rhs), where trunc is constant between its jumps
 fmod.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.trunc(lhs / rhs)))
 
 
@@ -228,6 +233,7 @@ def arctan2(xp, lhs, rhs):
 
 @arctan2.grad
 def _(xp, dout, lhs, rhs):
+    # d atan2(y, x) = (x dy - y dx) / (x² + y²)
     scaled = dout / (lhs * lhs + rhs * rhs)
     return scaled * rhs, -scaled * lhs
 
@@ -246,6 +252,7 @@ def copysign(xp, lhs, rhs):
     """``lhs`` with the sign of ``rhs``."""
 
 
+# ±|lhs|: the slope of the absolute value times the sign that is put on it; nothing changes with the size of rhs
 copysign.grad(lambda xp, dout, lhs, rhs: (dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None))
 
 

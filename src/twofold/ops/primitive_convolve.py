@@ -226,6 +226,7 @@ def correlate_valid(xp, a, v):
 
 convolve_full.type(lambda a, v: ((a.shape[0] + v.shape[0] - 1,), promote(a.dtype, v.dtype)))
 correlate_valid.type(lambda a, v: ((a.shape[0] - v.shape[0] + 1,), promote(a.dtype, v.dtype)))
+# with z = a * v: da[j] = Σ dz[j + k] · v[k], which is a correlation; that of a correlation is a convolution
 convolve_full.grad(lambda xp, dout, a, v: (xp.correlate_valid(dout, v), xp.correlate_valid(dout, a)))
 correlate_valid.grad(lambda xp, dout, a, v: (xp.convolve_full(dout, v), xp.correlate_valid(a, dout)))
 convolve_full.sample(lambda draw: draw(draw.real((5,)), draw.real((3,))))

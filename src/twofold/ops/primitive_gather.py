@@ -20,6 +20,7 @@ def _(data, index, *, axis):
 def _(xp, dout, data, index, *, axis):
     at = axis % len(data.shape)
     # the transpose of a gather adds up: an index that occurs twice gets both gradients
+    # the index is the array number 0 of `index_add`, used along this axis alone
     key = (*[None] * at, 0, *[None] * (len(data.shape) - at - 1))
     return xp.index_add(xp.zeros(data.shape, dout.dtype), dout, index, key=key), None
 
@@ -56,6 +57,7 @@ def put_along_axis(xp, dout, index, axis, size):
     places = []
     for k, n in enumerate(dout.shape):
         column = tuple(n if j == k else 1 for j in range(len(dout.shape)))
+        # along the other axes every element stays where it is
         places.append(index if k == at else xp.reshape(xp.iota(size=n, dtype="int64"), shape=column))
     zeros = xp.zeros(tuple(size if k == at else n for k, n in enumerate(dout.shape)), dout.dtype)
     return xp.index_add(zeros, dout, *places, key=tuple(range(len(places))))
@@ -151,6 +153,7 @@ def _(xp, row_form, node):
     data, value, *arrays = node.operands
     key = node.bound_op.params["key"]
     others = row_form(data)
+    # only additions to whole rows
     if key[0] is None or any(k is not None for k in key[1:]) or others is None:
         return None
     return [*others, ("rows", (value, arrays[0]))] if value.shape == (*arrays[0].shape, *data.shape[1:]) else None
@@ -172,6 +175,7 @@ index_update.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
 
 @index_update.grad
 def _(xp, dout, value, arrays, *, key):
+    # a value that a later one has overwritten has no influence
     through = xp.where(survives(xp, dout.shape, arrays, key), xp.index(dout, *arrays, key=key), 0)
     return (xp.index_update(dout, 0, *arrays, key=key), through, *[None] * len(arrays))
 

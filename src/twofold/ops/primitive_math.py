@@ -67,6 +67,7 @@ def _(xp, dout, data, out):
     # 0 at 0, where the derivative is any number in [-1, 1]
     if not is_complex(xp, data):
         return dout * xp.sign(data)
+    # d|z| = Re(conj(z) · dz) / |z|, in the convention of `graph.gradient`
     return dout / xp.where(xp.equal(out, 0), 1, out) * xp.conjugate(data)
 
 
@@ -314,6 +315,7 @@ def gammaln(xp, data):
     """Logarithm of the absolute value of the gamma function."""
 
 
+# digamma is the logarithmic derivative of the gamma function
 gammaln.grad(lambda xp, dout, data: dout * xp.polygamma(data, order=0))
 
 

@@ -49,6 +49,7 @@ sum.grad(lambda xp, dout, data, *, axis, keepdims: spread(xp, dout, data, axis, 
 @sum.logarithm
 def _(xp, node):
     terms, axis = node.operands[0], node.bound_op.params["axis"]
+    # log Σ exp(u) is computed with the largest u factored out
     found = xp.log_of(terms)
     return None if found is None else xp.log_sum_exp(found, normalized_axes(axis, len(terms.shape)), node.shape)
 
@@ -329,6 +330,7 @@ def _(*arrays, subscripts):
     sizes: dict[str, int] = {}
     for term, a in zip(terms, arrays, strict=True):
         for letter, n in zip(term, a.shape, strict=True):
+            # a size of 1 broadcasts, as in NumPy
             if sizes.setdefault(letter, n) not in (n, 1) and n != 1:
                 raise ShapeError("einsum: an index has two sizes", f"{letter}: {sizes[letter]} and {n} in {subscripts}", "make them equal")
             sizes[letter] = n if sizes[letter] == 1 else sizes[letter]

@@ -12,6 +12,7 @@ REGIONS = 16
 
 def _cells(count, group):
     """The slices of the bins along an axis that take the same of ``group`` groups of channels."""
+    # bin k of `count` belongs to the part of the region at the same share of its length
     group_of = [k * group // count for k in range(count)]
     return [(g, slice(group_of.index(g), count - group_of[::-1].index(g))) for g in sorted(set(group_of))]
 

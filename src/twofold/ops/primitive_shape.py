@@ -125,6 +125,7 @@ def _(xp, dout):
 @broadcast_to.rows
 def _(xp, row_form, node):
     (data,) = node.operands
+    # broadcast along the first axis, one row would become many
     form = row_form(data) if data.shape[:1] == node.shape[:1] and len(data.shape) == len(node.shape) else None
     if form is None or any(kind == "csr" for kind, _ in form):
         return None
@@ -149,6 +150,7 @@ def _bounds(key):
 
 def _index(*, key):
     """The key of Python's indexing."""
+    # an empty key would turn a 0-d array into a scalar; the ellipsis gives a view
     return tuple([builtins.slice(*triple) for triple in key]) or ...
 
 
@@ -209,6 +211,7 @@ def _(data, value, *, key):
 @slice_update.grad
 def _(xp, dout, *, key):
     part = xp.slice(dout, key=key)
+    # what is overwritten has no influence; the value has the gradient of its slice
     return xp.slice_update(dout, 0, key=key), part
 
 

@@ -7,6 +7,7 @@ def _sums(np, rows, count, values):
     """Sums of the values (n, …) of each row, ``rows`` increasing: (count, …)."""
     out = np.zeros((count, *values.shape[1:]), values.dtype)
     if rows.size:
+        # only of rows with elements: `reduceat` would give an empty run the element at its beginning
         first = np.flatnonzero(np.concatenate([np.ones(1, bool), rows[1:] != rows[:-1]]))
         out[rows[first]] = np.add.reduceat(values, first, axis=0)
     return out
@@ -34,6 +35,7 @@ csr_matmul.type(lambda data, indices, indptr, dense: ((indptr.shape[0] - 1, dens
 
 @csr_matmul.grad
 def _(xp, dout, data, indices, indptr, dense):
+    # for C = A · B: dB = Aᵀ · dC, and dA = dC · Bᵀ at the stored places of A alone
     ddense = xp.csr_transposed_matmul(data, indices, indptr, dout, columns=dense.shape[0])
     return xp.csr_sampled_matmul(indices, indptr, dout, dense), None, None, ddense
 

@@ -33,6 +33,7 @@ def _moved(np, anchors, offsets, info, iou_loss):
         with np.errstate(over="ignore"):  # infinite boxes are cut off
             middle, half = offsets[:, :2] * size + center, 0.5 * (np.exp(offsets[:, 2:]) * size - 1)
         boxes = np.concatenate([middle - half, middle + half], 1)
+    # the last column and row of the image: `info` has its height first
     edge = np.array([info[1], info[0]] * 2, "float32") - 1
     return np.clip(boxes, 0, edge)
 
@@ -43,11 +44,14 @@ def _scored(np, scores, offsets, info, *, feature_stride, scales, ratios, rpn_mi
     count, height, width = len(base), *scores.shape[1:]
     y, x = (k.astype("float32") * feature_stride for k in np.indices((height, width)))
     anchors = (np.stack([x, y, x, y], -1)[:, :, None] + base).reshape(-1, 4)
+    # (anchor, side, row, column) to (row, column, anchor, side), the order of the anchors
     found = np.moveaxis(offsets.reshape(count, 4, height, width), (0, 1), (2, 3)).reshape(-1, 4)
+    # the first half of the scores are those of the background
     boxes, score = _moved(np, anchors, found, info, iou_loss), np.moveaxis(scores[count:], 0, 2).reshape(-1).copy()
     if not (info[0] / feature_stride < height + 1 and info[1] / feature_stride < width + 1):
         given = f"im_info {info.tolist()}, {height} by {width} pixels of stride {feature_stride}"
         raise ParameterError("Proposal: the image is larger than its feature map", given, "pass the feature map's stride and size")
+    # images of a batch are padded to one size: places in the padding propose nothing
     inside = (np.arange(height) < int(info[0] / feature_stride))[:, None] & (np.arange(width) < int(info[1] / feature_stride))
     score[~np.repeat(inside.reshape(-1), count)] = -1
     least = rpn_min_size * info[2]

@@ -86,6 +86,7 @@ def quantize_v2(xp, data, *, out_type: OutType = "int8", min_calib_range: float 
     calibrated = min_calib_range is not None and max_calib_range is not None
     dtype = xp.dtype_of(data)
     if dtype in LIMITS:
+        # the range in which integers stand for themselves: `dequantize` divides by as much
         own = (-HALF_LEVELS["int8"], HALF_LEVELS["int8"]) if dtype == "int8" else (0.0, HALF_LEVELS["uint8"])
         low, high = (min_calib_range, max_calib_range) if calibrated else own
         return data + 0, vector(xp, low), vector(xp, high)
@@ -115,6 +116,7 @@ def quantize_asym(xp, data, *, min_calib_range: float | None = None, max_calib_r
     """
     calibrated = min_calib_range is not None and max_calib_range is not None
     low, high = _constants(xp, min_calib_range, max_calib_range) if calibrated else range_of(xp, data)
+    # the minimum becomes 0 and the maximum 255
     scale = LEVELS["uint8"] / (high - low)
     shift = LEVELS["uint8"] - high * scale
     return to_integers(xp, data * scale + shift, "uint8"), vector(xp, scale), vector(xp, shift)
@@ -161,6 +163,7 @@ def _divergences(np, hist, levels):
     for k in range(half, middle + 1):
         start, stop = middle - k, min(middle + k + 1, len(hist))
         inside = hist[start:stop].copy()
+        # the outermost bins are left out of what is quantized, while p gets all that is beyond the threshold there
         inside[0] = inside[-1] = 0
         p = inside.copy()
         # what lies outside is put into the outermost bins
@@ -198,6 +201,7 @@ def _smoothed(np, counts, epsilon=1e-4):
 def _calibrated(np, hist, edges, *, levels):
     found = _divergences(np, hist.astype(np.float64), levels)
     best = int(found.argmin())
+    # the right edge of the last bin inside: thresholds begin at `levels` // 2 bins from the middle
     stop = len(hist) // 2 + levels // 2 + best + 1
     return edges[min(stop, len(edges) - 1)].reshape(1), found[best].reshape(1)
 

@@ -80,6 +80,7 @@ def quantized_concat(xp, *data, num_args: int, dim: int = 1):
     kinds = [kind_of(xp, "quantized_concat", x) for x in arrays]
     dtype = "uint8" if set(kinds) == {"uint8"} else "int8"
     low, high = _extreme(xp, lows, xp.minimum), _extreme(xp, highs, xp.maximum)
+    # what 1 stands for in the result; each array is converted from its own unit to this one
     unit = largest(xp, low, high) / HALF_LEVELS[dtype]
     real = [
         _as_float(xp, x) * (largest(xp, *own) / (HALF_LEVELS[kind] * unit))
@@ -179,6 +180,7 @@ def quantized_batch_norm(
         raise ParameterError("quantized_batch_norm: the range of the results is missing", None, "pass min_calib_range and max_calib_range")
     shape = [1] * len(data.shape)
     shape[axis] = data.shape[axis]
+    # constant statistics make the layer one multiplication and one addition per channel
     rate = gamma / xp.sqrt(moving_var + eps)
     offset = beta - moving_mean * rate
     rate, offset = (xp.reshape(xp.cast(x, "float32"), shape=tuple(shape)) for x in (rate, offset))

@@ -43,7 +43,9 @@ def _scanned(xp, products, net, rows, shape, w, h, c, direction):
     """One direction over the quantized rows of (t, n, d): the outputs (t, n, h) and the final states."""
     steps, n = shape[:2]
     weights = {name: products.weight(w[name]) for name in ("input", "state", "projection") if name in w}
+    # a GRU's reset gate multiplies the state's contribution with its bias, which is therefore added in the loop
     bias = w["input_bias"] if net.mode == "gru" else w["input_bias"] + w["state_bias"]
+    # the inputs of all steps in one product, as in `RNN`
     shares = xp.reshape(products(rows, weights["input"]) + bias, shape=(steps, n, -1))
     outputs = [None] * steps
     for t in range(steps) if direction == 0 else range(steps - 1, -1, -1):
@@ -96,6 +98,7 @@ def quantized_rnn(
             out, h, c = _scanned(xp, products, net, rows, shape, w, _step_of(xp, state, at), c, d)
             ways, last_h, last_c = [*ways, out], [*last_h, h], [*last_c, c]
         out = ways[0] if len(ways) == 1 else xp.concat(*ways, axis=2)
+        # the next layer's input is quantized again, like the data
         x = products.quantized(out)
     if not state_outputs:
         return out

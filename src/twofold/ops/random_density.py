@@ -54,6 +54,7 @@ def _poisson(xp, x, lam):
 
 def _negative_binomial(xp, x, k, p):
     x = xp.stop_gradient(x)
+    # the binomial coefficient by gamma functions: k may be a fraction
     ways = xp.gammaln(x + k) - xp.gammaln(x + 1) - xp.gammaln(k)
     return ways + k * xp.log(p) + x * xp.log1p(-p)
 

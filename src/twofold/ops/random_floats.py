@@ -12,6 +12,7 @@ BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 def substream(xp, rng, number):
     """The key of an independent stream derived from ``rng`` (6 words), whose number is the last word of the counter."""
+    # word 3 is the counter's highest: streams are 2¹⁹² blocks of numbers apart, so they never overlap
     here = xp.equal(xp.iota(size=6, dtype="int64"), 3)
     return rng + xp.astype(here, dtype="uint64") * number
 
@@ -61,5 +62,6 @@ def normal(xp, rng, shape, dtype):
 
 
 def _box_muller(xp, radial, radial_bits, angular, angular_bits, dtype):
+    # sqrt(-2 ln u₁) · cos(2π u₂)
     angle = xp.astype(angular, dtype=dtype) * (2 * math.pi * 2.0**-angular_bits)
     return xp.sqrt(2 * _minus_log(xp, radial, radial_bits, dtype)) * xp.cos(angle)

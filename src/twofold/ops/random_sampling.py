@@ -138,6 +138,7 @@ def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
             f"{name}: the parameters differ in shape", ", ".join(str(a.shape) for a in arrays), "pass arrays of the same shape"
         )
     dtype, size = dtype or "float32", (*arrays[0].shape, *shape)
+    # axes of size 1 in place of `shape`, over which each parameter is shared
     column = (*arrays[0].shape, *[1] * len(shape))
     parameters = [xp.reshape(p, shape=column) for p in _parameters(xp, dtype, *arrays)]
     return xp.cast(distribution(xp, rng, size, dtype, *parameters), dtype)
@@ -269,6 +270,7 @@ def _class_of(xp, cumulative, u):
     at = xp.full(shape=u.shape, value=0, dtype="int64")
     step = 1 << max(0, (k - 1).bit_length() - 1)
     while step and k > 1:
+        # class j is reached where u is at least the sum of the classes before it
         there = xp.minimum(at + step, k - 1)
         reached = xp.greater_equal(u, xp.take_along_axis(cumulative, there - 1, axis=1))
         at = xp.where(reached, there, at)

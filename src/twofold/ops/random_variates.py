@@ -47,6 +47,7 @@ def poisson(xp, rng, mean, shape):
 def small_poisson(xp, rng, mean, shape):
     """Poisson samples with means up to `LARGE_MEAN`: the number of cumulative probabilities that a uniform number reaches."""
     u = uniform(xp, rng, shape, "float64")
+    # P(0) = exp(-mean) and P(k) = P(k - 1) · mean / k
     probability = total = xp.exp(-mean)
     found = xp.zeros(shape, "float64")
     for k in range(1, INVERSION_STEPS):
@@ -70,6 +71,7 @@ def large_poisson(xp, rng, mean, shape):
     for k in range(POISSON_ROUNDS):
         u = uniform(xp, substream(xp, rng, 2 * k + 1), shape, "float64") - 0.5
         v = 1 - uniform(xp, substream(xp, rng, 2 * k + 2), shape, "float64")
+        # the names are those of the paper's algorithm; v is in (0, 1], so that its logarithm is finite
         us = 0.5 - xp.absolute(u)
         number = xp.floor((2 * a / us + b) * u + mean + 0.43)
         at_once = xp.logical_and(us >= 0.07, v <= quick)

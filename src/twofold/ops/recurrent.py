@@ -329,6 +329,7 @@ def rnn(
 
 @rnn.infer
 def _(shapes, results, *, mode, use_sequence_length, **params):
+    # inputs that are absent at the end may be missing from the list
     data, vector, state, cell, length = (*shapes, None, None, None, None)[:5]
     data = agreed(data, (None, None, None)) or (None, None, None)
     result, *last = [agreed(r, (None, None, None)) or (None, None, None) for r in results]
@@ -346,6 +347,7 @@ def _(shapes, results, *, mode, use_sequence_length, **params):
 def _(xp, dout, data, parameters, state, state_cell, sequence_length, rng, *, state_outputs, **params):
     stack = _stack(xp, (data, parameters, state, state_cell, sequence_length, rng), clip=clip_of(params), **params)
     out = stack.forward(data)
+    # only an LSTM has a third result, the cell states
     dout, dh, dc = (*dout, None)[:3] if state_outputs else (dout, None, None)
     return stack.backward(xp.zeros_like(out) if dout is None else dout, dh, dc)
 

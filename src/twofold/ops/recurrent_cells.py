@@ -69,6 +69,7 @@ class LSTMCell:
         return o * squashed, new, (i, f, g, o, c, free, squashed)
 
     def _clipped(self, xp, c):
+        # before the bounds, which would pass a NaN on
         if self.clip.nan and self.clip.low is not None:
             c = xp.where(xp.isnan(c), self.clip.low, c)
         if self.clip.low is not None:
@@ -84,6 +85,7 @@ class LSTMCell:
             dc = dc * xp.greater_equal(free, self.clip.low)
         if self.clip.high is not None:
             dc = dc * xp.less_equal(free, self.clip.high)
+        # in the order i, f, g, o: sigmoid' = s (1 - s), tanh' = 1 - t²
         parts = dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g * g), dh * squashed * o * (1 - o)
         d = xp.concat(*parts, axis=1)
         return d, d, None, dc * f

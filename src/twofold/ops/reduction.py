@@ -143,6 +143,7 @@ def _(xp, dout, data, out, *, ord, axis, keepdims):
     axes = chosen_axes(data, axis, False)
     if ord == 1:
         return spread(xp, dout, data, axes, keepdims) * xp.sign(data)
+    # d|x| = x / |x|: the quotient is at most 1, where a division of the whole product could overflow before
     return spread(xp, dout, data, axes, keepdims) * (data / spread(xp, out, data, axes, keepdims))
 
 
@@ -157,6 +158,7 @@ def moments(xp, data, *, axes: Axis = None, keepdims: bool = False):
     wide = xp.upcast(data)
     mean = mean_axis(xp, wide, axis=axes, keepdims=True)
     centered = wide - mean
+    # two passes: E[x²] - E[x]² would cancel where the mean is large
     variance = mean_axis(xp, centered * centered, axis=axes, keepdims=True)
     found = [xp.downcast(v, data) for v in (mean, variance)]
     return tuple(found if keepdims else [xp.squeeze(v, axes) for v in found])

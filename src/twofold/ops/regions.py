@@ -127,6 +127,7 @@ def _window_maxima(np, table, image, ends, height, width):
 def _maxima_gradient(xp, dout, out, data, rois, *, pooled_size, spatial_scale, places):
     like = xp.zeros(out.shape, "int64")
     given = {"pooled_size": pooled_size, "spatial_scale": spatial_scale, "places": True}
+    # found once more: the forward pass computes maxima without places, which is faster
     place = xp.host(_region_maxima, xp.stop_gradient(data), rois, like=like, **given)
     n, c, h, w = data.shape
     head = xp.where(xp.greater_equal(place, 0), dout, 0)
@@ -187,6 +188,7 @@ def _cell_weights(np, rois, *, size, pooled_size, spatial_scale):
     scale = rois.dtype.type(spatial_scale)
     found = []
     for k, (count, pixels) in enumerate(zip(pooled_size, size, strict=True)):
+        # rows are axis 0 here, while a region has its columns first: (image, left, top, right, bottom)
         low, high = _rounded(np, rois[:, 2 - k]) * scale, (_rounded(np, rois[:, 4 - k]) + 1) * scale
         bin_size = (np.maximum(high - low, rois.dtype.type(0.1)) / rois.dtype.type(count))[:, None]
         cell = np.arange(count, dtype=rois.dtype)
@@ -232,6 +234,7 @@ def _sampled_axis(np, low, extent, bins, pixels, samples):
     """The weights (r, bins, pixels) of means of points along an axis: ``samples`` points per bin, or one per pixel."""
     dtype = extent.dtype
     step = extent / dtype.type(bins)
+    # as many points as a bin has pixels, and none in an empty bin
     count = np.full(len(low), samples) if samples > 0 else np.ceil(np.clip(step, 0, 2**31)).astype("int64")
     total = np.repeat(count, bins)  # the points of all bins, one after the other
     owner = np.repeat(np.arange(len(total)), total)
@@ -254,6 +257,7 @@ def _point_weights(np, rois, *, size, pooled_size, spatial_scale, sample_ratio, 
     boxes = np.where(np.isfinite(rois[:, 1:]), rois[:, 1:], 0) * dtype(spatial_scale) - dtype(0.5 if aligned else 0)
     found = []
     for k, (bins, pixels) in enumerate(zip(pooled_size, size, strict=True)):
+        # (left, top, right, bottom): axis 0 are the rows
         low, extent = boxes[:, 1 - k], boxes[:, 3 - k] - boxes[:, 1 - k]
         extent = extent if aligned else np.maximum(extent, dtype(1))
         found.append(_sampled_axis(np, low, extent, bins, pixels, sample_ratio))

@@ -28,6 +28,7 @@ def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_
 def _(shapes, results, *, shape, reverse, **_):
     if not shape:
         return shapes, results
+    # codes that are read from the right are those of the reversed shape, read from the left
     order = slice(None, None, -1 if reverse else 1)
     found = reshaped(*[None if s is None else s[order] for s in (shapes[0], results[0])], codes=shape[order])
     before, after = [None if s is None else s[order] for s in found]
@@ -205,6 +206,7 @@ def repeat(xp, data, *, repeats: int, axis: int | None = None):
         return repeat(xp, xp.reshape(data, shape=(math.prod(data.shape),)), repeats=repeats, axis=0)
     at = normalized_axis(axis, len(data.shape), "repeat: axis") + 1
     before, n, after = data.shape[: at - 1], data.shape[at - 1], data.shape[at:]
+    # a new axis of size 1, broadcast and merged, as in `tile`: one copy
     wide = xp.broadcast_to(xp.expand_dims(data, at), shape=(*before, n, repeats, *after))
     return xp.reshape(wide, shape=(*before, n * repeats, *after))
 
@@ -284,6 +286,7 @@ def space_to_depth(xp, data, *, block_size: int):
             f"{h} by {w}, block_size={b}",
             "make both sides multiples of block_size",
         )
+    # (n, c, h / b, b, w / b, b): the position within a block goes in front of the channels, which undoes `depth_to_space`
     blocks = xp.reshape(data, shape=(n, depth, h // b, b, w // b, b))
     return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 5, 1, 2, 4)), shape=(n, depth * b * b, h // b, w // b))
 

@@ -23,9 +23,11 @@ def _points(np, rois, pooled_size, scale, ratio):
     for axis, (k, j) in enumerate(
         ((cell // pooled_size[1], inside // count[region, 1]), (cell % pooled_size[1], inside % count[region, 1]))
     ):
+        # positions from the region's center, before it is turned; points are at the centers of a bin's equal parts
         part = (j + dtype(0.5)) * step[region, axis] / count[region, axis]
         place.append((k * step[region, axis] - extent[region, axis] / 2 + part).astype(rois.dtype))
     sine, cosine = np.sin(angle)[region], np.cos(angle)[region]
+    # turned by the angle, counterclockwise on the screen, where y points down
     x = place[1] * cosine + place[0] * sine + center[region, 0]
     y = place[0] * cosine - place[1] * sine + center[region, 1]
     return owner, y, x, number

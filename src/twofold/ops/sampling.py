@@ -51,6 +51,7 @@ def bilinear(xp, image, y, x):
     n, c, h, w = image.shape
     count = y.shape[1]
     index, weight = corners(xp, xp.reshape(y, shape=(-1,)), xp.reshape(x, shape=(-1,)), h, w)
+    # `corners` numbers the pixels of one image; those of later ones follow
     first = xp.reshape(xp.iota(size=n, dtype="int64") * (h * w), shape=(n, 1, 1))
     index = xp.reshape(xp.reshape(index, shape=(n, count, 4)) + first, shape=(n * count, 4))
     found = weighted_rows(xp, pixel_rows(xp, image), index, xp.cast_like(weight, image))
@@ -76,6 +77,7 @@ def _affine_grid(xp, theta, height, width):
     dtype = xp.dtype_of(theta)
     x = xp.broadcast_to(_axis(xp, width, dtype), shape=(height, width))
     y = xp.broadcast_to(xp.reshape(_axis(xp, height, dtype), shape=(height, 1)), shape=(height, width))
+    # homogeneous coordinates: the 1 takes the map's third column, the translation
     points = xp.reshape(xp.stack([x, y, xp.ones_like(x)], 0), shape=(3, height * width))
     grid = xp.matmul(xp.reshape(theta, shape=(theta.shape[0], 2, 3)), points)
     return xp.reshape(grid, shape=(theta.shape[0], 2, height, width))

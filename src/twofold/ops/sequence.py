@@ -78,6 +78,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis):
     steps = data.shape[axis]
     step = xp.reshape(xp.iota(size=steps, dtype="int64"), shape=_along(len(data.shape), axis))
     if use_sequence_length:
+        # a comparison and not a scatter, so that the gradient is one fused element-wise operation
         here = xp.equal(step, xp.reshape(_last(xp, sequence_length, steps), shape=_along(len(data.shape), 1 - axis)))
     else:
         here = xp.equal(step, steps - 1)

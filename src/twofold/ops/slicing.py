@@ -156,6 +156,7 @@ def _edge(xp, x, before, after, axis):
     n = x.shape[axis]
     if n == 0 and before + after:
         raise ShapeError("Pad: an axis without elements has no edge", f"axis {axis} of shape {x.shape}", "use mode='constant'")
+    # each part with the number of its copies
     ends = [(xp.take_slice(x, 0, 1, axis), before), (x, 1), (xp.take_slice(x, n - 1, n, axis), after)]
     parts = [xp.tile_axis(part, count, axis) if part is not x else x for part, count in ends if count]
     return xp.concat(*parts, axis=axis) if len(parts) > 1 else x

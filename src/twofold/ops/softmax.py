@@ -104,6 +104,7 @@ softmax.grad(lambda xp, dout, out, *, axis, temperature, **_: (_softmax_gradient
 def _(xp, node):
     if node.bound_op.params["use_length"]:
         return None
+    # the same operator in logarithms, with the same axis, temperature and dtype; with lengths it would take the logarithm of the zeros
     bound_op = log_softmax.bind(node.bound_op.legacy, **{k: v for k, v in node.bound_op.params.items() if k in log_softmax.params})
     return xp.apply(bound_op, node.inputs[: len(log_softmax.inputs)])
 
@@ -144,6 +145,7 @@ def log_softmax(xp, data, *, axis: int = -1, temperature: float | None = None, d
 @log_softmax.grad
 def _(xp, dout, data, *, axis, temperature, dtype, **_):
     logits, _ = _working(xp, data, dtype)
+    # dx = d - softmax(x) · Σ d
     d = xp.cast(dout, xp.dtype_of(logits))
     probabilities = softmax_of(
         xp, _scaled(logits, temperature), axis
@@ -165,7 +167,7 @@ softmax_activation.sample(lambda draw: [draw(draw.real((2, 3, 2)), mode="channel
 
 def picked(xp, data, label):
     """The value at the label in each row of (n, k), with labels clipped to the bounds: (n, 1)."""
-    # MXNet clips labels, too; the primitive takes places in bounds only
+    # the primitive takes places in bounds only; with other labels MXNet reads beyond the row
     place = xp.clip(xp.cast(xp.reshape(label, shape=(-1, 1)), "int64"), 0, data.shape[1] - 1)
     return xp.take_along_axis(data, place, axis=1)
 

@@ -32,6 +32,7 @@ def _product(xp, lhs, rhs):
 def _transposed_product(xp, lhs, rhs):
     """The transpose of csr · dense or row-sparse: row-sparse, with the columns in which something is stored."""
     matrix = rows_to_dense(xp, rhs) if isinstance(rhs, Sparse) else rhs
+    # columns without an element are rows of zeros in the result, and are neither computed nor stored
     columns, places = xp.distinct(lhs.indices)
     wide = xp.upcast(_columns(xp, matrix))
     found = xp.csr_transposed_matmul(xp.upcast(lhs.values), places, lhs.indptr, wide, columns=columns.shape[0])

@@ -70,6 +70,7 @@ def square_sum(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: 
 def _(xp, dense, data, *, axis, keepdims, exclude):
     if stype_of(data) != "row_sparse" or len(data.shape) != 2 or axis not in (0, 1, (0,), (1,)) or exclude:
         return None
+    # the operator on the stored rows alone: a row that is not stored adds nothing along axis 0, and has the sum 0 along axis 1
     values = dense(data.values)
     if axis in (0, (0,)):
         return values

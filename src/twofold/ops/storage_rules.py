@@ -46,6 +46,7 @@ def of_union(xp, dense, *arrays):
     places, indptr = (rest, None) if first.indptr is None else (rest[1:], rest[0])
     count = indices.shape[0]
     key = (0, *[None] * (len(first.values.shape) - 1))
+    # each array's values at the places of the union, with zeros at those that it does not store
     aligned = [
         xp.index_update(xp.filled_like(a.values, 0, (count, *a.values.shape[1:])), a.values, at, key=key)
         for a, at in zip(arrays, places, strict=True)
@@ -134,6 +135,7 @@ KEEPS = {
     # an infinite factor or a divisor 0 would make NaN of a zero; like MXNet, these rules leave what is not stored a zero
     "mul": _always,
     "div": _always,
+    # of a comparison: where it is false for a 0 on the left
     "equal": lambda scalar: scalar != 0,
     "not_equal": _zero,
     "greater": lambda scalar: scalar >= 0,

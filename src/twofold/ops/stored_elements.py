@@ -52,6 +52,7 @@ def edge_id(xp, data, u: Index, v: Index):
 
 def _stored_at(np, values, indices, indptr, u, v, *, columns):
     """The stored values at rows u and columns v, -1 where none is stored."""
+    # an empty list of keys has no last element to read below
     if not len(values):
         return np.full(u.shape, -1, values.dtype)
     # a key is the place of an element in the dense matrix, so one binary search finds all that are wanted

@@ -41,6 +41,7 @@ def _kept_of_one_class(np, boxes, suppresses, extra):
     # resolved in order; after that the kept ones are final, and suppress all later boxes in one step
     for start in range(0, len(boxes), BLOCK):
         block = start + np.flatnonzero(alive[start : start + BLOCK])
+        # above the diagonal: only a better box, which comes first, suppresses
         best = _first_of_conflicts(np, np.triu(_conflicts(np, columns, block, block, suppresses), 1))
         alive[block[~best]] = False
         rest = start + BLOCK + np.flatnonzero(alive[start + BLOCK :])
@@ -171,6 +172,7 @@ def _(xp, dout, out, data):
     # as in MXNet, the gradient of a row goes to the row that it comes from, whatever the formats
     place = out[1]
     heads = xp.reshape(dout[0], shape=(*place.shape, data.shape[-1]))
+    # rows of padding have the place -1: their zeros are added to row 0
     heads = xp.where(xp.expand_dims(xp.greater_equal(place, 0), 2), heads, 0)
     image = xp.reshape(xp.iota(size=place.shape[0], dtype="int64"), shape=(-1, 1))
     total = xp.index_add(xp.zeros_like(heads), heads, image, xp.maximum(place, 0), key=(0, 1, None))

@@ -14,6 +14,7 @@ def _reduced(name, computing_in=None):
         params = node.bound_op.params
         axes = normalized_axes(params["axis"], len(data.shape))
         (given,) = onnx.in_dtype(computing_in or node.dtype, data)
+        # without axes ONNX would reduce all of them, NumPy none
         found = onnx.reduced(name, given, axes, params["keepdims"]) if axes else given
         return onnx.in_dtype(node.dtype, found)[0]
 
@@ -31,6 +32,7 @@ reduce.all.onnx(lambda onnx, node, data: _of_truths("ReduceMin", onnx, node, dat
 
 def _of_truths(name, onnx, node, data):
     axes = normalized_axes(node.bound_op.params["axis"], len(data.shape))
+    # before version 20 ONNX has these reductions for numbers only
     truths = onnx.in_dtype("int32", *onnx.in_dtype("bool", data))[0]
     found = onnx.reduced(name, truths, axes, node.bound_op.params["keepdims"]) if axes else truths
     return onnx.in_dtype("bool", found)[0]
@@ -42,6 +44,7 @@ def _(onnx, node, data):
     if data.dtype not in ("float32", "float64") or params["exclude"] or not data.shape:
         return None
     axes = normalized_axes(params["axis"], len(data.shape))
+    # a mean of all elements is (1,) in `nd` and 0-d in ONNX: it is written by its definition, as are all forms that return None
     keeps = params["keepdims"] or len(axes) < len(data.shape)
     return onnx.reduced("ReduceMean", data, axes, params["keepdims"]) if keeps and axes else None
 
@@ -83,6 +86,7 @@ def _in_order(place):
         axis = node.bound_op.params["axis"] % len(data.shape)
         count = onnx.ints([data.shape[axis]])
         (given,) = onnx.in_dtype("int32", data) if data.dtype == "bool" else (data,)
+        # ONNX has no sort, but the largest n of n elements are given in order; bools cannot be compared there
         found = onnx.TopK(given, count, axis=axis, largest=int(node.bound_op.params["descending"]), outputs=2)
         return onnx.typed(found[1], "int64") if place else found[0]
 
@@ -97,6 +101,7 @@ reduce.argsort.onnx(_in_order(1))
 def _(onnx, node, data):
     params = node.bound_op.params
     kind, axis = params["ret_typ"], params["axis"]
+    # TopK has an axis and gives no mask
     if axis is None or kind == "mask" or not onnx.is_float(data.dtype):
         return None
     axis %= len(data.shape)

@@ -141,6 +141,7 @@ def _(onnx, node, *inputs):
 def _(onnx, node, *inputs):
     y, x = onnx.in_dtype(node.dtype, *inputs)
     zero, half_turn = onnx.number(0, node.dtype), onnx.number(math.pi, node.dtype)
+    # atan(y / x) covers the right half plane only: half a turn is added on the left, and on the axis x = 0 it is a quarter
     quarter = onnx.Mul(onnx.Sign(y), onnx.number(math.pi / 2, node.dtype))
     on_axis = onnx.Equal(x, zero)
     angle = onnx.Atan(onnx.Div(y, onnx.Where(on_axis, onnx.number(1, node.dtype), x)))
@@ -213,6 +214,7 @@ def _(onnx, node, *inputs):
 
 @mathematics.isnan.onnx
 def _(onnx, node, data):
+    # x - x is 0 for every integer: False in the data's shape, which may be open
     return onnx.IsNaN(data) if onnx.is_float(data.dtype) else onnx.in_dtype("bool", onnx.Sub(data, data))[0]
 
 

@@ -18,6 +18,7 @@ shapes.reshape.onnx(lambda onnx, node, data: onnx.reshaped(data, node.shape))
 @reshape_array.onnx
 def _(onnx, node, data):
     codes = node.bound_op.params["shape"]
+    # 0 and -1 mean the same in ONNX; other codes have no counterpart, so the definition's reshape to the known shape is written
     if not codes or node.bound_op.params["reverse"] or any(n is None or n < -1 for n in codes) or not data.shape:
         return None
     return onnx.Reshape(data, onnx.ints(codes))
@@ -52,7 +53,9 @@ def _bounds(key, shape):
         if not whole:
             # an end of None or beyond the axis is far away, so that it does not depend on the size of the axis
             end = stop if triple[1] is not None and stop != size else FAR
+            # a backward slice to the beginning has the stop -1 here, which ONNX would count from the end
             end = (-FAR if stop < 0 else stop) if step < 0 else end
+            # negative bounds mean the same in ONNX, and stay right if the axis has another size there
             end = triple[1] if triple[1] is not None and -size <= triple[1] < 0 else end
             begin = triple[0] if triple[0] is not None and triple[0] < 0 and -triple[0] <= size else start
             begin = FAR if step < 0 and triple[0] is None else begin
@@ -77,6 +80,7 @@ def _(onnx, node, data, value):
     places += [np.arange(n) for n in data.shape[len(places) :]]
     if not places:
         return onnx.expanded(part, node.shape)
+    # ONNX has no assignment to slices: the positions of all elements are a constant of the model
     index = np.stack(np.meshgrid(*places, indexing="ij"), -1).astype("int64")
     return onnx.ScatterND(data, onnx.constant(index), onnx.expanded(part, target))
 

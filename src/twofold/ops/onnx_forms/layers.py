@@ -46,6 +46,7 @@ def _both_sides(pad):
 @convolution.onnx
 def _(onnx, node, data, weight, bias):
     params = node.bound_op.params
+    # ONNX has channels first only; the definition transposes
     if is_channels_last(params["layout"]):
         return None
     return onnx.Conv(data, weight, bias, **_window(params), **_both_sides(params["pad"]), group=params["num_group"])
@@ -54,6 +55,7 @@ def _(onnx, node, data, weight, bias):
 @deconvolution.onnx
 def _(onnx, node, data, weight, bias):
     params = node.bound_op.params
+    # the padding that follows from a target shape is that of the definition
     if is_channels_last(params["layout"]) or any(params["target_shape"]):
         return None
     adj = {"output_padding": list(params["adj"])} if any(params["adj"]) else {}
@@ -120,6 +122,7 @@ def _(onnx, node, data):
     kind, convention = params["pool_type"], params["pooling_convention"]
     if is_channels_last(params["layout"]) or (kind == "lp" and params["p_value"] != 2) or convention == "same":
         return None  # ONNX's norms are of magnitudes, these are not: they agree for squares
+    # there is no such pooling in ONNX: the definition adds up windows
     if kind == "sum":
         return None
     if params["global_pool"]:
@@ -136,6 +139,7 @@ def _(onnx, node, data):
         onnx.depends_on(*data.shape[2:])
         window["pads"] = [*pad, *[p + o for p, o in zip(pad, over, strict=True)]]
     if kind == "max":
+        # runtimes demand that the padding is smaller than the kernel
         return onnx.MaxPool(data, **window) if all(p < k for p, k in zip(window["pads"], params["kernel"] * 2, strict=True)) else None
     if kind == "lp":
         return onnx.LpPool(data, p=2, **window)
@@ -148,8 +152,10 @@ def _(onnx, node, data):
 @batch_norm.onnx
 def _(onnx, node, data, gamma, beta, mean, variance):
     params = node.bound_op.params
+    # ONNX normalizes axis 1, gives no statistics outside training, and before version 15 takes scales of the data's dtype only
     if params["axis"] % len(data.shape) != 1 or params["output_mean_var"] or data.dtype != gamma.dtype:
         return None
+    # with `fix_gamma` the stored gamma is not used, whatever it contains
     scale = onnx.constant(onnx.np.ones(gamma.shape, onnx.numpy_dtype(gamma.dtype))) if params["fix_gamma"] else gamma
     return (onnx.BatchNormalization(data, scale, beta, mean, variance, epsilon=params["eps"], momentum=params["momentum"]),)
 
@@ -157,6 +163,7 @@ def _(onnx, node, data, gamma, beta, mean, variance):
 @layer_norm.onnx
 def _(onnx, node, data, gamma, beta):
     params = node.bound_op.params
+    # LayerNormalization came with version 17; it normalizes all axes from one on, which is the same for the last
     if onnx.opset < 17 or params["axis"] % len(data.shape) != len(data.shape) - 1 or params["output_mean_var"]:
         return None
     return (onnx.LayerNormalization(data, gamma, beta, epsilon=params["eps"], axis=-1),)
@@ -171,6 +178,7 @@ def _(onnx, node, data):
     return onnx.LRN(data, alpha=params["alpha"], beta=params["beta"], bias=params["knorm"], size=params["nsize"])
 
 
+# a model predicts: only dropout that is always active remains
 dropout.onnx(lambda onnx, node, data, key: data if node.bound_op.params["mode"] == "training" or node.bound_op.params["p"] == 0 else None)
 
 
@@ -200,6 +208,7 @@ def _(onnx, node, data, gamma, key=None):
         return onnx.Selu(data, alpha=SELU_ALPHA, gamma=SELU_SCALE)
     if kind == "prelu":
         ndim = len(data.shape)
+        # slopes (c,) broadcast from the last axis in ONNX, so they need the spatial axes behind
         return onnx.PRelu(data, gamma if ndim <= 2 else onnx.Unsqueeze(gamma, onnx.ints(range(1, ndim - 1))))
     if kind == "gelu" and onnx.opset >= 20:
         return onnx.Gelu(data)
@@ -212,6 +221,7 @@ def _(onnx, node, data, gamma, key=None):
 def _along_axis(name):
     def rule(onnx, node, data, length=None):
         params = node.bound_op.params
+        # ONNX's softmax has no lengths, keeps the dtype, and needs an axis
         if length is not None or data.dtype != node.dtype or not data.shape:
             return None
         temperature = params["temperature"]

@@ -3,7 +3,9 @@
 from ..recurrent import Net, rnn
 from ..recurrent_cells import StateClip
 
-#: The operator of ONNX, its attributes, and its order of the gates.
+#: The operator of ONNX, its attributes, and its order of the gates. An LSTM's are (in, forget, cell, out) here and (in, out, forget, cell)
+#: there, a GRU's (reset, update, new) and (update, reset, new). ``linear_before_reset`` multiplies by the reset gate after the product, as
+#: cuDNN does.
 _KINDS = {
     "lstm": ("LSTM", {}, (0, 3, 1, 2)),
     "gru": ("GRU", {"linear_before_reset": 1}, (1, 0, 2)),
@@ -53,10 +55,12 @@ def _of_layer(onnx, state, layer, net):
 @rnn.onnx
 def _(onnx, node, data, vector, state, cell, length=None, key=None):
     params = node.bound_op.params
+    # ONNX's LSTM has no projection, and its `clip` bounds what goes into the gates, not the states
     if params["projection_size"] or params["lstm_state_clip_min"] is not None or params["lstm_state_clip_max"] is not None:
         return None
     directions = 2 if params["bidirectional"] else 1
     free = StateClip(None, None, False)
+    # no projection and no bounds of states, as tested above
     net = Net(params["mode"], params["num_layers"], directions, data.shape[2], params["state_size"], None, free)
     name, attributes, order = _KINDS[params["mode"]]
     if "activations" in attributes:

@@ -13,12 +13,14 @@ def _(onnx, node, data, rois):
 @roi_align.onnx
 def _(onnx, node, data, rois):
     params = node.bound_op.params
+    # before version 16 regions were not moved by half a pixel, and there was no choice
     if params["position_sensitive"] or (params["aligned"] and onnx.opset < 16):
         return None
     image = onnx.Squeeze(onnx.Slice(rois, onnx.ints([0]), onnx.ints([1]), onnx.ints([1])), onnx.ints([1]))
     corners = onnx.Slice(rois, onnx.ints([1]), onnx.ints([5]), onnx.ints([1]))
     height, width = params["pooled_size"]
     options = {"output_height": height, "output_width": width, "spatial_scale": params["spatial_scale"]}
+    # a number of samples that follows from the region's size is -1 in MXNet and 0 in ONNX
     options |= {"sampling_ratio": max(params["sample_ratio"], 0)}
     if onnx.opset >= 16:
         options["coordinate_transformation_mode"] = "half_pixel" if params["aligned"] else "output_half_pixel"
