@@ -183,6 +183,7 @@ class NumpyBackend(Backend):
         except Exception as error:
             raise self.failure(error) from error
         finally:
+            # also after an error: the context is left, and its error state is as it was
             _QUIET.append(context)
 
     def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
@@ -206,6 +207,7 @@ class NumpyBackend(Backend):
 
     def scalar(self, value: float | int | bool, dtype: str) -> np.ndarray:
         """A 0-d array, which a ufunc takes 200 ns faster than a Python scalar. Cached, except for 0.0, which equals -0.0."""
+        # True, 1 and 1.0 are equal keys, but make the same array of a given dtype
         key = value, dtype
         found = _SCALARS.get(key)
         if found is None:
@@ -218,6 +220,7 @@ class NumpyBackend(Backend):
 
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """An array of stride 0."""
+        # one element in memory, whatever the shape
         return np.broadcast_to(np.array(value).astype(NUMPY[dtype]), shape)
 
     def from_dlpack(self, source: Array) -> np.ndarray:
@@ -256,6 +259,7 @@ def _copied(array: np.ndarray) -> np.ndarray:
     if array.nbytes < POOLED:
         return np.array(array, order="C")
     out = POOL.empty(array.shape, array.dtype)
+    # `np.array` would allocate outside the pool
     out[...] = array
     return out
 

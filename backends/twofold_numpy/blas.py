@@ -56,18 +56,22 @@ def _found(library: ctypes.CDLL) -> Iterator[Blas]:
     for prefix, suffix in _BUILDS:
         setter, getter = (_function(library, f"{prefix}openblas_{verb}_num_threads{suffix}") for verb in ("set", "get"))
         config, core = (_function(library, f"{prefix}openblas_get_{what}{suffix}") for what in ("config", "corename"))
+        # a build of another name has none of the four
         if setter is None or getter is None or config is None or core is None:
             continue
         config.restype = core.restype = ctypes.c_char_p
         named = {
             f"{what} {char}": f"{prefix}cblas_{kind}{what}{suffix}" for char, kind in _KINDS.items() for what in ("gemm", "gemv", "dot")
         }
+        # C has no portable way to return a complex number, so these write their result to memory
         named |= {f"dot {char}": f"{prefix}cblas_{_KINDS[char]}dotu_sub{suffix}" for char in "FD"}
         known = {what: address for what, name in named.items() if (address := _address(library, name)) is not None}
         yield Blas(f"OpenBLAS ({core().decode()})", setter, getter, known, 64 if b"USE64BITINT" in config() else 32)
     for name, setting, getting in _OTHERS:
         setter, getter = _function(library, setting), _function(library, getting)
         if setter is not None and getter is not None:
+            # these libraries come in builds with 32-bit and 64-bit integers, which cannot be told apart: their products are called by NumPy
+            # only
             yield Blas(name, setter, getter, {}, 32)
 
 

@@ -88,6 +88,7 @@ class _Printer:
         lines += [f" {fill}" for fill in self.fills]
         lines += [f" for s in range(lo, hi, {self.step}):", f"  e = s + {self.step}"]
         if self.scratch:
+            # only the last block can be shorter
             lines += ["  if e > hi:", *[f"   t{k} = t{k}[:hi - s]" for k in range(len(self.scratch))]]
         lines += [f"  i{k} = I{k}[s:e]" for k in inputs if self._is_cut(k)] + [f"  o{k} = O{k}[s:e]" for k in outputs]
         return self._compile([*lines, *[f"  {call}" for call in self.calls]])
@@ -105,6 +106,7 @@ class _Printer:
 
     def _print(self) -> None:
         program = self.program
+        # the step that reads each result last: its scratch is free from then on
         last: dict[int, int] = {}
         for t, step in enumerate(program.steps):
             for ref in step.args:
@@ -123,6 +125,7 @@ class _Printer:
                 name[t] = f"t{held[t]}"
             operands = [self._operand(step, ref, name) for ref in step.args]
             self.calls.append(self._call(step, operands, name[t]))
+            # after the step's own scratch is chosen: what it still reads must not be handed to its result, except in place
             free += [held[d] for d in dying if held[d] != held.get(t)]
 
     def _call(self, step: KernelStep, operands: list[str], out: str) -> str:
@@ -159,6 +162,7 @@ class _Printer:
             found, is_number = f"{'i' if self._is_cut(ref.value) else 'I'}{ref.value}", not self.shapes[ref.value]
         else:
             found, is_number = self._bind("c", np.array(ref.value, NUMPY[step.operand_dtype])), True
+        # a reduced row is one number per row, so there is nothing to expand a scalar for
         if not is_number or step.op not in SLOW_WITH_SCALAR or step.row:
             return found
         full = f"t{len(self.scratch)}"

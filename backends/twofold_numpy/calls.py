@@ -74,6 +74,7 @@ def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) ->
         return Call("{f}({0}, {1})", {"f": NumpyNamespace.matmul})
     if not is_small(inputs[0].shape, inputs[1].shape):
         return Call("{f}({0}, {1}, {out})", {"f": multiply}, True, "{f}({0}, {1}, None)")
+    # the method is shorter than the ufunc, which resolves types and broadcasting first
     if len(inputs[0].shape) == len(inputs[1].shape) == 2:
         return Call("{0}.dot({1}, {out})", {}, True, "{0}.dot({1}, None)")
     return Call("{f}({0}, {1}, {out})", {"f": np.matmul}, True, "{f}({0}, {1}, order='C')")
@@ -85,8 +86,10 @@ def _reduce(ufunc: np.ufunc) -> Maker:
         size = 1
         for n in inputs[0].shape:
             size *= n
+        # up to one block the tree is NumPy's own pairwise sum, so the bits are the same
         if ufunc is np.add and (size > BLOCK or output.dtype in ("float16", "bfloat16")):
             return Call(f"{{f}}({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, True, f"{{f}}({{0}}, {axis}, {keep}, None)")
+        # NumPy's sums of floats depend on the memory layout, and results must not
         packed = "{0}" if inputs[0].contiguous else "({0} if {0}.flags.c_contiguous else {flat}({0}))"
         names = {"f": ufunc.reduce} if inputs[0].contiguous else {"f": ufunc.reduce, "flat": np.ascontiguousarray}
         text = f"{{f}}({packed}, {axis}, None, %s, {keep})"
@@ -112,6 +115,7 @@ def _slice(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> 
 def _slice_update(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = tuple(slice(*k) for k in params["key"])
     names = {"put": np.copyto, "_key": key}
+    # `update` is for the case that the operand's memory is the result's: then only the part is written
     return Call("{put}({out}, {0}); {out}[{_key}] = {1}", names, into=True, update="{out}[{_key}] = {1}")
 
 

@@ -43,6 +43,7 @@ class Cells(NamedTuple):
         """The arrangement in one run with gaps, or without gaps."""
         out = (rows, *g.out[1:])
         if flat:
+            # from the first window to the last, with the gaps at the ends of rows between them
             number = 1 + sum((o - 1) * s for o, s in zip(out, g.steps, strict=True))
             return cls(number, (number,), out, g.steps)
         return cls(math.prod(out), out, out, row_major(out))
@@ -66,6 +67,7 @@ class Columns(ImageBlocks):
         cell = dtype.itemsize * (g.groups * g.rows + g.filters)
         super().__init__(g, g.out[0], cell * self.cells(g.out[0]).number // max(1, g.out[0]), nbytes)
         most = self.images * self.cells(self.band).number
+        # zeros once: `load` writes inside the padding only
         self.image = POOL.empty((self.images * g.channels * math.prod(g.padded),), dtype)
         self.image.fill(0)
         self.loaded = self.images
@@ -103,6 +105,7 @@ class Columns(ImageBlocks):
         """A block's windows of the loaded images in the order of its columns: (channels, *kernel, …), a view."""
         g, cells, images = self.g, self.cells(block.rows), self.loaded_images(block.images)
         item, steps = images.itemsize, images.strides[2:]
+        # in flat order the next window is the next element, and the gaps are windows too, of no meaning
         apart = [item] if self.order == "flat" else [s * t for s, t in zip(steps, g.stride, strict=True)]
         taps = [s * e for s, e in zip(steps, g.dilate, strict=True)]
         shape = (block.images, g.channels, *g.kernel, *cells.shape)
@@ -137,6 +140,7 @@ class Columns(ImageBlocks):
         """Copy a block's part of a result (n, filters, …) into the buffer, with zeros in the gaps."""
         results = self.result_memory(block)
         if self.order == "flat":
+            # a product in a gap must add nothing to the gradient
             results.fill(0)
         self.as_images(results, block)[...] = block.of(result)
         return results

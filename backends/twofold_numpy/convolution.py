@@ -110,6 +110,7 @@ def _run(
         n, c, *size = shape_of(kind, g)
         out = POOL.empty((n, *size, c) if channels_last else (n, c, *size), common)
     target, compute = _channels_first(out, channels_last), chosen(kind, g, computed, with_transforms and SETTINGS.winograd)
+    # the algorithm writes to the result itself if it can; otherwise to memory of its own, copied at the end
     plain = target.dtype == computed and _is_accepted(target, compute)
     into = target if plain else POOL.empty(target.shape, computed)
     first, second = (x if x.dtype == computed and _is_accepted(x, compute) else np.ascontiguousarray(x, computed) for x in operands)
@@ -142,6 +143,7 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
 
     ``first`` and ``second`` are the operands' shapes; None if the algorithm needs channels first.
     """
+    # each primitive lacks one of the three shapes, which follows from the other two and its parameters
     kind: Kind = "forward" if op == "convolve" else "data" if op == "convolve_data" else "weight"
     facts = {name: params[name] for name in ("stride", "dilate", "pad", "groups")}
     data, weight = first, second

@@ -40,6 +40,7 @@ def is_applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> bool:
     """Whether the algorithm applies: to lines and planes of float32, and for gradients with respect to the data if the stride is 1."""
     if dtype != np.float32 or kind == "weight" or not 1 <= len(g.size) <= 2:
         return False
+    # with more padding than that, the reversed convolution would need negative padding
     if kind == "data" and not (g.is_dense and all(p <= e * (k - 1) for p, e, k in zip(g.pad, g.dilate, g.kernel, strict=True))):
         return False
     return ITEM * max(math.prod(g.padded) * g.channels, g.rows * g.filters, math.prod(g.out) * g.filters) < REACH // 2

@@ -108,6 +108,7 @@ def plane_of(kind: Kind, g: Geometry) -> Plane:
     if kind == "forward":
         steps = (per * depth * taps, depth * taps, taps)
         return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, False)
+    # the gradient is a convolution with the reversed kernel and the padding that restores the size
     full = tuple(e * (k - 1) - p for e, k, p in zip(dilate, kernel, pad, strict=True))
     return Plane(
         g.n, g.groups, per, depth, out, kernel, stride, dilate, (full[0], full[1]), size, (per * depth * taps, taps, depth * taps), True
@@ -136,8 +137,10 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
     taps = list(p.taps)
     (rows, columns), (height, width) = p.out, p.size
     copies = any(p.pad) or p.stride != (1, 1)
+    # the planes that some tap reads: of a 1x1 kernel with stride 2 only one of the four
     phases = sorted({(y % p.stride[0], x % p.stride[1]) for _, y, x, _ in taps})
     deep, wide = (max(t[1 + k] // p.stride[k] for t in taps) for k in (0, 1))
+    # a row of a copied plane: the results' columns and what the taps reach beyond the last of them
     pitch = columns + wide if copies else width
     of_row = ITEM * p.channels * len(phases) * pitch
     work = p.n * p.groups * p.filters * len(taps) * rows * columns
@@ -150,6 +153,7 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
     plane_rows = band + deep
     channel = len(phases) * plane_rows * pitch if copies else height * width
     spreads = in_tiles or pitch != columns
+    # whole vectors, because machine code writes no less
     tile = vector * -(-ITEM * ((band - 1) * pitch + columns) // vector)
     copied = vector * -(-ITEM * p.channels * channel // vector) if copies else 0
     units = p.n * p.groups * bands

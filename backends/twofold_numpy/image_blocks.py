@@ -49,6 +49,7 @@ class ImageBlocks:
         self.band = max(1, min(nbytes // row_bytes, rows))
         self.is_shared = shares_images(g)
         if self.is_shared:  # in an even number of groups, for two threads
+            # the number of groups is rounded up to an even one, and the images are divided evenly among them
             self.images = -(-g.n // (2 * -(-g.n // (2 * self.images))))
 
     def images_of(self) -> Iterator[tuple[int, int]]:
@@ -126,6 +127,7 @@ def _run(make: Callable[[], W], first: W, tasks: Sequence[Callable[[W], None]]) 
         free.append(work)
 
     with threads.HOLD as hold:
+        # a user who has limited BLAS to one thread wants one thread
         if workers.count() == 1 or hold.before == 1:
             for task in tasks:
                 run(task)
@@ -152,6 +154,7 @@ class Total:
     def add(self, lhs: np.ndarray, rhs: np.ndarray) -> None:
         """Add a product; the first one is written instead of added."""
         if self._count == 1:
+            # from the second product on; with a single one there is nothing to add
             self._next = POOL.empty(self.into.shape, self.into.dtype)
         product(lhs, rhs, self._next, self._whole)
         if self._count:

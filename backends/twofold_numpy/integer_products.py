@@ -34,6 +34,7 @@ IN_MACHINE_CODE: list[Callable[[], IntegerProducts | None]] = []
 
 def in_quads(g: Geometry) -> Geometry:
     """A convolution whose channels are each four of another one's."""
+    # the instructions multiply four bytes by four and add the products to one 32-bit number: the size of a float, which `direct` moves
     return replace(g, channels=g.groups * -(-g.channels // g.groups // 4))
 
 

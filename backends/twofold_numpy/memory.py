@@ -49,6 +49,7 @@ class Pool:
         nbytes = math.prod(shape) * dtype.itemsize
         if nbytes < POOLED:
             return np.empty(shape, dtype)
+        # the largest power of two up to the size, in eighths
         step = (1 << nbytes.bit_length() - 1) // SIZE_CLASSES
         loan = _Loan(self._block(-(-nbytes // step) * step), nbytes, self)
         return np.asarray(loan).view(dtype).reshape(shape)
@@ -63,6 +64,7 @@ class Pool:
                     self._waiting -= size
                     block = found.pop()
                     if found:
+                        # put back at the end: the first entries are the sizes that were requested longest ago
                         self._blocks[size] = found
                     return block
             finally:
@@ -70,6 +72,7 @@ class Pool:
         try:
             return np.empty(size + ALIGNMENT, np.uint8)
         except MemoryError:
+            # what the pool keeps may be what the system lacks
             self.trim()
             return np.empty(size + ALIGNMENT, np.uint8)
 
@@ -119,6 +122,7 @@ class _Loan:
 
     def __init__(self, block: np.ndarray, nbytes: int, pool: Pool) -> None:
         self._block, self._pool = block, pool
+        # an object with this attribute becomes the base of the arrays that NumPy makes of it, and of all their views
         begin = block.__array_interface__["data"][0] + _padding(block)
         self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": (begin, False), "version": 3}
 

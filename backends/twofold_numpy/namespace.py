@@ -73,6 +73,7 @@ def tree_sum(a: np.ndarray, axis: Axes = None, keepdims: bool = False, out: np.n
         return _SUM(a, axis, None, out, keepdims)
     rows = a.reshape(-1, row)
     whole = row // BLOCK * BLOCK
+    # one call for all whole blocks: each row of the last axis is summed pairwise by itself
     partial = np.add.reduce(rows[:, :whole].reshape(len(rows), -1, BLOCK), 2)
     if whole < row:
         partial = np.concatenate([partial, np.add.reduce(rows[:, whole:], 1, keepdims=True)], 1)
@@ -201,6 +202,7 @@ class NumpyNamespace(Referenced):
         n = len(kernel)
         lead, tail = x.shape[: x.ndim - n], x.shape[x.ndim - n :]
         steps = x.strides[x.ndim - n :]
+        # the number of windows: those whose last tap is still inside
         out = tuple((s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(tail, kernel, stride, dilate, strict=True))
         strides = (
             *x.strides[: x.ndim - n],
@@ -214,6 +216,7 @@ class NumpyNamespace(Referenced):
         n = len(kernel)
         out_size = x.shape[x.ndim - 2 * n : x.ndim - n]
         out = np.zeros((*x.shape[: x.ndim - 2 * n], *size), x.dtype)
+        # windows overlap, so their taps are added one place of the kernel at a time, at which no two windows meet
         for place in np.ndindex(*kernel):
             where = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, s, o in zip(place, dilate, stride, out_size, strict=True))
             out[(..., *where)] += x[(..., *place)]
@@ -335,6 +338,7 @@ class NumpyNamespace(Referenced):
             generator = _PHILOX.pop()
         except IndexError:
             generator = np.random.Philox(0)
+        # an empty buffer: the first word drawn is that of the counter itself
         state: Any = {"bit_generator": "Philox", "state": {"counter": key[:4], "key": key[4:]}, **_FRESH}
         generator.state = state
         words = generator.random_raw(math.prod(shape))

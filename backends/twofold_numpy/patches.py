@@ -81,6 +81,7 @@ class Patches(ImageBlocks):
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
+    # transposed once here instead of by BLAS in each block
     rhs = np.ascontiguousarray(_channels_last(g, weight).T)
 
     def process(work: Patches, first: int, count: int) -> None:
@@ -113,6 +114,7 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
         for block in work.blocks_of(first, count):
             total.add(work.load_result(result, block).T, work.gather(block))
 
+    # channels last like the patches; moved to the weight's order once, at the end
     sums = np.empty((g.filters, g.rows), out.dtype)
     sum_over_images(partial(Patches, g, out.dtype, nbytes), process, sums)
     out[...] = np.moveaxis(sums.reshape(g.filters, *g.kernel, g.channels), -1, 1)

@@ -41,6 +41,7 @@ def pieces_of(batch: int, rows: int, columns: int, inner: int) -> tuple[Piece, .
     pieces: list[Piece] = [(0, batch, 0, rows, 0, columns)]
     number = _number(multiplications(batch, rows, columns, inner))
     while len(pieces) < number:
+        # all pieces are halved together, so that they stay of about one size
         halves = [half for piece in pieces for half in _halves(piece)]
         if len(halves) == len(pieces):
             break
@@ -213,6 +214,7 @@ def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
     layout = (rows * columns * item, columns * item, item)
     of = Multiplication(a.dtype, batch, rows, columns, inner, (stacks[0].strides, stacks[1].strides, layout), pieces)
     found = _in_machine_code(library, of, partial(_in_pieces, of))
+    # the layouts of a matrix and its transpose; whether they share memory is seen at each call
     if a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]:
         return partial(_unless_symmetric, of, found)
     return found
@@ -247,6 +249,7 @@ def _of_vectors(library: Blas, of: InnerProduct) -> Product:
     def run(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         sums = np.empty(number, of.dtype)
         parts(a, b, sums)
+        # the parts are added in order, whichever thread computed them
         out[...] = np.add.reduce(sums)
 
     return run
@@ -277,6 +280,7 @@ def _stacks(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray] | Non
         b = b[:, None]
     if a.ndim == b.ndim == 2:
         return a[None], b[None]
+    # a broadcast axis has stride 0, which a stack of three axes can only express if all leading axes have it
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     wide = [np.broadcast_to(x, lead + x.shape[-2:]) for x in (a, b)]
     first, second = (x if x.ndim == 3 else x.reshape(-1, *x.shape[-2:]) for x in wide)
@@ -307,6 +311,8 @@ def _by_own_transpose(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.
         if len(of.pieces) == 1 or half == of.rows:
             np.matmul(a, b, out=out)
             return
+        # The two squares on the diagonal and the corner above it, in two halves: four pieces of about the same work. The corner below is a
+        # copy.
         corner, quarter = out[:half, half:], half + _near_half(of.rows - half)
         tasks = [(a[:half], b[:, :half], out[:half, :half]), (a[half:], b[:, half:], out[half:, half:])]
         tasks += [(a[:half], b[:, half:quarter], out[:half, half:quarter]), (a[:half], b[:, quarter:], out[:half, quarter:])]

@@ -27,6 +27,7 @@ def stable_order(x: np.ndarray, axis: int) -> np.ndarray:
 
 def _order_of_wide(rows: np.ndarray) -> np.ndarray:
     """The order of rows of 64-bit elements: NumPy's, unless some are equal."""
+    # a 64-bit element leaves no bits for its place: its rank among the sorted elements does
     order = np.argsort(rows, -1)
     ordered = rows[order] if rows.ndim == 1 else np.take_along_axis(rows, order, -1)
     differs = ordered[..., 1:] != ordered[..., :-1]
@@ -42,15 +43,18 @@ def _order_of_wide(rows: np.ndarray) -> np.ndarray:
 def _ranks_of_bits(rows: np.ndarray) -> np.ndarray:
     """Signed integers of 32 bits in the order of 32-bit elements, equal for equal ones."""
     if rows.dtype.kind != "f":
+        # unsigned ones are moved to the range of signed ones
         return rows.astype(np.int64) - (MOST if rows.dtype.kind == "u" else 0)
     bits = (rows + np.float32(0)).view(np.int32)  # the sum has no negative zeros
     np.bitwise_xor(bits, (bits >> 31) & np.int32(0x7FFFFFFF), out=bits)  # negative numbers descend with their bits
+    # all NaNs are equal and last, as for NumPy, whatever their bits
     bits[rows != rows] = np.iinfo(np.int32).max
     return bits.astype(np.int64)
 
 
 def _with_places(ranks: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
     """The places of elements sorted by rank, a signed integer of 32 bits, and equal ones by place: the two are sorted as one integer."""
+    # the place in the lower half makes all elements different, so that an unstable sort cannot reorder equal ones
     ranks <<= 32
     ranks |= np.arange(ranks.shape[-1]) if places is None else places
     ranks.sort(-1)

@@ -99,6 +99,7 @@ def measure_saving(kind: Kind, g: Geometry, choice: Choice) -> float:
         return 0.0
     first, second = operands(kind, g)
     arrays = [first, second, np.empty(shape_of(kind, g), np.float32)]
+    # the weight has no layout with channels last
     last = [x if math.prod(x.shape) == math.prod(shape_of("weight", g)) else _last(x) for x in arrays]
     images = [(x, y) for x, y in zip(arrays, last, strict=True) if x is not y]
     calls: dict[str, Callable[[], Any]] = {
@@ -138,6 +139,7 @@ def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
     for g in of:
         for kind in get_args(Kind):
             seconds = measure(kind, g)
+            # the table has the best without a compiler, and beside it whether the direct algorithm beats that
             by_numpy = {c: s for c, s in seconds.items() if c != DIRECT}
             exact = choose({c: s for c, s in by_numpy.items() if c.name != "winograd"})
             chosen = choose(by_numpy)

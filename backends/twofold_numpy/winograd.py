@@ -34,6 +34,7 @@ def _transforms() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     This is the transpose of the Toom-Cook algorithm, which multiplies polynomials by their values at points.
     """
     values = [[p**k for k in range(TILE)] for p in POINTS]
+    # the denominators of Lagrange's interpolation; the point at infinity gives the last row, the leading coefficient
     apart = [math.prod(p - q for q in POINTS if q != p) for p in POINTS]
     to_results = np.array([[v[k] for v in values] + [float(k == RESULTS - 1)] for k in range(RESULTS)])
     of_kernel = np.array([[x / d for x in v[:KERNEL]] for v, d in zip(values, apart, strict=True)] + [[0, 0, 1]])
@@ -181,6 +182,7 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray,
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``: convolution of the result with rotated kernels."""
     make = partial(Tiles, g, g.size, g.filters, g.channels, nbytes)
+    # reversing the columns of the transform rotates the 9 elements of every kernel by half a turn
     _correlate(make, result, _kernels(weight, OF_KERNEL[:, ::-1]), tuple(KERNEL - 1 - p for p in g.pad), out)
 
 
@@ -203,4 +205,5 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
 
     sums = _empty(POSITIONS, g.filters, g.channels)
     sum_over_images(partial(Tiles, g, g.out, g.channels, g.filters, nbytes), process, sums)
+    # the transpose of the kernels' transform: 36 positions back to 9 elements
     multiply(sums.reshape(POSITIONS, -1).T, OF_KERNEL, out.reshape(-1, KERNEL * KERNEL))

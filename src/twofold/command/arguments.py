@@ -34,6 +34,7 @@ def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
     """A name and a shape, such as ``data=32,3,224,224``."""
     name, _, sizes = text.rpartition("=")
     fields = [field.strip() for field in sizes.strip("() ").rstrip(",").split(",")]
+    # `isdecimal` also refuses an empty field, as two commas or no sizes leave it
     if not name or not all(field.isdecimal() for field in fields):
         raise argparse.ArgumentTypeError(f"must be a name and sizes, such as data=32,3,224,224, not {text!r}")
     return name, tuple(map(int, fields))

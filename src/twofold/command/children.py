@@ -20,6 +20,7 @@ class _Call:
         self.function, self.arguments = function, arguments
 
     def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        # to unpickle it is to call the function: pickle takes the call's result for the object
         return self.function, self.arguments
 
 

@@ -66,6 +66,7 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
         if name == asked:
             program = import_module(f".{name}", __package__)
             program.add_arguments(own)
+            # only the program that was asked for has arguments: declaring those of the others would import all of them
             own.set_defaults(program=program, usage_error=own.error)
     own, arguments = list(words), []
     if words and words[0] in RUNNERS:

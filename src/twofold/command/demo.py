@@ -81,6 +81,7 @@ def differences(outcomes: Sequence[Outcome], images: int) -> list[str]:
         if len(apart):
             k = apart[0]
             faults.append(f"{one.way} and {other.way}: the loss of step {k} is {first[k]:.8g} and {second[k]:.8g}")
+        # of few images a single one is more than the tolerance; 1e-9 is for the rounding of the quotient
         if abs(one.accuracy - other.accuracy) > max(ACCURACY_TOLERANCE, IMAGES_TOLERANCE / images) + 1e-9:
             faults.append(f"{one.way} and {other.way}: the accuracy is {one.accuracy:.4f} and {other.accuracy:.4f}")
     return faults

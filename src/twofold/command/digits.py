@@ -79,6 +79,7 @@ def _of_scikit_learn() -> Digits:
     images, labels = loaded
     # a generator of its own, so that the split is the same whatever the program has drawn before
     order = np.random.RandomState(0).permutation(len(labels))
+    # scikit-learn's pixels are from 0 to 16
     images, labels = images[order].reshape(-1, 8, 8).astype(np.float32) / 16, labels[order].astype(np.float32)
     cut = len(images) - HELD_OUT
     return Digits("scikit-learn's digits", images[:cut], labels[:cut], images[cut:], labels[cut:])

@@ -152,6 +152,7 @@ def _gpu() -> Rows:
     """The components needed for GPUs: driver, array library, devices."""
     driver = DRIVER.read_text(encoding="utf-8").splitlines()[0] if DRIVER.exists() else shutil.which("nvidia-smi")
     yield "NVIDIA driver", f"found: {driver}" if driver else "not found: no NVIDIA GPU is visible on this machine"
+    # each CUDA version has a package of its own, which all import as `cupy`
     cupy = next((f"{name} {_installed(name)}" for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy") if _installed(name)), None)
     missing = "; pip install 'twofold[cuda12]' to use the GPU (cuda13 for drivers from 580)" if driver else ""
     yield "CuPy", cupy or f"not installed{missing}"

@@ -28,11 +28,13 @@ def failing_together() -> Iterator[None]:
         yield
         _note_success()
     except SystemExit as error:
+        # as Python does: None is success, and a text is printed and means 1
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
         if _is_one_of_several() and status:
             # printed here, as Python would do after this block: `_end_all` does not return
             if not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)
+            # a system passes on eight bits of a status: 256 must not become success
             _end_all(status & 255 or 1)
         if not status:
             _note_success()
@@ -50,6 +52,7 @@ def _note_success() -> None:
     folder, rank = notes_folder(), os.environ.get("OMPI_COMM_WORLD_RANK")
     if folder is not None and rank is not None and int(rank) < int(os.environ.get("TWOFOLD_WORKERS", "0")):
         (folder / FINISHED).touch()
+    # finished without ever calling MPI_Init: the others would wait there for this process, and their watchers end them by this note
     if folder is not None and rank is not None and not _is_one_of_several() and os.environ.get(PROGRAM) == str(os.getpid()):
         (folder / WITHOUT_STORE).write_text(f"process {rank}", encoding="utf-8")
 

@@ -63,6 +63,7 @@ def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
             # the curves coincide: later ones are thinner, so that all remain visible
             first.plot(values[:20], label=way, linewidth=7 - 1.8 * number, alpha=0.7)
             stretch = max(1, len(values) // SMOOTHED_POINTS)  # single batches are too noisy to compare by eye
+            # points that do not fill the last stretch are left out
             means = np.reshape(values[: len(values) // stretch * stretch], (-1, stretch)).mean(axis=1)
             whole.semilogy(np.arange(len(means)) * stretch, means, label=way, linewidth=5 - 1.3 * number, alpha=0.7)
         first.set(xlabel="step", ylabel="cross-entropy of the batch", title="the first 20 steps")

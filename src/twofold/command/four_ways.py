@@ -132,6 +132,7 @@ def _by_hand(task: Task, report: Report) -> Scores:
         parameter.attach_grad()
 
     def scores(x: NDArray) -> NDArray:
+        # weights and biases in turn
         for k in range(0, len(parameters), 2):
             x = nd.dot(x if k == 0 else nd.relu(x), parameters[k], transpose_b=True) + parameters[k + 1]
         return x
@@ -182,6 +183,7 @@ def _by_module(task: Task, report: Report) -> Scores:
         report(metric.get()[1])
         metric.reset()
 
+    # the loss layer's gradients are summed over the batch, and `fit` divides them by its size
     module.fit(
         _Epochs(task),
         eval_metric="ce",
@@ -192,6 +194,7 @@ def _by_module(task: Task, report: Report) -> Scores:
         num_epoch=task.epochs,
     )
     weights = module.get_params()[0]
+    # scores are the outputs of the last layer before the softmax; the labels are not needed then
     scores = network(task).get_internals()[f"fc{len(task.sizes) - 2}_output"]
     return lambda x: scores.bind(CPU, {"data": x, **weights}).forward()[0]
 
@@ -214,6 +217,7 @@ def _by_gluon(task: Task, report: Report, hybridize: bool = False) -> Scores:
             with autograd.record():
                 loss = loss_of(net(images), labels)
             loss.backward()
+            # divides by the batch size: Gluon's loss has one number for each image, whose gradients are added up
             trainer.step(task.batch_size)
             report(loss.mean().asscalar())
     return net

@@ -60,6 +60,7 @@ def hosts_of_file(path: str) -> tuple[Host, ...]:
 
 
 def _host(text: str, where: str) -> Host:
+    # "max_slots" is read over: the number of slots alone decides
     found = LINE.fullmatch(text)
     slots = int((found["count"] or found["slots"] or 1) if found else 0)
     if found is None or slots < 1:

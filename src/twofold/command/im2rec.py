@@ -78,6 +78,7 @@ def _make_lists(given: argparse.Namespace) -> int:
     for chunk in range(given.chunks):
         part = images[chunk * size : (chunk + 1) * size]
         name = f"{given.prefix}_{chunk}" if given.chunks > 1 else given.prefix
+        # each rounded down, as in MXNet; the rest is for validation
         test, train = int(len(part) * given.test_ratio), int(len(part) * given.train_ratio)
         if given.train_ratio == 1:
             _write_list(f"{name}.lst", part)
@@ -98,6 +99,7 @@ def _found(root: str, recursive: bool, extensions: tuple[str, ...]) -> Iterator[
         for name in files:
             yield ListedImage(number, [float(label)], folder + name)
             number += 1
+        # a folder without images of its own has no label, so labels are consecutive
         if files and recursive:
             print(f"{folder.rstrip('/') or '.'} {label}")
             label += 1
@@ -153,6 +155,7 @@ def _records(
             waiting.append((image, pool.submit(_record, image, given)))
             if len(waiting) < AHEAD * max(given.num_thread, 1):
                 continue
+            # records are taken in the order in which they were given to the threads, so offsets are known
             offset, record = _next(waiting, offset, index, left_out, step)
             yield record
         while waiting:
@@ -177,6 +180,7 @@ def _record(image: ListedImage, given: argparse.Namespace) -> bytes:
     """The content of an image's record."""
     path = join_path(given.root, image.name)
     data = read_file(path)
+    # a number goes into the header itself, an array behind it
     label = np.array(image.labels, "float32") if given.pack_label else image.labels[0]
     header = IRHeader(0, label, image.number, 0)
     if given.pass_through:

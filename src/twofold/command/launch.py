@@ -283,6 +283,7 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
         "TWOFOLD_WORKERS": str(job.workers),
         "TWOFOLD_SERVERS": str(job.servers),
         "TWOFOLD_SPARES": str(job.spares),
+        # a process of another run would connect by mistake where the numbers fit; processes compare this
         "TWOFOLD_JOB": secrets.token_hex(8),
         "TWOFOLD_ALLOW": ",".join(given.allow),
         "TWOFOLD_FAULT_TOLERANT": str(int(job.is_fault_tolerant)),
@@ -300,6 +301,7 @@ def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
     environment = {**os.environ, **(job.variables or {})}
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers, where Open MPI would refuse
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # roles are numbered upwards, so the longest names are those of the first and the last of a role
     width = max(len(_role(job, 0)), len(_role(job, job.processes - 1)), len(_role(job, job.workers - 1)))
     return run_labelled(found.command(job, words), environment, found.label(), lambda rank: _role(job, rank).ljust(width))
 

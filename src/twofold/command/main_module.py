@@ -66,9 +66,11 @@ def split_at_program(words: Sequence[str], valued: Collection[str]) -> tuple[lis
     at = 0
     while at < len(words):
         word = words[at]
+        # what follows is the program, whatever it looks like
         if word in ("-m", "-c"):
             at += 2
             break
+        # an option's value may look like a script
         at += 2 if word in valued else 1
         if word == "-" or not word.startswith("-") or word.startswith(("-m", "-c")):
             break
@@ -92,6 +94,7 @@ def of_script(path: str) -> Program:
     if not os.path.isfile(file) and not (os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)):
         raise LaunchError("run: there is no such script", path, "pass the path of a Python file")
     loader = SourceFileLoader("__main__", file)
+    # what Python puts into the module of a script, of which scripts and `inspect` make use
     variables = {"__file__": file, "__cached__": None, "__loader__": loader, "__spec__": None}
     return Program(os.path.dirname(os.path.realpath(file)), "", lambda: Loaded(path, _compiled(_content(loader, file), file), variables))
 
@@ -217,6 +220,7 @@ def _without_launcher(hook: Callable[..., Any]) -> Callable[..., Any]:
     """A hook for uncaught errors that hands on the program's own frames."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
+        # first the launcher's frames above `run`, and `run` itself with the import machinery below it
         while trace is not None and trace.tb_frame.f_code is not run.__code__:
             trace = trace.tb_next
         while trace is not None and _finds_the_program(trace.tb_frame):
@@ -239,6 +243,7 @@ def _shorten(error: BaseException | None, seen: set[int]) -> None:
     seen.add(id(error))
     at = error.__traceback__
     while at is not None:
+        # several may follow one another, so the next one is looked at from the same place
         while at.tb_next is not None and _is_between(at.tb_next.tb_frame, error):
             at.tb_next = at.tb_next.tb_next
         at = at.tb_next

@@ -92,11 +92,13 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
                 found.extend(int(m["rank"]) for pattern in FIRST_ENDED if (m := pattern.search(line)))
             prefix = "" if match is None else f"{name(int(match['rank']))} | "
             own = line[match.end() if match else 0 :].rstrip("\n\0")  # Open MPI ends its messages with a zero byte
+            # a line of Open MPI that is a zero byte alone is dropped, an empty line of the program is not
             if own or line.endswith("\n"):
                 # one lock for both streams: on a terminal a line of one must not cut a line of the other
                 with printing:
                     for text in logs.setdefault((source.fileno(), prefix), _Log()).take(own):
                         print(prefix + text, file=target, flush=True)
+        # at the end of the stream: a rule that no message followed was the program's own
         for (number, prefix), log in logs.items():
             if number == source.fileno() and log.held:
                 print(prefix + log.held, file=target, flush=True)
@@ -111,6 +113,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
             reader.join()
     if interrupts.number:
         return Ended(128 + interrupts.number, None)
+    # Popen reports a signal as a negative number, a shell as 128 plus the number
     return Ended(status if status >= 0 else 128 - status, found[0] if found and status else None)
 
 

@@ -124,6 +124,7 @@ def _open_mpi(job: Job) -> Iterator[str]:
     if job.hosts:
         yield from ("--host", _listed(job.hosts))
     else:
+        # more processes than cores are allowed where no hosts were named: it is how clusters are tried on one machine
         yield from ("--map-by", ":OVERSUBSCRIBE")
     # with more processes than cores, a waiting process must let others run
     yield from ("--mca", "mpi_yield_when_idle", "1")
@@ -139,6 +140,7 @@ def _open_mpi(job: Job) -> Iterator[str]:
 
 
 def _mpich(job: Job) -> Iterator[str]:
+    # MPICH's Hydra has one dash before long options
     yield from ("-n", str(job.processes), "-prepend-rank")
     if job.hosts:
         yield from ("-hosts", _listed(job.hosts))
@@ -158,6 +160,7 @@ def _listed(hosts: Sequence[Host]) -> str:
 
 
 def _variables(job: Job) -> dict[str, str]:
+    # processes on this machine inherit them
     forwarded = {name: os.environ[name] for name in FORWARDED if job.is_remote and name in os.environ}
     return {**forwarded, **(job.variables or {})}
 

@@ -77,6 +77,7 @@ class Holder:
         """Start a daemon of Open MPI, which ends when it loses the connection with the launcher."""
         # workers on this machine write their notes there
         os.makedirs(folder, exist_ok=True)
+        # `poll` also reaps daemons that have ended: an actor outlives many runs of a job
         self._daemons = [process for process in self._daemons if process.poll() is None]
         self._daemons.append(subprocess.Popen(["/bin/sh", "-c", command], env={**os.environ, **variables}, stdin=subprocess.DEVNULL))
 
@@ -220,8 +221,10 @@ class RaySlots:
         self._is_lost = False
         used = [slot.address for slot in there[:count]]
         hosts = [Host(name, used.count(name)) for name in order if name in used]
+        # Open MPI then starts the processes itself, and asks for no daemon
         if [host.name for host in hosts] == [self._here]:
             hosts = [Host("localhost", count)]
+        # `STARTER` stands in for ssh. Without a tree every daemon is asked for from here, where the actors are known.
         starter = {"PRTE_MCA_plm": "ssh", "PRTE_MCA_plm_ssh_agent": str(self._starter), "PRTE_MCA_plm_ssh_no_tree_spawn": "1"}
         threads = {name: os.environ.get(name, str(self._request.cpus)) for name in THREADS}
         return hosts, {**os.environ, **threads, **starter, **self._gpus(self._here)}
@@ -232,6 +235,7 @@ class RaySlots:
 
     def check(self) -> None:
         """Ask all actors, and replace the ones that do not answer: Ray itself takes up to a minute to notice that a machine is gone."""
+        # any call will do: an actor that answers lives
         there = {slot.actor.read.remote(""): slot for slot in self._slots if slot.address}
         if there:
             _, silent = self._ray.wait(list(there), num_returns=len(there), timeout=ANSWER)

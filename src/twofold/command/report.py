@@ -75,6 +75,7 @@ def _timings(task: Task, outcomes: Sequence[Outcome]) -> str:
 
 def _confusion(true: np.ndarray, read: np.ndarray) -> str:
     counts = np.zeros((10, 10), int)
+    # `counts[true, read] += 1` would count each pair once
     np.add.at(counts, (true, read), 1)
     rows = "".join(f"<tr><td>{k}</td>{''.join(f'<td>{n}</td>' for n in row)}</tr>" for k, row in enumerate(counts))
     heads = "".join(f"<th>{k}</th>" for k in range(10))

@@ -45,6 +45,7 @@ class Imports(NamedTuple):
             importing.install(self.importers, _LOAD[self.numpy])
         if self.numpy == "folding":
             allocation.keep_freed_memory()
+        # spawned processes install the same, before they import the program's module
         prepare_with(_in_child, *self)
 
     def context(self) -> AbstractContextManager[object]:

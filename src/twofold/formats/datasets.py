@@ -91,6 +91,7 @@ class IdxReader:
         FormatError
             If the file has become shorter.
         """
+        # consecutive rows are one read; others, such as shuffled ones, one read each
         if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and all(map(operator.lt, numbers, numbers[1:])):
             found = self._bytes_at(len(numbers) * self._row, self._start + numbers[0] * self._row)
         else:
@@ -143,14 +144,17 @@ def _unpack(file: BinaryIO, whole: BinaryIO) -> None:
         head = unpacker.decompress(file.read(CHUNK), LARGEST_HEADER)
         reader = Reader(head)
         dtype, shape = _parsed_header(reader)
+        # of a file that is unpacked, the header comes first: it says how much may be unpacked at all
         expected = math.prod(shape) * ITEM_SIZES[dtype]
         size = reader.offset + expected
         packed = file.seek(0, os.SEEK_END)
         if size > LARGEST_HEADER + LARGEST_RATIO * packed:
             raise _wrong_size("fewer", expected, reader.offset)
         file.seek(min(CHUNK, packed))
+        # one round beyond the expected size is enough to know that the file has more
         while head and whole.tell() <= size:
             whole.write(head)
+            # compressed bytes that the last round had no room for come before new ones
             head = unpacker.decompress(unpacker.unconsumed_tail or file.read(CHUNK), CHUNK)
     except zlib.error as error:
         raise FormatError("the gzip data is damaged", str(error), offset=0) from None
@@ -171,6 +175,7 @@ def _wrong_size(found: str, expected: int, start: int) -> FormatError:
 def _little_endian(elements: Buffer, itemsize: int) -> Buffer:
     if itemsize == 1:
         return elements
+    # The standard library's array: this package does not import NumPy.
     swapped = array(SWAP_FORMATS[itemsize])
     swapped.frombytes(elements)
     if sys.byteorder == "little":

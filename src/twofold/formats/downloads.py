@@ -77,6 +77,7 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
     from .resuming import CHUNK, opened_source, partial_file
 
     if is_url(target):
+        # all of it is here, and its checksum compared, before a byte is sent to the target
         with tempfile.TemporaryDirectory(prefix="twofold-") as folder:
             local = os.path.join(folder, "content")
             fetch(url, local, verify_ssl, sha1_hash)
@@ -170,6 +171,7 @@ def download(
         raise ParameterError("Can't construct file-name from this URL.", url, "Please set the `path` option manually.")
     target = os.path.expanduser(name if path is None else path)
     if folder_exists(target):
+        # as MXNet names it: by what follows the last slash, even if that is a query
         target = join_path(target, name)
     if file_exists(target) and not overwrite and (sha1_hash is None or check_sha1(target, sha1_hash)):
         return target

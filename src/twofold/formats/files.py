@@ -94,6 +94,7 @@ def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
                 return cast("BinaryIO", RangedFile(name))
             system, inner = filesystem(name)
             return system.open(inner, mode)
+        # written without a buffer: of records that a killed process has written none may be missing
         return cast("BinaryIO", Path(_local(name)).open(mode, buffering=0 if mode == "wb" else -1))
 
 
@@ -137,6 +138,7 @@ def reading_at(file: BinaryIO) -> Callable[[int, int], bytes]:
     Of a local file, several threads and processes can call it at the same time.
     """
     if isinstance(file, (io.BufferedReader, io.BufferedRandom)) and hasattr(os, "pread"):
+        # pread has no position that callers would have to share
         return partial(_read_at, file.fileno())
 
     def read(size: int, offset: int) -> bytes:
@@ -183,6 +185,7 @@ def folder_entries(path: Name) -> list[str]:
     with named_errors(name, "list"):
         if is_url(name):
             system, inner = filesystem(name)
+            # stores list whole paths, and folders with a slash behind them
             return sorted(entry.rstrip("/").rpartition("/")[2] for entry in system.ls(inner, detail=False))
         return sorted(os.listdir(_local(name)))
 
@@ -215,6 +218,7 @@ def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
     """
     given = os.fspath(names)
     found: list[str] = []
+    # one semicolon may end the list, as in MXNet, whose split makes no empty name of it
     for name in given.removesuffix(";").split(";"):
         if not name:
             raise MissingFileError("a name of a file is empty", f"{given!r}", "write one semicolon between two names")
@@ -233,6 +237,7 @@ def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
 def _matching(name: str, beside: tuple[str, ...]) -> list[str]:
     """The files in a folder whose paths match a regular expression; none if it is the name of a file, or no expression."""
     folder, slash, _ = name.rpartition("/")
+    # the part before the last slash is always a folder: only the name behind it is a pattern
     if file_exists(name) or not folder_exists(folder + slash or os.curdir):
         return []
     try:

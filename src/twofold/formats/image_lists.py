@@ -55,6 +55,7 @@ def listed_images(given: Iterable[Sequence[Any]]) -> list[ListedImage]:
         if len(entry) < 2:
             raise ParameterError(f"entry {number} of a list of images has no label", f"{entry!r}", "pass [label, …, name]")
         *labels, name = entry
+        # an array as the only label has the labels of the image, and is not one of them
         found.append(ListedImage(number, labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0], name))
     return found
 
@@ -93,6 +94,7 @@ def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None 
 
 
 def _of_line(line: str) -> ListedImage:
+    # a line without a tab has no labels, and is refused below instead of failing to unpack
     index, *labels, name = line.split("\t") if "\t" in line else (line, "")
     if not labels:
         raise ValueError("needs an index, labels and a name with tabs between")

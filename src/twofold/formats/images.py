@@ -121,6 +121,7 @@ class Picture:
     def padded(self) -> ArrayRecord:
         """The pixels (height, width, 4), where 1 or 3 channels are followed by bytes without a meaning; not copied if possible."""
         if self._padded is None:
+            # Pillow stores colors in four bytes a pixel, but gray in one
             colors = self._image.convert("RGB") if self.channels == 1 else self._image
             self._padded = ArrayRecord("uint8", (self.height, self.width, PADDED), _memory(colors))
         return self._padded
@@ -186,6 +187,7 @@ def decoding(data: Buffer) -> Iterator[Any]:
                 raise FormatError("an image of a format that is not read", image.format, "store it as a PNG or JPEG")
             if image.mode not in KNOWN:
                 raise FormatError("an image of an unknown kind of pixels", image.mode, "store it as a PNG or JPEG")
+            # before anything is decoded: until here only the header has been read
             if image.format in DENSEST and math.prod(image.size) > PIXELS_PER_BYTE * len(data):
                 width, height = image.size
                 raise FormatError(f"an image of {width} x {height} pixels in too few bytes", f"{len(data)}", "the file is damaged or cut")
@@ -215,6 +217,7 @@ def _has_opacity(image: Any) -> bool:
 
 def _changeable(image: Any) -> Any:
     """An image of RGBA as one of four channels that do not depend on one another."""
+    # the same bytes under another name: see `CHANGED`
     return _pillow("reading images").frombytes(CHANGED[4], image.size, image.tobytes()) if image.mode == MODES[4] else image
 
 
@@ -228,6 +231,7 @@ def converted(image: Any, channels: int) -> Any:
     if turned.mode == DEEP:  # the upper eight bits of each pixel, as OpenCV takes them
         turned = _pillow("reading images").frombytes("L", turned.size, turned.tobytes()[1::2])
     if channels == 1 and turned.mode != "L":
+        # by a matrix with an offset, because Pillow's own conversion rounds in another way
         return turned.convert("RGB").convert("L", BRIGHTNESS)
     return turned if turned.mode == MODES[channels] else turned.convert(MODES[channels])
 
@@ -252,6 +256,7 @@ def _memory(image: Any) -> Buffer:
     except ValueError:
         return image.tobytes() if image.mode == CHANGED[4] else image.tobytes("raw", "RGBX")
     # Pillow exports lists of four bytes. The child is the array of all bytes: its second buffer is the data, its first the validity.
+    # The capsule's memory has the struct; only its beginning is declared above, which is all that is read.
     numbers = _ArrowArray.from_address(_pointer_of(capsule, b"arrow_array")).children[0].contents
     content = (ctypes.c_ubyte * numbers.length).from_address(numbers.buffers[1])
     content.owner = image  # whose memory it is: lives as long as any view of it
@@ -286,6 +291,7 @@ def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:
     pixels = pillow.frombytes(MODES[channels], (width, height), bytes(image.data))
     options: dict[str, Any] = {}
     if suffix in JPEG:
+        # JPEG has no opacity
         pixels = pixels.convert("RGB") if pixels.mode == "RGBA" else pixels
         options["quality"] = min(max(quality, 1), 100)
     elif suffix in PNG:

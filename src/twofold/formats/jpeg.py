@@ -87,6 +87,8 @@ def _has_orientation(data: memoryview) -> bool:
     """Whether a file is no JPEG, or has a segment before its image that may say how to turn it (Exif or XMP)."""
     if data[:2] != START:
         return True
+    # A segment is 0xFF, its kind, its length in two bytes, which include themselves, and its content. After SCAN the compressed data
+    # follow.
     at = 2
     while at + 4 <= len(data) and data[at] == SEGMENT and data[at + 1] != SCAN:
         if data[at + 1] == APP1:

@@ -26,6 +26,7 @@ def parse_json(data: Buffer | str, what: str) -> object:
         If the bytes are not UTF-8 or not JSON, contain lone surrogates, nest too deeply, or expand to far more memory than the file.
     """
     encoded = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+    # Counted before parsing, and from above: marks within strings count too, so text of brackets may be refused, but no bomb is parsed.
     estimate = sum(encoded.count(mark) * cost for mark, cost in COSTS.items())
     if estimate > EXPANSION * len(encoded) + ALLOWANCE:
         raise FormatError(f"{what}: its values would need far more memory than the file", f"{len(encoded)} bytes for about {estimate}")
@@ -44,5 +45,6 @@ def parse_json(data: Buffer | str, what: str) -> object:
 def _check_surrogates(value: object, encoded: bytes) -> object:
     """Reject strings that could not be written again: an escape may denote half of a surrogate pair."""
     if rb"\u" in encoded:
+        # raises a UnicodeError for half of a pair
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value

@@ -88,6 +88,7 @@ def iterate_arrays(reader: Reader) -> Iterator[tuple[ArrayRecord, bool]]:
         If the file does not start as one, or at the array that is damaged.
     """
     for _ in range(_read_count(reader)):
+        # an array with axes is the same in V2 and V3, so what the block was written under is known by its version only
         is_numpy = reader.peek_u32("an array's magic number") == V3
         yield read_array(reader), is_numpy
 
@@ -233,6 +234,7 @@ def _read_sparse(reader: Reader, header: _Header) -> ArrayRecord:
         _check_indices(record, header.shape)
     except FormatError as error:
         raise reader.error(error.what, error.given, error.todo, offset=header.start) from error
+    # the file has this shape twice: by itself, and by the length of the indices
     if record.stored_shape != header.stored_shape:
         given = f"shape {header.stored_shape}, not {record.stored_shape}"
         raise reader.error("the stored values do not match the indices", given, offset=header.start)
@@ -328,6 +330,7 @@ def _array_chunks(record: ArrayRecord, numpy_shape: bool) -> Iterator[Buffer]:
         raise FormatError("only dense arrays with a shape can be saved under NumPy shape semantics", f"{record.stype} {record.shape}")
     if not numpy_shape and record.shape == ():
         raise FormatError("a 0-d array needs NumPy shape semantics", "shape ()", "use mx.npx.save, or reshape it to (1,)")
+    # the order of the fields is that of the table at the top of this module
     yield struct.pack("<Ii", V3 if numpy_shape else V2, STORAGE_CODES[record.stype])
     if not is_dense:
         yield _shape_bytes(record.stored_shape)

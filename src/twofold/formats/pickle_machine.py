@@ -150,6 +150,7 @@ class _Machine:
             if self.stack[position] is _MARK:
                 items = self.stack[position + 1 :]
                 del self.stack[position:]
+                # the items are counted already; this is the list that now holds them, with a pointer for each
                 self.budget.spend(NODE_COST + 8 * len(items))
                 return items
         raise FormatError("pickle: an opcode finds no mark on the stack", todo="the file is damaged")
@@ -159,6 +160,7 @@ class _Machine:
         self.stack.append(value)
         return value
 
+    # Unlike `pop`, it may take a mark: the opcode POP is allowed to remove one.
     def discard(self) -> None:
         if not self.stack:
             raise FormatError("pickle: an opcode finds the stack empty", todo="the file is damaged")
@@ -230,6 +232,7 @@ class _Machine:
             _refuse("calls with keywords", target)
         self.push(Call(target, args), NODE_COST)
 
+    # OBJ and INST are how protocols 0 and 1 make instances of old-style classes.
     def call_marked(self) -> None:
         target, *args = self.pop_to_mark() or [None]
         self.push(target)
@@ -288,6 +291,7 @@ _STEPS: dict[str, Callable[[_Machine, object], None]] = {
     "FROZENSET": lambda machine, _: machine.push(Bag(frozenset, machine.pop_to_mark())),
     "EMPTY_DICT": lambda machine, _: machine.push(Pairs([]), NODE_COST),
     "DICT": lambda machine, _: machine.push_dict(machine.pop_to_mark()),
+    # the value is on top of its key
     "SETITEM": lambda machine, _: machine.set_items([machine.pop(), machine.pop()][::-1]),
     "SETITEMS": lambda machine, _: machine.set_items(machine.pop_to_mark()),
     "POP": lambda machine, _: machine.discard(),
@@ -299,6 +303,7 @@ _STEPS: dict[str, Callable[[_Machine, object], None]] = {
     "PUT": _Machine.remember,
     "BINPUT": _Machine.remember,
     "LONG_BINPUT": _Machine.remember,
+    # numbers the memo's entries itself, by how many there are
     "MEMOIZE": lambda machine, _: machine.remember(len(machine.memo)),
     "GLOBAL": lambda machine, name: machine.push_name(*_split(name)),
     "STACK_GLOBAL": lambda machine, _: machine.push_stacked_name(),

@@ -42,11 +42,13 @@ def encode_latin1(text: str) -> bytes:
 
 def _dtype(parts: Parts) -> DTypeRecord:
     match parts.args, parts.state:
+        # a dtype of a scalar class: dtype(numpy.float32)
         case (DTypeRecord() as record, *_), _:
             return record
         # "=" is the writer's native order: little-endian on every machine that MXNet supports
         case (str(code), *_), (_, "<" | "|" | "=", *_) if code in CODES:
             return DTypeRecord(CODES[code])
+        # elements of one byte have no order of bytes, so their dtype may have no state
         case (str(code), *_), None if code in CODES and code[1] == "1":
             return DTypeRecord(CODES[code])
     raise FormatError("pickle: unsupported element type", str((parts.args[:1], parts.state))[:80], f"little-endian {CODES}")
@@ -54,6 +56,7 @@ def _dtype(parts: Parts) -> DTypeRecord:
 
 def _array(parts: Parts) -> ArrayRecord:
     match parts.args, parts.state:
+        # the state is: version, shape, dtype, whether the elements are in Fortran's order, and the elements
         case (Name("numpy", "ndarray"), *_), (int(), tuple(shape), DTypeRecord(name), int(is_fortran), bytes() | str() as data):
             return _array_of(name, shape, data, "F" if is_fortran else "C")
     raise FormatError("pickle: unsupported kind of NumPy array", todo="save numeric arrays of class numpy.ndarray")

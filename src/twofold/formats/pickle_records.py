@@ -115,6 +115,7 @@ class _Resolver:
 
     def measure(self, node: object, children: list[object]) -> None:
         """Reject trees that are too deep, or too large once shared parts are expanded: later readers may copy them."""
+        # a node that is shared counts at each reference: ten levels of lists of ten times the level below are ten nodes and 10**10 values
         sizes = [self.sizes.get(id(child), (0, 1)) for child in children]
         levels = 1 + max((levels for levels, _ in sizes), default=0)
         values = 1 + sum(values for _, values in sizes)
@@ -181,6 +182,7 @@ def _refuse_names(values: list[object]) -> None:
 def _check_key(value: object) -> object:
     """Return the value if it may be a dict's key: its hash must be cheap, and collisions must not be easy to construct."""
     parts = value if isinstance(value, tuple) else (value,)
+    # floats and texts need no limit: hashes of texts are salted in each process, and a float has 64 bits
     if not all(isinstance(part, SCALARS) and not (isinstance(part, int) and part.bit_length() > KEY_BITS) for part in parts):
         raise FormatError("pickle: a key is not a number, string or tuple of those", type(value).__name__)
     return value
@@ -237,6 +239,7 @@ def _bytes_of(parts: Parts) -> bytes:
 def _reconstruct(parts: Parts) -> object:
     """An instance in protocols 0 and 1, which call ``copyreg._reconstructor(cls, object, None)``."""
     match parts.args:
+        # the arguments are the class, its built-in base, and the base's own state
         case (Name() as target, Name("builtins" | "__builtin__", "object"), None):
             rest = Parts((), parts.state, parts.pairs)
             builder = _BUILDERS.get(_current(target))

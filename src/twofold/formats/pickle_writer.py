@@ -116,6 +116,7 @@ class _Writer:
         # as MXNet's arrays pickle: the class called with None, then the state {"handle": the array's block}
         self.chunks += [NONE, TUPLE1, REDUCE, EMPTY_DICT, MARK]
         self.write("handle", 0)
+        # MXNet's state is a bytearray, which protocol 4 has no opcode for: a call makes it of bytes
         self.write_name("builtins", "bytearray")
         self.write_sized(BINBYTES, BINBYTES8, dump_array(record, numpy_shape=self.numpy_arrays))
         self.chunks += [TUPLE1, REDUCE, SETITEMS, BUILD]
@@ -146,6 +147,7 @@ class _Writer:
         return key in self.memo
 
     def remember(self, key: object) -> None:
+        # MEMOIZE numbers the entries in this way, so the number is not written
         self.memo[key] = len(self.memo)
         self.chunks.append(MEMOIZE)
 

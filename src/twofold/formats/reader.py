@@ -128,6 +128,7 @@ class FileReader(Reader):
     __slots__ = ("_bytes_at", "_size")
 
     def __init__(self, file: BinaryIO) -> None:
+        # the view stays empty: `remaining` and `take` go to the file instead
         super().__init__(b"")
         self._bytes_at = reading_at(file)
         self._size = file.seek(0, os.SEEK_END)

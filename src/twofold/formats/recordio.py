@@ -16,8 +16,10 @@ from typing import BinaryIO
 from ..errors import FileAccessError, FormatError, ParameterError
 from .files import reading_at
 
+# dmlc-core's number. Its three highest bits, as the kind in a header's second word, would be above LAST: no header word can equal it.
 MAGIC = (0xCED7230A).to_bytes(4, "little")
 HEADER = struct.Struct("<4sI")
+# a header's second word has the kind in its three highest bits and the length in the others
 LENGTH_BITS = 29
 LARGEST = 2**LENGTH_BITS - 1
 WHOLE, FIRST, MIDDLE, LAST = range(4)
@@ -49,6 +51,7 @@ def _divided(content: bytes) -> list[bytes]:
     """The parts of a content between the magic numbers at multiples of four bytes."""
     parts, start, found = [], 0, content.find(MAGIC)
     while found >= 0:
+        # elsewhere it cannot be taken for a start: readers look at multiples of four only
         if found % 4 == 0:
             parts.append(content[start:found])
             start = found + len(MAGIC)
@@ -142,6 +145,7 @@ class RecordReader:
         kind = WHOLE
         inside = False
         while not inside or kind != LAST:
+            # the contents are not read: their lengths say where the next header is
             kind, length = self._header(self._bytes_at(HEADER.size, self.offset), inside)
             following = self.offset + HEADER.size + _padded(length)
             if following > end:
@@ -158,6 +162,7 @@ class RecordReader:
         """
         end = self.size()
         start, stop = self._last
+        # one byte on, so that the same damaged place is not found again
         block = 1 + (start if stop == self.offset else self.offset)
         while block < end:
             data = self._bytes_at(SEARCHED, block)
@@ -270,6 +275,7 @@ def load_index(data: bytes) -> list[tuple[str, int]]:
     entries, place = [], 0
     for line in data.splitlines(keepends=True):
         key, _, offset = line.strip().partition(b"\t")
+        # some tools write further columns behind the offset
         number = offset.partition(b"\t")[0].strip()
         try:
             entries.append((key.strip().decode(), int(number)))

@@ -53,6 +53,7 @@ class ArrayRecord:
         if self.dtype not in ITEM_SIZES:
             raise FormatError("array record: unknown element type", self.dtype, f"use one of {', '.join(ITEM_SIZES)}")
         view = memoryview(self.data)
+        # checked once, here: all that take a record may reshape its bytes without looking
         expected = math.prod(self.stored_shape) * ITEM_SIZES[self.dtype]
         if view.nbytes != expected or not view.c_contiguous:
             kind = "bytes" if view.c_contiguous else "bytes that are not contiguous"
@@ -118,6 +119,7 @@ def shape_fault(shape: tuple[int, ...], itemsize: int) -> str | None:
         return f"more than {MAX_NDIM} axes"
     if any(size < 0 for size in shape):
         return "a negative size"
+    # without the zeros: NumPy refuses shapes whose other sizes overflow, even for an array without elements
     if math.prod(size for size in shape if size) * itemsize > MAX_BYTES:
         return "more elements than can be addressed"
     return None

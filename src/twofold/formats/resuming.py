@@ -77,6 +77,7 @@ def opened_source(url: str, local: Path | None, verify_ssl: bool) -> Iterator[Do
 def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> DownloadSource:
     """The content of an answer of a server of HTTP, which is asked again for a range of it."""
     tag = answer.headers.get("ETag", "")
+    # If-Range needs a validator that changes with every byte of the content
     known = tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")  # a weak tag is no promise of equal bytes
     length = answer.headers.get("Content-Length")
     whole = Rest(answer, 0, int(length) if length else None)
@@ -97,6 +98,7 @@ def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> DownloadS
         with again:
             unit, _, span = again.headers.get("Content-Range", "").partition(" ")
             place, _, size = span.partition("/")
+            # a server that knows no ranges, or whose content has changed, answers with the whole
             if again.status == PARTIAL_CONTENT and unit == "bytes" and place.startswith(f"{start}-"):
                 yield Rest(again, start, int(size) if size.isdecimal() else None)
             else:
@@ -196,6 +198,8 @@ def _locked(path: str) -> BinaryIO | None:
         return None
     file = open(path, "ab")  # noqa: SIM115  the caller closes it
     with contextlib.suppress(FileNotFoundError):  # in the meantime it got its final name
+        # the same file still: between opening and locking it, its writer may have given it its final name, and another may have made a new
+        # one
         if is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             return file
     file.close()

@@ -70,6 +70,7 @@ def read_header(reader: Reader) -> tuple[dict[str, Any], dict[str, str]]:
     size = reader.u64("the header's size")
     if size > LARGEST_HEADER:
         raise reader.error("not a safetensors file: its header would be too large", f"{size} bytes", offset=0)
+    # from here on offsets count from the end of the header, where the reader stands
     header = parse_json(reader.take(size, "the header"), "safetensors header")
     if not isinstance(header, dict):
         raise reader.error("the header is not an object of arrays", type(header).__name__, offset=8)
@@ -127,6 +128,7 @@ def safetensors_chunks(arrays: Mapping[str, ArrayRecord], metadata: Mapping[str,
         If an array is sparse, has no shape, or is named like the metadata.
     """
     header: dict[str, object] = {METADATA: dict(sorted(metadata.items()))} if metadata else {}
+    # by decreasing size of elements, so that every array begins at a multiple of its elements' size without gaps
     names = sorted(arrays, key=lambda name: (ORDER[arrays[name].dtype], name))
     stop = 0
     for name in names:

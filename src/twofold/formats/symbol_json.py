@@ -98,6 +98,7 @@ def _node_attrs(fields: Mapping[str, object], place: str) -> dict[str, str]:
         if key in ("attr", "attrs"):
             merged = _field(fields, key, dict, place)
     if "param" in fields:
+        # parameters first, as MXNet shows them, and attributes of the same name win
         merged = {**_field(fields, "param", dict, place), **merged}
     for key, value in merged.items():
         if not isinstance(value, str):

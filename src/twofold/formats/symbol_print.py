@@ -49,6 +49,7 @@ def _print_fields(fields: list[str], extra: Mapping[str, object], indent: str) -
 
 
 def _print_map(fields: dict[str, str], indent: str) -> str:
+    # a std::map's order: by bytes, not by characters
     pairs = [f"{_quote(key)}: {fields[key]}" for key in sorted(fields, key=str.encode)]
     return _lines("{}", pairs, indent) if len(pairs) > 1 else f"{{{''.join(pairs)}}}"
 
@@ -62,6 +63,7 @@ def _print_list(items: Iterable[int | list[int]], indent: str) -> str:
 def _lines(brackets: str, items: Sequence[str], indent: str) -> str:
     if not items:
         return brackets
+    # the blank before the line break is MXNet's too
     separator = f", \n{indent}  "
     return f"{brackets[0]}\n{indent}  {separator.join(items)}\n{indent}{brackets[1]}"
 

@@ -39,6 +39,7 @@ def upgrade(graph: GraphRecord, input_names: InputNames = names_of_variables) ->
     for position, node in enumerate(graph.nodes):
         variables = [index for index, _, _ in node.inputs]
         names = input_names(node, [graph.nodes[index].name for index in variables])
+        # old files leave out auxiliary states, so there may be more names than inputs
         for name, index in zip(names, variables, strict=False):
             if graph.nodes[index].op == "null":
                 _move_hidden(attrs[position], attrs[index], name)

@@ -52,7 +52,9 @@ def is_image(data: Buffer) -> bool:
     """Whether bytes start as one of the formats that record files hold."""
     start = bytes(memoryview(data)[:START])
     return start.startswith(SIGNATURES) or any(
-        start.startswith(first) and start.startswith(later, offset) for first, (later, offset) in LATER.items()
+        # "BM" are two letters, which a text may begin with, and "RIFF" begins sounds too
+        start.startswith(first) and start.startswith(later, offset)
+        for first, (later, offset) in LATER.items()
     )
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,18 +25,23 @@ from .functions import (
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
+    from .functions import Statistic
 
 #: The brightness of red, green and blue.
 BRIGHTNESS = np.array([[[0.299, 0.587, 0.114]]], "float32")
 
 
+#: What `dumps` returns: JSON text, or a name and a list with what the parts return.
+Description = str | list[object]
+
+
 class Described:
     """What all augmenters have: parameters that `dumps` shows."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Description:
         """The name in lower case and the parameters, as JSON text."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
@@ -55,7 +60,7 @@ class Augmenter(Described):
         raise ParameterError(f"{type(self).__name__} has no __call__", None, "define __call__(self, src) in it")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A parameter as JSON has it."""
     if isinstance(value, Array):
         value = value.asnumpy()
@@ -75,7 +80,7 @@ class SequentialAug(Augmenter):
         super().__init__()
         self.ts = ts
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Description:
         """The name and a list with the results of its augmenters' `dumps`."""
         return [type(self).__name__.lower(), [aug.dumps() for aug in self.ts]]
 
@@ -180,7 +185,14 @@ class RandomSizedCropAug(Augmenter):
         ``min_area``, an older name of ``area``.
     """
 
-    def __init__(self, size: Size, area: float | tuple[float, float], ratio: tuple[float, float], interp: int = 2, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        size: Size,
+        area: float | tuple[float, float],
+        ratio: tuple[float, float],
+        interp: int = 2,
+        **kwargs: float | tuple[float, float],
+    ) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.area = kwargs.pop("min_area", area)
         if kwargs:
@@ -304,6 +316,7 @@ class SaturationJitterAug(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         """The image."""
         factor = 1 + random.uniform(-self.saturation, self.saturation)
+        # a mean of the image, weighted by the factor, and of its gray version
         gray = (src * nd.array(BRIGHTNESS)).sum(axis=2, keepdims=True) * (1 - factor)
         src *= factor
         src += gray
@@ -335,6 +348,7 @@ class HueJitterAug(Augmenter):
         cos, sin = math.cos(angle), math.sin(angle)
         # brightness, the first of the three numbers, stays; the other two are turned
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cos, -sin], [0.0, sin, cos]])
+        # pixels are rows (…, 3), so the matrix stands behind them, transposed
         return nd.dot(src, nd.array((self.ityiq @ turn @ self.tyiq).T))
 
 
@@ -367,13 +381,14 @@ class LightingAug(Augmenter):
     Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural networks", NIPS 2012.
     """
 
-    def __init__(self, alphastd: float, eigval: Any, eigvec: Any) -> None:
+    def __init__(self, alphastd: float, eigval: np.ndarray, eigvec: np.ndarray) -> None:
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd, self.eigval, self.eigvec = alphastd, eigval, eigvec
 
     def __call__(self, src: NDArray) -> NDArray:
         """The image."""
         multiples = np.random.normal(0, self.alphastd, size=3)  # noqa: NPY002  (what MXNet draws from)
+        # the paper's [p1, p2, p3] [α1 λ1, α2 λ2, α3 λ3]ᵀ: the columns are scaled by α, and then summed with the weights λ
         src += nd.array(np.dot(self.eigvec * multiples, self.eigval))
         return src
 
@@ -387,7 +402,7 @@ class ColorNormalizeAug(Augmenter):
         Numbers, or arrays of shape (c,); None skips a step.
     """
 
-    def __init__(self, mean: Any, std: Any) -> None:
+    def __init__(self, mean: Statistic, std: Statistic) -> None:
         super().__init__(mean=mean, std=std)
         self.mean = _array(mean)
         self.std = _array(std)
@@ -397,7 +412,7 @@ class ColorNormalizeAug(Augmenter):
         return color_normalize(src, self.mean, self.std)
 
 
-def _array(value: Any) -> Any:
+def _array(value: Statistic) -> NDArray | float | None:
     return value if value is None or isinstance(value, (Array, int, float)) else nd.array(value)
 
 

@@ -16,12 +16,13 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
 from ..origin import warn
-from .augmenters import Augmenter, CastAug, Described, ForceResizeAug, ResizeAug
+from .augmenters import Augmenter, CastAug, Described, Description, ForceResizeAug, ResizeAug
 from .functions import copyMakeBorder, fixed_crop
 from .usual_augmenters import DEVIATION, MEAN, color_augmenters, size_in, statistic
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
+    from .functions import Statistic
 
 #: Smallest area in pixels of an object that counts, and of a part that is cut out.
 LEAST_AREA = 2
@@ -64,7 +65,7 @@ class DetBorrowAug(DetAugmenter):
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Description:
         """The name and the augmenter's own result."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
@@ -89,15 +90,16 @@ class DetRandomSelectAug(DetAugmenter):
         If one is not a `DetAugmenter`.
     """
 
-    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
+    def __init__(self, aug_list: DetAugmenter | Sequence[DetAugmenter], skip_prob: float = 0) -> None:
         super().__init__(skip_prob=skip_prob)
-        self.aug_list: list[DetAugmenter] = list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
+        self.aug_list = list(aug_list) if isinstance(aug_list, Sequence) else [aug_list]
         for augmenter in self.aug_list:
             if not isinstance(augmenter, DetAugmenter):
                 raise InvalidValue("Allow DetAugmenter in list only", type(augmenter).__name__, "wrap it in DetBorrowAug")
+        # an empty list has nothing to choose from
         self.skip_prob = skip_prob if self.aug_list else 1
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Description:
         """The name and a list with the results of its augmenters' `dumps`."""
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
 
@@ -127,6 +129,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         """The image and the label, flipped or not."""
         if random.random() < self.p:
             src = nd.flip(src, axis=1)
+            # the edges change places too, so that left stays below right
             label[:, [1, 3]] = 1 - label[:, [3, 1]]
         return src, label
 
@@ -195,6 +198,7 @@ class DetRandomCropAug(DetAugmenter):
         """The objects that a part shows enough of, with their boxes in the part."""
         found = label.copy()
         inner = cut(label[:, 1:5], box)
+        # from shares of the image to shares of the part
         found[:, 1:5] = (inner - np.tile(box[:2], 2)) / np.tile(box[2:] - box[:2], 2)
         # an object without an area has no share; the comparison below leaves it out
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -222,12 +226,12 @@ class DetRandomPadAug(DetAugmenter):
         aspect_ratio_range: Range = (0.75, 1.33),
         area_range: Range = (1.0, 3.0),
         max_attempts: int = 50,
-        pad_val: Any = (128, 128, 128),
+        pad_val: float | Sequence[float] = (128, 128, 128),
     ) -> None:
-        pad_val = tuple(pad_val) if isinstance(pad_val, (list, tuple)) else (pad_val,)
+        colors = tuple(pad_val) if isinstance(pad_val, Sequence) else (pad_val,)
         aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
-        super().__init__(aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts, pad_val=pad_val)
-        self.pad_val = pad_val
+        super().__init__(aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts, pad_val=colors)
+        self.pad_val = colors
         self.aspect_ratio_range, self.area_range, self.max_attempts = aspect_ratio_range, area_range, max_attempts
         self.enabled = _usable(self, area_range[1] > 1 and area_range[0] <= area_range[1])
 
@@ -241,6 +245,7 @@ class DetRandomPadAug(DetAugmenter):
             width, height = size
             y, x = random.randint(0, height - h), random.randint(0, width - w)
             found = label.copy()
+            # shares of the image become pixels, are moved, and become shares of the larger image
             found[:, [1, 3]] = (label[:, [1, 3]] * w + x) / width
             found[:, [2, 4]] = (label[:, [2, 4]] * h + y) / height
             colors = self.pad_val * (src.shape[2] if len(self.pad_val) == 1 else 1)
@@ -256,6 +261,7 @@ def split_label(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     FormatError
         If it is too short, or its numbers do not match its head.
     """
+    # two numbers of the head and five of one object
     if numbers.size < 7 or not np.isfinite(numbers[:2]).all():
         raise FormatError("Label shape is invalid", f"{numbers.shape}", "a label has a head and an object of 5 numbers or more")
     head, width = int(numbers[0]), int(numbers[1])
@@ -266,11 +272,11 @@ def split_label(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return numbers[:head], objects[(objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])]
 
 
-def _range(limits: Any) -> Range:
+def _range(limits: Range | float) -> Range:
     return limits if isinstance(limits, (list, tuple)) else (limits, limits)  # type: ignore[return-value]
 
 
-def _usable(augmenter: Any, area_is_valid: bool) -> bool:
+def _usable(augmenter: DetRandomCropAug | DetRandomPadAug, area_is_valid: bool) -> bool:
     """Whether the limits leave anything to do; a warning if they do not."""
     low, high = augmenter.aspect_ratio_range
     wrong = [] if area_is_valid else [f"area_range: {augmenter.area_range}"]
@@ -284,8 +290,10 @@ def _random_size(h: int, w: int, ratios: Range, areas: Range, inside: bool) -> t
     """A random width and height within limits of aspect ratio and area, inside an image or around it; None if there are none."""
     ratio = random.uniform(*ratios)
     low, high = (area * h * w for area in areas)
+    # the ratio is width over height, so an area is ratio · height²
     least, most = (round(math.sqrt(area / ratio)) for area in (low, high))  # heights
     if inside:
+        # the greatest height whose width still rounds to the image's at most
         most = min(most if round(most * ratio) <= w else int((w + ALMOST_HALF) / ratio), h)
     else:
         least = max(least if round(least * ratio) >= w else int((w + ALMOST_HALF) / ratio), h)
@@ -300,6 +308,7 @@ def _random_size(h: int, w: int, ratios: Range, areas: Range, inside: bool) -> t
 
 def cut(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
     """What of boxes (n, 4) lies in a box."""
+    # both corners of a box outside are clipped to one edge, which leaves it without an area
     return np.concatenate([np.clip(boxes[:, :2], box[:2], box[2:]), np.clip(boxes[:, 2:4], box[:2], box[2:])], 1)
 
 
@@ -346,8 +355,8 @@ def CreateDetAugmenter(
     rand_pad: float = 0,
     rand_gray: float = 0,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: Statistic | bool = None,
+    std: Statistic | bool = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,
@@ -359,7 +368,7 @@ def CreateDetAugmenter(
     area_range: Any = (0.05, 3.0),
     min_eject_coverage: Any = 0.3,
     max_attempts: Any = 50,
-    pad_val: Any = (127, 127, 127),
+    pad_val: float | Sequence[float] = (127, 127, 127),
 ) -> list[DetAugmenter]:
     """The usual augmenters for detection, in the usual order.
 
@@ -392,9 +401,11 @@ def CreateDetAugmenter(
     if rand_mirror:
         augmenters.append(DetHorizontalFlipAug(0.5))
     if rand_pad > 0:
+        # padding only enlarges: shares below 1 are for the crops
         padding = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
         augmenters.append(DetRandomSelectAug([padding], 1 - rand_pad))
     augmenters.append(DetBorrowAug(ForceResizeAug(size_in("CreateDetAugmenter", data_shape), inter_method)))
+    # colors come last: their augmenters need floating-point numbers, and work on the final, often smaller size
     augmenters.append(DetBorrowAug(CastAug()))
     mean, std = statistic("mean", mean, MEAN), statistic("std", std, DEVIATION)
     colors = color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)

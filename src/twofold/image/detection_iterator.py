@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from .usual_augmenters import DEVIATION, MEAN
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
+    from ..recordio.labeled import Label
 
 #: Marks rows of a batch's label without an object.
 NO_OBJECT = -1
@@ -66,7 +67,7 @@ class ImageDetIter(ImageIter):
         part_index: int = 0,
         num_parts: int | str = 1,
         aug_list: Sequence[DetAugmenter] | None = None,
-        imglist: list[Any] | None = None,
+        imglist: list[Sequence[Any]] | None = None,
         data_name: str = "data",
         label_name: str = "label",
         last_batch_handle: str = "pad",
@@ -75,8 +76,9 @@ class ImageDetIter(ImageIter):
     ) -> None:
         files = path_imgrec, path_imglist, path_root, path_imgidx
         ends = {"last_batch_handle": last_batch_handle, "on_bad_sample": on_bad_sample}
+        # without augmenters: those of `ImageIter` would leave the boxes where they were
         super().__init__(batch_size, data_shape, 1, *files, shuffle, part_index, num_parts, [], imglist, data_name, label_name, **ends)
-        self.auglist: list[Any] = list(CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list)
+        self.auglist = list(CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list)
         self.label_shape = self._estimate_label_shape()
         self.provide_label = [(label_name, (batch_size, *self.label_shape))]
 
@@ -98,7 +100,7 @@ class ImageDetIter(ImageIter):
         self.reset()
         return most, width
 
-    def _parse_label(self, label: Any) -> np.ndarray:
+    def _parse_label(self, label: Label) -> np.ndarray:
         """The objects (n, numbers of an object) of an image that have a width and a height."""
         numbers = np.ravel(label.asnumpy() if isinstance(label, Array) else label)
         try:
@@ -147,7 +149,8 @@ class ImageDetIter(ImageIter):
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
         return nd.zeros(self.provide_data[0][1]), nd.full(self.provide_label[0][1], NO_OBJECT)
 
-    def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
+    def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Label) -> None:
+        # a copy, because augmenters write into labels, and this one may be a view of the list's
         image, objects = self.augmentation_transform(image, self._parse_label(label).copy())
         if objects.shape[1] != self.label_shape[1]:
             given = f"{objects.shape[1]} numbers, and label_shape={self.label_shape}"
@@ -188,12 +191,12 @@ class ImageDetIter(ImageIter):
         self,
         color: Sequence[int] | None = None,
         thickness: int = 2,
-        mean: Any = None,
-        std: Any = None,
+        mean: Sequence[float] | np.ndarray | float | None = None,
+        std: Sequence[float] | np.ndarray | float | None = None,
         clip: bool = True,
         waitKey: int | None = None,
         window_name: str = "draw_next",
-        id2labels: Any = None,
+        id2labels: Mapping[int, object] | Sequence[object] | None = None,
     ) -> Iterator[np.ndarray]:
         """The changed images with the boxes of their objects drawn into them, one after another to the end of the data.
 
@@ -231,6 +234,7 @@ class ImageDetIter(ImageIter):
                 if self.skipped.are_wanted:
                     continue
                 raise
+            # undone in the reverse order of `color_normalize`
             pixels = image.asnumpy().astype("float64")
             pixels = pixels if std is None else pixels * np.asarray(std)
             pixels = pixels if mean is None else pixels + np.asarray(mean)
@@ -251,6 +255,7 @@ def _draw_box(image: np.ndarray, box: np.ndarray, color: Sequence[int], thicknes
     left, top, right, bottom = (int(share * size) for share, size in zip(box, (w, h, w, h), strict=True))
     inner, outer = thickness // 2, (thickness + 1) // 2
     for row in (top, bottom):
+        # not below 0: a negative bound would count from the opposite edge
         image[max(row - inner, 0) : max(row + outer, 0), max(left - inner, 0) : right + outer] = color
     for column in (left, right):
         image[max(top - inner, 0) : bottom + outer, max(column - inner, 0) : max(column + outer, 0)] = color

@@ -1,5 +1,6 @@
 """`ImageDetRecordIter`: images in a file of records with the boxes of their objects."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from ..opdef.params import Floats, Shape
 from .detection import areas, cut, split_label
 from .geometry import Map
 from .record_augmenter import shifted
+from .record_files import RecordKey
 from .record_loader import RecordLoader
 from .record_parameters import Batching, Normalizing, Reading
 from .records import ImageRecordIter
@@ -131,11 +133,14 @@ class DetectionAugmenter:
 
         def limits(name: str) -> tuple[float, float]:
             low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            # where a list is shorter than the number of samplers, its last number is for the rest of them
             return low[min(k, len(low) - 1)], high[min(k, len(high) - 1)]
 
         for _ in range(self.max_crop_trials[min(k, len(self.max_crop_trials) - 1)]):
             scale = rng.uniform(*limits("crop_scales"))
             low, high = limits("crop_aspect_ratios")
+            # The sides are scale · √ratio and scale / √ratio, as in SSD (Liu et al., 2016): a ratio from scale² to 1 / scale² keeps both
+            # within the image.
             root = np.sqrt(rng.uniform(max(low, scale**2), min(high, 1 / max(scale, 1e-6) ** 2)))
             size = np.rint(np.minimum([scale * root, scale / root], 1) * pixels)
             corner = np.floor(rng.uniform(0, 1, 2) * (pixels - size + 1))
@@ -146,10 +151,11 @@ class DetectionAugmenter:
                     return box, rest
         return None
 
-    def _meets(self, objects: np.ndarray, box: np.ndarray, limits: Any) -> bool:
+    def _meets(self, objects: np.ndarray, box: np.ndarray, limits: Callable[[str], tuple[float, float]]) -> bool:
         """Whether some object overlaps with a part, covers it and is covered within the limits."""
         common, own, part = areas(cut(objects[:, 1:5], box)), areas(objects[:, 1:5]), areas(box[None])[0]
         shares = {
+            # Jaccard's index: the common area over that of the union
             "crop_overlaps": common / (own + part - common),
             "crop_sample_coverages": common / part,
             "crop_object_coverages": common / own,
@@ -183,6 +189,7 @@ class DetectionAugmenter:
         return max(int(change.width * scale), 1), max(int(change.height * scale), 1)
 
     def _colored(self, pixels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        # in the order of `shifted`: hue, lightness, saturation
         limits = [
             limit if rng.random() < probability else 0
             for limit, probability in (
@@ -217,7 +224,7 @@ class DetectionLoader(RecordLoader):
             raise ParameterError(f"{self.title}: label_pad_width is smaller than the labels", f"{reading.label_pad_width} of {longest}")
         return (HEAD + max(longest, reading.label_pad_width),)
 
-    def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
+    def load(self, key: RecordKey, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
         """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
         rng = np.random.default_rng(seed)
         header, image = self.content(key)
@@ -226,6 +233,7 @@ class DetectionLoader(RecordLoader):
             head, objects = split_label(numbers)
             pixels, objects = self.augmenter(image, objects, rng)
         height, width, channels = pixels.shape
+        # an image may be smaller than its place, and the memory of batches is used again
         data[...] = 0
         self.normalize(pixels.transpose(2, 0, 1), rng, data[:, :height, :width])
         found = np.concatenate([head, objects.ravel()])

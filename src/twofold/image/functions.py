@@ -20,7 +20,11 @@ from ..ops.image_resizing import resized
 if TYPE_CHECKING:
     import os
 
+    from ..formats.records import Buffer
     from ..ndarray.array import NDArray
+
+    #: A mean or a deviation of colors: one number, or one for each channel.
+    Statistic = NDArray | np.ndarray | Sequence[float] | float | None
 
 #: Width and height.
 Size = tuple[int, int]
@@ -28,7 +32,7 @@ Size = tuple[int, int]
 Part = tuple[int, int, int, int]
 
 
-def imdecode(buf: Any, flag: int = 1, to_rgb: bool | int = True, out: NDArray | None = None) -> NDArray:
+def imdecode(buf: NDArray | np.ndarray | Buffer, flag: int = 1, to_rgb: bool | int = True, out: NDArray | None = None) -> NDArray:
     """Decode an image: JPEG, PNG, WebP, TIFF, GIF, BMP and others that Pillow reads.
 
     Parameters
@@ -198,6 +202,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 
 def with_short_side(w: int, h: int, size: int) -> Size:
     """Width and height with the same aspect ratio; the shorter side is ``size``."""
+    # the longer side is rounded down, as in MXNet
     return (size, size * h // w) if h > w else (size * w // h, size)
 
 
@@ -245,7 +250,12 @@ def center_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Par
 
 
 def random_size_crop(
-    src: NDArray, size: Size, area: float | tuple[float, float], ratio: tuple[float, float], interp: int = 2, **kwargs: Any
+    src: NDArray,
+    size: Size,
+    area: float | tuple[float, float],
+    ratio: tuple[float, float],
+    interp: int = 2,
+    **kwargs: float | tuple[float, float],
 ) -> tuple[NDArray, Part]:
     """Cut a part of a random size and aspect ratio out of an image (h, w, c) at a random place, and resize it.
 
@@ -287,7 +297,7 @@ def random_part(h: int, w: int, area: tuple[float, float], ratio: tuple[float, f
     return None
 
 
-def color_normalize(src: NDArray, mean: Any, std: Any = None) -> NDArray:
+def color_normalize(src: NDArray, mean: NDArray | float | None, std: NDArray | float | None = None) -> NDArray:
     """Subtract the mean from an image (h, w, c) and divide it by the standard deviation, in place; None skips a step."""
     if mean is not None:
         src -= mean
@@ -296,7 +306,7 @@ def color_normalize(src: NDArray, mean: Any, std: Any = None) -> NDArray:
     return src
 
 
-def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> NDArray:
+def imrotate(src: NDArray, rotation_degrees: NDArray | float, zoom_in: bool = False, zoom_out: bool = False) -> NDArray:
     """Rotate float32 images (c, h, w) or (n, c, h, w) about their centers, with zeros around them.
 
     Parameters

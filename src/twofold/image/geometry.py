@@ -15,6 +15,7 @@ from .functions import imresize_pixels, method_of, with_short_side
 if TYPE_CHECKING:
     from ..backend.host_code import Axis, PictureWriter
     from ..formats.images import Picture
+    from ..formats.records import ArrayRecord
 
 NEAREST, LINEAR = 0, 1
 HOST = Device("cpu", 0)
@@ -91,14 +92,17 @@ class Map:
         """
         self.fills = True
         cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        # a rotation of a shear of a stretch, as one 2 x 2 matrix
         a, b = cos * across, sin * down + shear * cos * across
         d, e = -sin * across, cos * down - shear * sin * across
+        # the shift that moves the old center to the new one
         c, f = (width - a * self.width - b * self.height) / 2, (height - d * self.width - e * self.height) / 2
         # from places of pixels' corners to those of their centers
         self._then(width, height, a, b, c + (1 - a - b) / 2, d, e, f + (1 - d - e) / 2)
 
     def _then(self, width: int, height: int, a: float, b: float, c: float, d: float, e: float, f: float) -> None:
         m = self.matrix
+        # the new map after the map so far: a product of the two matrices, with (0, 0, 1) as third row of each
         across = a * m[0] + b * m[3], a * m[1] + b * m[4], a * m[2] + b * m[5] + c
         self.matrix = *across, d * m[0] + e * m[3], d * m[1] + e * m[4], d * m[2] + e * m[5] + f
         self.width, self.height = width, height
@@ -131,6 +135,7 @@ class Map:
             size = self.width, self.height
             return _array(picture.sampled(self.source, inverse, size, method == NEAREST, fill))
         (a, _, c, _, e, f), (*_, width, height) = self.matrix, self.source
+        # The other methods can only resize whole images, so the part is cut out of the result.
         resized = imresize_pixels(_array(picture.part(self.source)), round(width * a), round(height * e), method)
         left, top = round(-c), round(-f)
         return resized[top : top + self.height, left : left + self.width]
@@ -143,6 +148,7 @@ class Map:
     def writer(self, method: int) -> PictureWriter | None:
         """The adapter's code for maps that only crop and resize, linearly; None for others, or if it has none."""
         _, b, _, d, _, _ = self.matrix
+        # the code interpolates between two neighbours along each axis
         if method != LINEAR or self.fills or b or d or min(self.source[2:]) < 2:
             return None
         return backend_for(HOST).target.host_code.picture_writer()
@@ -155,6 +161,7 @@ class Map:
 
     def _inverse(self) -> list[float]:
         a, b, c, d, e, f = self.matrix
+        # Cramer's rule: the inverse of the 2 x 2 matrix, and minus that inverse times the shift
         scale = 1 / (a * e - b * d)
         return [e * scale, -b * scale, (b * f - e * c) * scale, -d * scale, a * scale, (d * c - a * f) * scale]
 
@@ -165,5 +172,5 @@ def _axis(size: int, scale: float, shift: float) -> Axis:
     return (1 / (new / size) if abs(new - size * scale) < 1e-6 else 1 / scale), 0.5 - shift
 
 
-def _array(record: object) -> np.ndarray:
-    return np.frombuffer(record.data, np.uint8).reshape(record.shape)  # type: ignore[attr-defined]
+def _array(record: ArrayRecord) -> np.ndarray:
+    return np.frombuffer(record.data, np.uint8).reshape(record.shape or ())

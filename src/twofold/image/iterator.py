@@ -24,6 +24,8 @@ from .usual_augmenters import CreateAugmenter
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
+    from ..recordio.files import Key
+    from ..recordio.labeled import Label
     from .augmenters import Augmenter
 
 DTYPES = ("int32", "float32", "int64", "float64")
@@ -101,7 +103,7 @@ class ImageIter(DataIter):
         part_index: int = 0,
         num_parts: int | str = 1,
         aug_list: Sequence[Augmenter] | None = None,
-        imglist: list[Any] | None = None,
+        imglist: list[Sequence[Any]] | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
         dtype: str = "float32",
@@ -120,7 +122,7 @@ class ImageIter(DataIter):
             raise ParameterError(f"{title}: last_batch_handle", last_batch_handle, f"use one of {', '.join(LAST_BATCHES)}")
         self.check_data_shape(data_shape)
         self.imgrec: MXRecordIO | None = None
-        self.imgidx: list[Any] | None = None
+        self.imgidx: list[Key] | None = None
         if path_imgrec and path_imgidx:
             self.imgrec = indexed = MXIndexedRecordIO(path_imgidx, path_imgrec, "r")
             self.imgidx = list(indexed.keys)
@@ -139,11 +141,13 @@ class ImageIter(DataIter):
         self.provide_data = [(data_name, (batch_size, *data_shape))]
         self.provide_label = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
         self.cur = 0
+        #: Whether the epoch is over although padding has begun the data anew and moved `cur`.
         self._at_end = False
+        #: An incomplete last batch that is left for the next epoch: its arrays, and the number of rows that are filled.
         self._rolled: tuple[NDArray, NDArray, int] | None = None
         self.reset()
 
-    def _order(self, num_parts: int, part_index: int) -> list[Any] | None:
+    def _order(self, num_parts: int, part_index: int) -> list[Key] | None:
         """The keys of the images to visit; None for all records in the order of the file."""
         if self.imgrec is None:
             keys = list(self.imglist or ())
@@ -182,7 +186,7 @@ class ImageIter(DataIter):
         for error in self._damage:
             self.skipped.add(error.what, error)
 
-    def next_sample(self) -> tuple[Any, bytes]:
+    def next_sample(self) -> tuple[Label, bytes]:
         """The label and the compressed image of the next sample.
 
         Raises
@@ -196,6 +200,7 @@ class ImageIter(DataIter):
             assert self.imgrec is not None
             record = self._next_record(self.imgrec)
             if record is None:
+                # padding and rolling over go on with the first samples; after a discarded batch the end must stay the end
                 if self.last_batch_handle != "discard":
                     self.imgrec.reset()
                     self.cur = 0
@@ -232,7 +237,7 @@ class ImageIter(DataIter):
                 self.skipped.add(f"byte {error.offset}", error)
                 records.skip_damage()
 
-    def _listed(self, key: Any) -> tuple[Any, str]:
+    def _listed(self, key: Key) -> tuple[NDArray, str]:
         assert self.imglist is not None
         if key not in self.imglist:
             raise FormatError(f"{type(self).__name__}: the list lacks a record", f"{key}", "make the list and the records together")
@@ -283,6 +288,7 @@ class ImageIter(DataIter):
         count = start
         while count < self.batch_size:
             try:
+                # a sample that was skipped leaves its row to the next one
                 if not self._load(batch_data, batch_label, count):
                     continue
             except StopIteration:
@@ -305,7 +311,7 @@ class ImageIter(DataIter):
             return False
         return True
 
-    def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
+    def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Label) -> None:
         """Write a sample to a row of a batch."""
         if np.size(label) not in (1, self.label_width):  # as in MXNet, one number is repeated as often as needed
             file = "" if self.imgrec is None else f"{self.imgrec.uri}: "
@@ -359,7 +365,7 @@ class ImageIter(DataIter):
         """The image in the axis order of batches: (c, h, w)."""
         return nd.transpose(datum, axes=(2, 0, 1))
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """As `DataIter.state_dict`, with the images that rolled over from the last epoch, as text of base 64."""
         seq = None if self.seq is None else list(self.seq)  # which `reset` shuffles in place
         rolled = None
@@ -390,9 +396,10 @@ class ImageIter(DataIter):
         self.cur = cur
         return True
 
-    def _is_order(self, value: Any) -> bool:
+    def _is_order(self, value: object) -> bool:
         if self.seq is None or not isinstance(value, (list, tuple)):
             return value is self.seq is None
+        # by their texts, because keys may be of types that do not compare
         return sorted(map(repr, value)) == sorted(map(repr, self.seq))
 
     def _is_rolled(self, value: Any) -> bool:
@@ -413,11 +420,12 @@ class ImageIter(DataIter):
 
 
 def _labels(
-    path: str | None, given: list[Any] | None, dtype: str, damaged: Callable[[FormatError], None] | None
-) -> dict[Any, tuple[NDArray, str]] | None:
+    path: str | None, given: list[Sequence[Any]] | None, dtype: str, damaged: Callable[[FormatError], None] | None
+) -> dict[Key, tuple[NDArray, str]] | None:
     """The labels and names in a list, by index; None without one."""
     if path:
         return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in read_image_list(path, damaged)}
     if given is None:
         return None
+    # MXNet's keys of a list's images are texts
     return {str(k): (nd.array(labels, dtype=dtype), name) for k, labels, name in listed_images(given)}

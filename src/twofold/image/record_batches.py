@@ -2,13 +2,16 @@
 
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..io.skipped import BAD_SAMPLE
 from .record_files import RecordKey
 from .record_loader import RecordLoader
+
+#: Of an image, the number in its record's header, or, if it is to be skipped, why.
+Loaded = int | Exception
 
 
 class Row(NamedTuple):
@@ -21,9 +24,9 @@ class Row(NamedTuple):
     loaded: "tuple[np.ndarray, np.ndarray, int] | None"
 
 
-def load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Any]:
+def load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Loaded]:
     """What one thread does for a batch: the numbers of the images, or, for those to be skipped, errors."""
-    found: list[Any] = []
+    found: list[Loaded] = []
     for row in rows:
         try:
             if row.loaded is None:
@@ -60,8 +63,8 @@ class InFlight:
     pad: int
     end: int
     skipped: list[int]
-    parts: list[Future[list[Any]]]
+    parts: list[Future[list[Loaded]]]
 
-    def numbers(self) -> list[Any]:
+    def numbers(self) -> list[Loaded]:
         """Wait; the numbers of the images, and errors for those to be skipped."""
         return [number for part in self.parts for number in part.result()]

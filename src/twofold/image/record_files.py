@@ -2,12 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import FileAccessError, FormatError, ParameterError
 from ..formats.files import file_exists, listed_files, read_file, with_suffix
 from ..formats.recordio import load_index
-from ..recordio.files import MXIndexedRecordIO
+from ..recordio.files import Key, MXIndexedRecordIO
 
 Damaged = Callable[[FormatError | FileAccessError], None]
 #: Extensions of the files next to records that have none.
@@ -18,7 +18,7 @@ class RecordKey(NamedTuple):
     """A record: the number of its file, and its key there, which messages show."""
 
     shard: int
-    key: Any
+    key: Key
 
     def __str__(self) -> str:
         return str(self.key)
@@ -34,14 +34,14 @@ class _Records(MXIndexedRecordIO):
         self._damaged = damaged
         super().__init__(with_suffix(uri, ".idx"), uri, "r")
 
-    def _entries(self) -> list[tuple[Any, int]]:
+    def _entries(self) -> list[tuple[Key, int]]:
         return super()._entries() if file_exists(self.idx_path) else self._numbered(self._damaged)
 
 
 class _Listed(MXIndexedRecordIO):
     """A file of records whose index is a part of one for several files, and is set later."""
 
-    def _entries(self) -> list[tuple[Any, int]]:
+    def _entries(self) -> list[tuple[Key, int]]:
         return []
 
 
@@ -115,7 +115,9 @@ class RecordFiles:
             entries = load_index(read_file(path))
         except FormatError as error:
             raise error.at_path(path) from None
+        # if the index has a key twice, its last entry counts
         for key, offset in dict(entries).items():
+            # the last file that begins at the offset or before it
             shard = bisect_right(self._starts, offset) - 1
             self._files[shard].idx[key] = offset - self._starts[shard]
             self.keys.append(RecordKey(shard, key))

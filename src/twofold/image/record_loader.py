@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ..errors import FileAccessError, FormatError, ShapeError
 from ..formats.image_lists import read_image_list
 from ..formats.records import Buffer
 from ..io.skipped import SkippedSamples
-from ..recordio.labeled import IRHeader, unpack_view
+from ..recordio.labeled import IRHeader, Label, unpack_view
 from ..scheduler.observers import LISTENERS, span
 from .geometry import UNCHANGED
 from .record_augmenter import RecordAugmenter
@@ -92,6 +91,7 @@ class RecordLoader:
             elif self.dtype.kind == "f" and self.mean.size == len(data):
                 change.write(write, picture, self._mirrors(rng), self._normal or self._numbers(rng), data)
             else:
+                # signed bytes are written as unsigned ones first; `_finish` then limits them to 127 in the same memory
                 target = data if self.dtype.kind == "f" else data.view("uint8")
                 change.write(write, picture, self._mirrors(rng), UNCHANGED, target)
                 self._finish(target, rng, data)
@@ -133,13 +133,13 @@ class RecordLoader:
         if shift.any():
             out += shift
 
-    def _label(self, key: RecordKey, header: Any) -> Any:
+    def _label(self, key: RecordKey, header: IRHeader) -> Label:
         found = self.labels_of(key, header)
         if np.size(found) != self.reading.label_width:
             raise ShapeError(f"{self.title}: record {key} has {np.size(found)} labels", f"label_width={self.reading.label_width}")
         return found if self.reading.label_width > 1 else np.ravel(found)[0]
 
-    def labels_of(self, key: RecordKey, header: Any) -> Any:
+    def labels_of(self, key: RecordKey, header: IRHeader) -> Label:
         """The label of a record: its own, or that in the list."""
         if self.reading.path_imglist:
             if header.id not in self.labels:

@@ -86,12 +86,13 @@ class Batching:
     verbose: bool = True
 
 
-def groups_of(title: str, options: Mapping[str, Any], shape: tuple[int, int, int], *kinds: type) -> list[Any]:
+def groups_of(title: str, options: Mapping[str, object], shape: tuple[int, int, int], *kinds: type) -> list[Any]:
     """Objects of classes of parameters; see `twofold.io.parameters.parsed` for what may be text. None and ``"None"`` stand for the default.
 
     ``shape``, a field of some classes, is what `image_shape` has made of ``data_shape``.
     """
-    hints: dict[str, Any] = {"data_shape": Any}
+    # known, so that `parsed` does not warn of it, but left as it is: `image_shape` has read it
+    hints: dict[str, object] = {"data_shape": object}
     for kind in kinds:
         hints |= get_type_hints(kind, include_extras=True)  # without the extras `Floats` is any tuple
     hints.pop("shape", None)
@@ -103,11 +104,11 @@ def groups_of(title: str, options: Mapping[str, Any], shape: tuple[int, int, int
     return [kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values}) for kind in kinds]
 
 
-def _is_none(value: Any) -> bool:
+def _is_none(value: object) -> bool:
     return value is None or (isinstance(value, str) and value == "None")
 
 
-def image_shape(title: str, given: Any, channels: tuple[int, ...]) -> tuple[int, int, int]:
+def image_shape(title: str, given: object, channels: tuple[int, ...]) -> tuple[int, int, int]:
     """The shape (c, h, w) of an image in a batch, which may have some numbers of channels."""
     if given is None:
         raise ParameterError(f"{title}: needs data_shape", None, "pass data_shape=(c, h, w)")

@@ -164,7 +164,7 @@ class ImageRecordIter(LoadingIter):
     _groups: ClassVar[tuple[type, ...]] = (Reading, RecordAugmenter, Normalizing, Batching)
     _loader_class: ClassVar[type] = RecordLoader
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         title = type(self).__name__
         shape = image_shape(title, kwargs.get("data_shape"), self._channels)
         reading, augmenter, normalizing, self._batching = groups_of(title, kwargs, shape, *self._groups)
@@ -203,6 +203,7 @@ class ImageRecordIter(LoadingIter):
 
     def reset(self) -> None:
         """Start a new epoch, after the images that the last one was padded with."""
+        # an epoch of which no batch was read begins again, in the same order
         begun = self._at > self._start
         # how many images of later epochs the last batch was padded with; they may be more than one epoch has
         overflow = self._at - len(self._keys)
@@ -221,6 +222,7 @@ class ImageRecordIter(LoadingIter):
         self.skipped.begin(any_read=start > 0)
         for error in self._loader.damage:
             self.skipped.add(str(error), error)
+        # `_at` is the position after the current batch, and `_ahead` that after the last batch that threads were given
         self._epoch, self._start = epoch, start
         self._at = self._ahead = start if at is None else at
 
@@ -315,6 +317,7 @@ class ImageRecordIter(LoadingIter):
             return rng.permutation(count)
         offsets = np.array([self._loader.records.offset_of(key) for key in self._keys])
         # a chunk ends where an offset passes a multiple of the chunk's size
+        # a shift by 20 bits: the size is in megabytes
         chunks = np.split(np.arange(count), np.flatnonzero(np.diff((offsets - offsets[0]) // (reading.shuffle_chunk_size << 20))) + 1)
         order = np.random.default_rng((abs(reading.shuffle_chunk_seed), epoch)).permutation(len(chunks))
         return np.concatenate([rng.permutation(chunks[k]) for k in order])
@@ -344,7 +347,7 @@ class ImageRecordIter(LoadingIter):
         self._batch()
         return self._ids
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """As `DataIter.state_dict`."""
         return {"epoch": self._epoch, "start": self._start, "at": self._at}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +25,11 @@ from .augmenters import (
 )
 
 if TYPE_CHECKING:
-    from .functions import Size
+    from .functions import Size, Statistic
 
 #: Means, deviations and principal components of the colors of ImageNet.
 MEAN, DEVIATION = np.array([123.68, 116.28, 103.53]), np.array([58.395, 57.12, 57.375])
+#: For colors from 0 to 255; for colors from 0 to 1 they are known as 0.2175, 0.0188 and 0.0045.
 VARIANCES = np.array([55.46, 4.794, 1.148])
 COMPONENTS = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
 
@@ -39,8 +40,8 @@ def CreateAugmenter(
     rand_crop: bool = False,
     rand_resize: bool = False,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: Statistic | bool = None,
+    std: Statistic | bool = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,
@@ -95,6 +96,7 @@ def CreateAugmenter(
     size = size_in("CreateAugmenter", data_shape)
     augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
     if rand_resize:
+        # the limits of Szegedy et al., "Going deeper with convolutions", CVPR 2015
         augmenters.append(RandomSizedCropAug(size, 0.08, (3 / 4, 4 / 3), inter_method))
     else:
         augmenters.append((RandomCropAug if rand_crop else CenterCropAug)(size, inter_method))
@@ -115,7 +117,7 @@ def size_in(title: str, data_shape: Sequence[int]) -> Size:
 
 
 def color_augmenters(
-    brightness: float, contrast: float, saturation: float, hue: float, pca_noise: float, rand_gray: float, mean: Any, std: Any
+    brightness: float, contrast: float, saturation: float, hue: float, pca_noise: float, rand_gray: float, mean: Statistic, std: Statistic
 ) -> list[Augmenter]:
     """The last augmenters of `CreateAugmenter`, which change the colors of floating-point images."""
     found: list[Augmenter] = []
@@ -132,7 +134,7 @@ def color_augmenters(
     return found
 
 
-def statistic(name: str, value: Any, known: np.ndarray) -> Any:
+def statistic(name: str, value: Statistic | bool, known: np.ndarray) -> Statistic:
     """A parameter ``mean`` or ``std``: None without one, that of ImageNet for True.
 
     Raises

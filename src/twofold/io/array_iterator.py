@@ -87,7 +87,10 @@ class NDArrayIter(DataIter):
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
         self.layout = layout
+        #: The place of the current batch's first row; before the first batch, where a batch before it would begin. Programs read it, as in
+        # MXNet.
         self.cursor = -batch_size
+        #: The rows that the epoch before has left over, which begin the first batch of this one. Only ``"roll_over"`` leaves any.
         self._rolled_over = self._order[:0]
         self.reset()
 
@@ -158,7 +161,7 @@ class NDArrayIter(DataIter):
             return max(0, self.cursor + self.batch_size - self.num_data)
         return len(self._rolled_over) if self.cursor < 0 else 0
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """As `DataIter.state_dict`, with the order of the rows if they are shuffled."""
         order = {"idx": self.idx.tolist(), "order": self._order.tolist()} if self.shuffle else {}
         return {"cursor": min(int(self.cursor), self._last_cursor), "rolled_over": self._rolled_over.tolist(), **order}
@@ -171,6 +174,7 @@ class NDArrayIter(DataIter):
         ParameterError
             If the state is that of an iterator over another number of rows, or over rows that are not shuffled alike.
         """
+        # in two steps: the least possible cursor depends on the number of rows that have rolled over
         rolled = checked_state("NDArrayIter", state, rolled_over=rows_below(self.num_data))["rolled_over"]
         if ("order" in state) != self.shuffle:
             given = f"shuffle={not self.shuffle}"
@@ -209,7 +213,9 @@ def _dense_rows(x: Any, rows: Any) -> Any:
     if not isinstance(x, BaseSparseNDArray):
         return x[rows]
     if x.stype == "csr":
+        # a csr array takes a slice of rows as an index, but no array of their numbers
         return (x[rows] if isinstance(rows, slice) else x.take(array(rows, dtype="int64"))).tostype("default")
+    # row-sparse arrays cannot be indexed, so the whole array is made dense for each batch
     return x.tostype("default")[rows]
 
 

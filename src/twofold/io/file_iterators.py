@@ -78,6 +78,7 @@ class MXDataIter(LoadingIter):
         """Advance to the next batch; return whether there is one."""
         start = self._at + self.batch_size
         # at the end the position stays, so that `getdata` still returns the last batch, as in MXNet
+        # one row is enough for a batch that will be padded. Asking for no more than that keeps files of text from being read further.
         stop = start + (self.batch_size if self._round is None else 1)
         if stop > self._rows_up_to(stop):
             return False
@@ -97,6 +98,7 @@ class MXDataIter(LoadingIter):
         beyond = places >= count
         # MXNet overwrites its batch in place: without rounding, rows beyond the end keep what the batch before had there
         places[beyond] -= count if self._round else self.batch_size
+        # The first batch has none before it, and takes row 0 instead. The modulus is for batches that are larger than the data.
         places = np.maximum(places, 0) % count
         return places if self._order is None else self._order[places]
 
@@ -105,7 +107,7 @@ class MXDataIter(LoadingIter):
         stop = self._at + self.batch_size
         return stop - self._rows_up_to(stop) if stop > 0 else 0
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """As `DataIter.state_dict`: the order of the rows is the same in every epoch."""
         return {"at": self._at, "start": self._start}
 
@@ -120,6 +122,7 @@ class MXDataIter(LoadingIter):
 
 def _sample(folder: Path) -> "MNISTIter":
     """Five images of 2 x 3 pixels in the order of seed 0; the last one is dropped."""
+    # IDX's magic numbers: 8, for bytes, in the third byte, and the number of axes in the fourth
     (folder / "images").write_bytes(struct.pack(">4I", 2051, 5, 2, 3) + bytes(range(30)))
     (folder / "labels").write_bytes(struct.pack(">2I", 2049, 5) + bytes(range(5)))
     return MNISTIter(str(folder / "images"), str(folder / "labels"), batch_size=2, silent=True)
@@ -191,6 +194,7 @@ class MNISTIter(MXDataIter):
         if len(images) != len(labels):
             given = f"{len(images)} and {len(labels)}"
             raise ShapeError("MNISTIter: the numbers of images and labels differ", given, "pass matching files")
+        # the lengths of parts differ by one at most, and together the parts have every image
         part = range(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = _IdxRows(image, images, part, _row_shape(images.shape[1:], flat, input_shape))
         order = np.arange(len(rows))

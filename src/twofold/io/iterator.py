@@ -49,7 +49,8 @@ class DataDesc(_NameAndShape):
     def __repr__(self) -> str:
         return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
+    def __getnewargs__(self) -> tuple[str, tuple[int, ...], DTypeLike, str | None]:
+        # copies and pickles call `__new__` with these; the tuple's own two items would lose dtype and layout
         return self.name, self.shape, self.dtype, self.layout
 
     @staticmethod
@@ -72,6 +73,7 @@ Shapes = Sequence[DataDesc | tuple[str, tuple[int, ...]]]
 
 def describe(shapes: Shapes | None) -> list[DataDesc]:
     """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
+    # users' tuples may have dtype and layout behind the shape
     return [x if isinstance(x, DataDesc) else DataDesc(x[0], tuple(x[1]), *x[2:]) for x in shapes or ()]
 
 
@@ -108,6 +110,7 @@ class DataBatch:
         provide_label: Sequence[DataDesc] | None = None,
     ) -> None:
         for what, arrays in (("Data", data), ("Label", label)):
+            # an array is a sequence too: without this check its rows would be taken for arrays
             if arrays is not None and not isinstance(arrays, (list, tuple)):
                 raise WrongType(f"DataBatch: {what} must be list of NDArrays", type(arrays).__name__, "put it into a list")
         self.data = data
@@ -217,7 +220,7 @@ class DataIter:
         """Number of padding rows at the end of the current batch."""
         raise self._undefined("getpad")
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Where in the epoch the iterator is, as numbers and lists that JSON can represent.
 
         Raises

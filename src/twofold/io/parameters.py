@@ -17,7 +17,7 @@ Init = TypeVar("Init", bound=Callable[..., None])
 PARSED = (bool, int, float, Floats, Shape)
 
 
-def parsed(title: str, options: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
+def parsed(title: str, options: Mapping[str, object], hints: Mapping[str, object]) -> dict[str, Any]:
     """The values of the parameters that there are.
 
     Parameters
@@ -45,7 +45,8 @@ def parsed(title: str, options: Mapping[str, Any], hints: Mapping[str, Any]) -> 
     return {name: _value(title, name, given, hints[name]) for name, given in options.items() if name in hints}
 
 
-def _value(title: str, name: str, given: Any, hint: Any) -> Any:
+def _value(title: str, name: str, given: object, hint: object) -> object:
+    # Of ``int | None`` the members are looked up. ``int | str`` is not among the parsed ones as a whole, so text stays text there.
     kinds = {hint, *get_args(hint)} if type(None) in get_args(hint) else {hint}
     return Param(name, kind_of(hint), None, True).value(given, title) if kinds.intersection(PARSED) else given
 
@@ -58,6 +59,7 @@ def takes_text(init: Init) -> Init:
 
     @functools.wraps(init)
     def with_text(self: DataIter, *args: Any, **options: Any) -> None:
+        # Names that the iterator does not have stay out of the binding, which would raise an error: `parsed` warns of them.
         given = signature.bind_partial(self, *args, **{name: value for name, value in options.items() if name in hints}).arguments
         del given["self"]
         init(self, **parsed(type(self).__name__, given | options, hints))

@@ -1,6 +1,6 @@
 """`SkippedSamples`: what iterators do about samples that cannot be read, the count of those skipped, and the warning about them."""
 
-from typing import Any
+from collections.abc import Hashable
 
 from ..errors import FileAccessError, FormatError, ParameterError, ShapeError
 from ..origin import warn
@@ -55,8 +55,8 @@ class SkippedSamples:
     def begin(self, any_read: bool = False) -> None:
         """Begin an epoch: nothing is skipped yet."""
         #: A sample may be tried more than once, as padding or in a batch that begins again, but counts once.
-        self._keys: set[Any] = set()
-        self.first: list[tuple[Any, str]] = []
+        self._keys: set[Hashable] = set()
+        self.first: list[tuple[Hashable, str]] = []
         self.any_read = any_read
         self._is_reported = False
 
@@ -65,7 +65,7 @@ class SkippedSamples:
         """How many samples were skipped in this epoch."""
         return len(self._keys)
 
-    def add(self, key: Any, reason: object) -> None:
+    def add(self, key: Hashable, reason: object) -> None:
         """Count a sample, unless it was counted in this epoch already."""
         if key not in self._keys:
             self._keys.add(key)

@@ -48,6 +48,7 @@ def checked_state(title: str, state: object, **checks: Check) -> Mapping[str, An
 
 def whole_number(first: float = 0, last: float = inf) -> Check:
     """Whether a value is an integer within limits, which are possible themselves."""
+    # ``bool`` is a subclass of ``int``, and JSON's true is no position
     return lambda value: isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(first <= value <= last)
 
 

@@ -48,6 +48,7 @@ class _TextIter(MXDataIter):
         self._rows, self._labels, self._before, self.skipped = rows, labels, before, skipped
         #: The current batch's place and rows. `getdata` and `getlabel` both read them, and parsing is what takes the time.
         self._current: tuple[int, list[tuple[Any, np.ndarray]]] = -1, []
+        # Whether a row is good is known once it is parsed. To leave rows out without gaps in the batches, all are parsed here, once.
         super().__init__(order=self._good_rows() if skipped.are_wanted else None, **options)
         self._check_lengths()
         self._begin_epoch()
@@ -66,6 +67,7 @@ class _TextIter(MXDataIter):
         if labels is None:
             return
         own = self._before + rows.read
+        # as long as neither file has been read to its end, neither number of rows is known
         if (labels.is_read and labels.read < own) or (rows.is_read and rows.is_last and labels.read > own):
             counts = f"{self._before + rows.count} and {labels.count}"
             raise ShapeError(f"{type(self).__name__}: the numbers of rows and labels differ", counts, "pass matching files")
@@ -80,6 +82,7 @@ class _TextIter(MXDataIter):
         return count
 
     def _begin_epoch(self) -> None:
+        # without an order no row is skipped: a bad one raises an error
         self.skipped.begin(any_read=self._order is None or len(self._order) > 0)
         for files in (self._rows, self._labels):
             for reason in files.damage.values() if files is not None else ():
@@ -187,11 +190,13 @@ class CSVIter(_TextIter):
     ) -> None:
         name = _checked_dtype("CSVIter", dtype, CSV_DTYPES)
         skipped = SkippedSamples("CSVIter", on_bad_sample)
+        # as in MXNet, batches of labels of one number have shape (n,)
         single = () if prod(label_shape) == 1 else label_shape
         rows = _value_rows(data_csv, data_shape, name, skipped)
         labels = None if label_csv in NO_FILE else _value_rows(label_csv, single, name, skipped)
         given = {"batch_size": batch_size, "data_name": data_name, "label_name": label_name, "dtype": name, "round_batch": round_batch}
         super().__init__(rows, labels, skipped, data_shape=data_shape, label_shape=single, **given)
+        # of the dtype of the data, while the base class describes labels as float32
         self.provide_label = [DataDesc(label_name, (batch_size, *single), self._dtype.type)]
 
     def getdata(self) -> NDArray:
@@ -321,7 +326,7 @@ class LibSVMIter(_TextIter):
         """Data of the current batch."""
         return _csr(self._batch(), self.provide_data[0].shape)
 
-    def getlabel(self) -> Any:
+    def getlabel(self) -> NDArray | CSRNDArray:
         """Labels of the current batch: an NDArray, or a csr array from a file of labels."""
         if self._labels is None:
             return _joined([(rows.labels, numbers) for rows, numbers in self._batch()])
@@ -342,6 +347,7 @@ def _csr(pieces: list[tuple[SparseRows, np.ndarray]], shape: Shape) -> CSRNDArra
     values, indices = (
         np.concatenate([getattr(rows, name)[at] for (rows, _), at in zip(pieces, places, strict=True)]) for name in ("values", "indices")
     )
+    # the last array says where each row begins among the values: a running sum of the rows' lengths
     return csr_matrix((values, indices, np.concatenate([[0], np.cumsum(np.concatenate(counts))])), shape=shape)
 
 

@@ -26,6 +26,7 @@ Shape = tuple[int, ...]
 def _numbers(content: bytes) -> tuple[np.ndarray, np.ndarray] | None:
     """The numbers and separators of a text, by the adapter's `NumberReader`; None if it has none, or the text is not so plain."""
     read = backend_for(CPU).target.host_code.number_reader()
+    # the reader takes whole lines, and a file's last line may lack its end
     return None if read is None else read(content if content.endswith(b"\n") else content + b"\n")
 
 
@@ -101,6 +102,7 @@ class ValueParser:
         for number, line in enumerate(filter(self.is_row, content.split(b"\n")), 1):
             given = line[:100].decode(errors="replace")
             width = self._width(line)
+            # numbers after all: one of them is out of the dtype's range
             if not width and replace(self, dtype="float32")._width(line):
                 return FormatError(f"row {number} has a number that {self.dtype} cannot hold", given, "pass dtype='float32'")
             if not width:
@@ -123,6 +125,7 @@ class ValueParser:
         if found is None:
             return None
         numbers, separators = found
+        # the first line says how many columns there are; the checks below hold all other lines to it
         columns = int(np.argmax(separators == NEWLINE)) + 1
         if len(numbers) % columns:
             return None
@@ -164,6 +167,8 @@ class SparseRows:
         """How many numbers some rows have each, and where they all are."""
         counts = self.starts[rows + 1] - self.starts[rows]
         ends = np.cumsum(counts)
+        # Row k's numbers are at starts[k], starts[k] + 1, …. A running index is at ``ends - counts`` when it comes to row k, hence the
+        # shift.
         return counts, np.arange(counts.sum()) + np.repeat(self.starts[rows] - ends + counts, counts)
 
 
@@ -185,6 +190,7 @@ class SparseParser:
     def __call__(self, content: bytes, is_first: bool) -> SparseRows:
         """The rows of a text."""
         labels, rest, counts = _quick_libsvm(content) or _slow_libsvm(content)
+        # nan and columns beyond 64 bits become some integer, which then differs from the number read
         with np.errstate(invalid="ignore"):
             indices = rest[:, 0].astype("int64")
         if (indices != rest[:, 0]).any():
@@ -195,6 +201,7 @@ class SparseParser:
         indices -= self.first
         wrong = np.flatnonzero((indices < 0) | (indices >= self.columns))
         if len(wrong):
+            # the row of a pair is the first one whose running count of pairs exceeds the pair's place
             row = int(np.searchsorted(np.cumsum(counts), wrong[0], "right")) + 1
             given = f"{indices[wrong[0]] + self.first} of {self.columns}"
             raise FormatError(f"row {row}: a column out of range", given, f"count columns from {self.first}")
@@ -218,6 +225,7 @@ def _quick_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
         return None
     numbers, separators = found
     ends = np.flatnonzero(separators == NEWLINE)
+    # labels are the first numbers of lines
     heads = np.concatenate([[0], ends[:-1] + 1])
     is_pair = np.ones(len(numbers), bool)
     is_pair[heads] = False
@@ -238,6 +246,7 @@ def _slow_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     lines = _without_weights(_lines(content))
     counts = np.array([line.count(b":") for line in lines], "int64")
     text = b" ".join(lines).replace(b":", b" ").split()
+    # a line has its label and two numbers for each colon; another count means that some line is wrong
     ends = np.cumsum(1 + 2 * counts)
     if len(text) != (ends[-1] if len(ends) else 0):
         raise _wrong_line(lines)

@@ -98,6 +98,7 @@ class TextRows(Generic[P]):
         self._starts = [0]  # where each file begins in all files joined, and the size of all
         self._find(names)
         count, index = part
+        # rounded up, so that the last part reaches the end
         step = -(-self._starts[-1] // count)
         # the row that a part's first byte lies in belongs to the part before, so that each row is in one part
         self._at = self._line_after(step * index) if index else 0  # where the next piece begins
@@ -141,6 +142,7 @@ class TextRows(Generic[P]):
         end = self._starts[file + 1]
         while place < end:
             content = self._content(file, place - self._starts[file], min(PIECE, end - place))
+            # A read may end between \r and \n. What follows then begins with an empty line, which has no row.
             found = LINE_END.search(content)
             if found or not content:
                 return place + found.end() if found else end
@@ -196,6 +198,7 @@ class TextRows(Generic[P]):
             end = size if size == most else max(content.rfind(b"\n"), content.rfind(b"\r")) + 1
             size = min(2 * size, most)
         content = content[:end]
+        # A piece without rows is not listed: two pieces with the same first row would mislead the search for a row's piece.
         if content.strip(b"\r\n"):
             self._first_of.setdefault(file, self.read)
             self._keep(len(self._pieces), self._rows_of(content, file, self.read))
@@ -265,6 +268,7 @@ class TextRows(Generic[P]):
         while at < len(numbers):
             piece = bisect_right(self._firsts, numbers[at]) - 1
             first, end = self._range(piece)
+            # runs of rows in one piece, not all rows of a piece at once: the batch must have the rows in the given order
             beyond = np.flatnonzero((numbers[at:] < first) | (numbers[at:] >= end))
             stop = at + int(beyond[0]) if len(beyond) else len(numbers)
             found.append((self._piece(piece), numbers[at:stop] - first))
@@ -283,6 +287,7 @@ def without_options(title: str, names: str, known: Sequence[str]) -> tuple[str, 
         If there is no such option.
     """
     given = os.fspath(names)
+    # a file whose own name has these characters goes first
     if not {"?", "#"} & set(given) or file_exists(given):
         return given, {}
     name, _, query = given.partition("#")[0].partition("?")
@@ -290,6 +295,7 @@ def without_options(title: str, names: str, known: Sequence[str]) -> tuple[str, 
     if query and len(options) < len(query.split("&")):  # a regular expression
         return given, {}
     unknown = [key for key in options if key not in known]
+    # the query of a URL is for its server
     if unknown and is_url(given):
         return given, {}
     if unknown:

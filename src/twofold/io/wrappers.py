@@ -97,7 +97,7 @@ class ResizeIter(OneBatchAhead):
         self.cur += 1
         return True
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """As `DataIter.state_dict`, with the state of the wrapped iterator."""
         return {"cur": self.cur, "data_iter": self.data_iter.state_dict()}
 
@@ -134,6 +134,7 @@ class PrefetchingIter(OneBatchAhead):
                 raise InvalidValue(f"PrefetchingIter: one {what} per iterator is needed", f"{self.n_iter} iterators", "pass equally many")
         self.rename_data = rename_data
         self.rename_label = rename_label
+        # of a description or a (name, shape) pair alike: the shape is the second item, and its first axis is the batch's
         self.batch_size = self.provide_data[0][1][0]
         self._device = current_device()
         self._threads = [ThreadPoolExecutor(1, "prefetch") for _ in self.iters]
@@ -170,7 +171,7 @@ class PrefetchingIter(OneBatchAhead):
             x.reset()
         self._begin_epoch()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """As `DataIter.state_dict`: where the iterators were when the epoch began, and the number of batches since.
 
         Raises
@@ -194,16 +195,18 @@ class PrefetchingIter(OneBatchAhead):
             self.current_batch = batch
             raise
 
-    def _are_states(self, value: Any) -> bool:
+    def _are_states(self, value: object) -> bool:
         return isinstance(value, (list, tuple)) and len(value) == self.n_iter and all(map(is_state, value))
 
     def _go_to(self, state: Mapping[str, Any]) -> None:
+        # an iterator must not be moved while its thread reads it
         wait(self._pending)
         for x, began in zip(self.iters, state["iters"], strict=True):
             x.load_state_dict(began)
         self._begin_epoch()
         for k in range(state["batches"]):
             if not self.iter_next():
+                # raises the error: there are only k batches
                 checked_state("PrefetchingIter", state, batches=whole_number(0, k))
 
     def iter_next(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from ..errors import DTypeError, EngineError, FileAccessError, FormatError, MissingFileError, NotReady, ParameterError
@@ -15,6 +15,10 @@ from ..formats.recordio import RecordReader, RecordWriter, load_index
 #: Held while a forked process opens a file again. The file's own lock cannot serve: the fork copied it, perhaps while a thread of the
 #: parent held it, and nobody would release the copy.
 _REOPENING = threading.Lock()
+
+
+#: A key of a record: whatever the index's ``key_type`` makes of its text, an integer unless the program says otherwise.
+Key = Hashable
 
 
 class _UnknownKey(ParameterError, KeyError):
@@ -88,12 +92,13 @@ class MXRecordIO:
         if getattr(self, "is_open", False):  # a constructor that failed may not have set it
             self.close()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         if self.is_open and self.writable:
             raise EngineError(f"{self.uri}: a file that is being written cannot be pickled", None, "close it first")
+        # an open file and its lock belong to their process; `__setstate__` makes new ones
         return {name: value for name, value in vars(self).items() if name not in ("_file", "_records", "_lock")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
         if self.is_open:
             self._open_file()
@@ -232,11 +237,11 @@ class MXIndexedRecordIO(MXRecordIO):
         idx_path: str | os.PathLike[str],
         uri: str | os.PathLike[str],
         flag: str,
-        key_type: Callable[[Any], Any] = int,
+        key_type: Callable[[Any], Key] = int,
     ) -> None:
         self.idx_path = os.fspath(idx_path)
-        self.idx: dict[Any, int] = {}
-        self.keys: list[Any] = []
+        self.idx: dict[Key, int] = {}
+        self.keys: list[Key] = []
         self.key_type = key_type
         super().__init__(uri, flag)
 
@@ -255,7 +260,7 @@ class MXIndexedRecordIO(MXRecordIO):
             super().close()
             raise
 
-    def _entries(self) -> list[tuple[Any, int]]:
+    def _entries(self) -> list[tuple[Key, int]]:
         try:
             entries = load_index(read_file(self.idx_path))
             return [(self.key_type(key), offset) for key, offset in entries]
@@ -267,7 +272,7 @@ class MXIndexedRecordIO(MXRecordIO):
         except ValueError as error:
             raise FormatError("a key in the index is of another type", str(error), "pass its key_type", path=self.idx_path) from error
 
-    def _numbered(self, damaged: Callable[[FormatError], None] | None = None) -> list[tuple[Any, int]]:
+    def _numbered(self, damaged: Callable[[FormatError], None] | None = None) -> list[tuple[Key, int]]:
         reader = self._reader()
         tell = damaged and (lambda error: damaged(error.at_path(self.uri)))
         try:
@@ -285,10 +290,10 @@ class MXIndexedRecordIO(MXRecordIO):
             self._index.close()
         super().close()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in super().__getstate__().items() if name != "_index"}
 
-    def seek(self, idx: Any) -> None:
+    def seek(self, idx: Key) -> None:
         """Go to the record of a key, which `read` then returns.
 
         Raises
@@ -304,7 +309,7 @@ class MXIndexedRecordIO(MXRecordIO):
         """Return where the next record will be written, in bytes."""
         return self._writer().offset
 
-    def read_idx(self, idx: Any) -> bytes:
+    def read_idx(self, idx: Key) -> bytes:
         """Return the record of a key.
 
         Raises
@@ -317,13 +322,14 @@ class MXIndexedRecordIO(MXRecordIO):
         reader = self._reader()
         with self._lock:
             reader.offset = self._offset(idx)
+            # under the same lock as the position: another thread may go elsewhere in between
             content = self._next(reader)
         if content is None:
             todo = "the index belongs to another file"
             raise FormatError("no record starts at the end", f"key {idx!r}", todo, offset=self.idx[idx], path=self.uri)
         return content
 
-    def write_idx(self, idx: Any, buf: bytes) -> None:
+    def write_idx(self, idx: Key, buf: bytes) -> None:
         """Append a record, and its key to the index."""
         # first, because a wrong key must not leave a record without an entry
         key = self.key_type(idx)
@@ -333,7 +339,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx[key] = offset
         self.keys.append(key)
 
-    def _offset(self, key: Any) -> int:
+    def _offset(self, key: Key) -> int:
         try:
             return self.idx[key]
         except KeyError:

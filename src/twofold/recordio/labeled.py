@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from ..imperative.array import Array
 
 #: Flag, label, id and id2, 24 bytes; several labels follow as float32 before the data.
 _HEADER = struct.Struct("<IfQQ")
+
+
+#: The labels of a sample: a number, or several.
+Label = float | Sequence[float] | np.ndarray | Array
 
 
 class HEADER(NamedTuple):
@@ -32,7 +36,7 @@ class HEADER(NamedTuple):
     """
 
     flag: int
-    label: Any
+    label: Label
     id: int
     id2: int
 
@@ -40,7 +44,7 @@ class HEADER(NamedTuple):
 IRHeader = HEADER
 
 
-def pack(header: HEADER | Sequence[Any], s: bytes) -> bytes:
+def pack(header: HEADER | tuple[int, Label, int, int], s: bytes) -> bytes:
     """Return a record of labeled data.
 
     Parameters
@@ -100,6 +104,7 @@ def unpack_view(s: AnyBytes) -> tuple[HEADER, AnyBytes]:
         raise FormatError("unpack: not a record of labeled data", f"{len(s)} bytes", "pass one that mx.recordio.pack made")
     header = HEADER(*_HEADER.unpack_from(s))
     s = s[_HEADER.size :]
+    # a record of flag 0 has its one label in the header itself
     if header.flag > 0:
         size = 4 * header.flag
         if len(s) < size:
@@ -109,7 +114,7 @@ def unpack_view(s: AnyBytes) -> tuple[HEADER, AnyBytes]:
     return header, s
 
 
-def pack_img(header: HEADER | Sequence[Any], img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
+def pack_img(header: HEADER | tuple[int, Label, int, int], img: np.ndarray | Array, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
     """Return a record of a labeled image, compressed.
 
     Parameters
@@ -133,6 +138,7 @@ def pack_img(header: HEADER | Sequence[Any], img: Any, quality: int = 95, img_fm
         If Pillow is not installed.
     """
     pixels = np.asarray(img.asnumpy() if isinstance(img, Array) else img)
+    # an axis of one channel is left out: image formats know gray images by two axes
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[..., 0]
     if pixels.size == 0 or not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))):

@@ -71,7 +71,9 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
     low, high = start + begin * 1e6, stop if end is None else min(stop, start + end * 1e6)
     if not high > low:
         raise ParameterError("plot_cluster: nothing to draw", f"{begin} s to {end} s of {(stop - start) / 1e6:.3f} s", "pass other times")
+    # the merged trace gives each worker a range of process numbers
     own = [[e for e in events if e["pid"] // PROCESSES_EACH == rank] for rank in range(len(names))]
+    # from the first of the last sums of the worker that is furthest behind, so that all these sums are shown whole
     if sums is not None:
         last = [sorted(e["ts"] for e in mine if e["cat"] == COMMUNICATION and low <= e["ts"] < high)[-sums:] for mine in own]
         low = min((times[0] for times in last if times), default=low)
@@ -118,12 +120,14 @@ def _sums(events: list[list[dict[str, Any]]]) -> list[list[_Sum]]:
     for rank, own in enumerate(found):
         for e in own:
             number = e["args"]["operation"]
+            # the worker that begins a sum last is the one for which the others wait
             last[number] = max(last.get(number, (e["ts"], rank)), (e["ts"], rank))
     return [[_sum(e, *last[e["args"]["operation"]]) for e in own] for own in found]
 
 
 def _sum(event: dict[str, Any], joined: float, last: int) -> _Sum:
     begin, end = event["ts"], event["ts"] + event["dur"]
+    # clocks of machines differ a little, so the time is kept within the event
     return _Sum(event["args"]["operation"], event["name"], event["args"].get("bytes", 0), begin, min(max(joined, begin), end), end, last)
 
 

@@ -65,6 +65,7 @@ def digraph(title: str, save_format: str) -> Any:
     except ImportError:
         return None
 
+    # made here, because its base class exists only where graphviz is installed
     class Digraph(graphviz.Digraph):
         def save(self, filename: Any = None, directory: Any = None, **options: Any) -> str:
             """As ``graphviz.Digraph.save``. What is for a URL is written to a temporary folder and sent."""

@@ -119,6 +119,7 @@ class _Layout:
         passed = range(first + 1, last) if last - first <= LONGEST else ()
         path = [edge.source, *range(len(self.depth), len(self.depth) + len(passed)), edge.target]
         self.depth += passed
+        # an edge that is drawn straight pulls at no box
         if len(path) == last - first + 1:
             for upper, lower in pairwise(path):
                 self.below.setdefault(upper, []).append(lower)
@@ -167,6 +168,7 @@ def _depths(count: int, edges: Sequence[Edge]) -> list[int]:
     for edge in edges:
         readers[edge.source] = min(readers.get(edge.source, count), depth[edge.target])
     read = {edge.target for edge in edges}
+    # a weight would otherwise be in the first layer, and its edge would cross all layers above its reader
     return [readers[k] - 1 if k not in read and k in readers else d for k, d in enumerate(depth)]
 
 
@@ -174,6 +176,7 @@ def _edge(points: Sequence[tuple[float, float]], text: str) -> list[str]:
     (x, y), *rest = points
     path = f"M{x:.1f} {y:.1f}"
     for u, v in rest:
+        # a Bézier curve that leaves and arrives vertically: both control points are at half the height
         path += f"C{x:.1f} {(y + v) / 2:.1f} {u:.1f} {(y + v) / 2:.1f} {u:.1f} {v:.1f}" if x != u else f"L{u:.1f} {v:.1f}"
         x, y = u, v
     lines = [f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#arrow)"/>']

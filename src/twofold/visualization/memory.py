@@ -77,6 +77,7 @@ def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
     rows: dict[Place | tuple[str, int, int], list[_Life]] = {}
     for number, (node, first) in enumerate(begin.items()):
         where = place.get(node, Place("leaf"))
+        # values that the backend allocates share no memory: the number keeps their rows apart
         rows.setdefault(("fresh", 0, number) if where.kind == "fresh" else where, []).append(_Life(node, first, end[node]))
     return rows
 

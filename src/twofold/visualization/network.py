@@ -86,11 +86,13 @@ def _row(fields: Sequence[str], ends: Sequence[int]) -> str:
 def _layers(symbol: Symbol, found: Inference, data: set[str]) -> Iterator[tuple[str, str, int, list[str]]]:
     """(name and operator, shape, parameters, previous layers) of the first variable and of every operator."""
     order = found.order
+    # MXNet's table counts neither the data and labels nor the first variable, which it shows as a layer
     parameters = {v for v in variables(order)[0] if v.name not in data and not v.name.endswith("label")} - {order[0]}
     for node in order:
         if node.is_variable and node is not order[0]:
             continue
         own = [h.node for h in node.inputs if h.node in parameters]
+        # a shared weight counts once, at its first layer
         parameters -= set(own)
         count = sum(_size(found.known[v][0]) for v in own)
         before = list(dict.fromkeys(h.node.name for h in node.inputs if not h.node.is_variable or h.node is order[0]))

@@ -79,6 +79,7 @@ def _graph_of(title: str, program: Program, prefix: str) -> _Graph:
                 maker[node] = f"{prefix}r{len(maker)}"
                 boxes.append(_Box(maker[node], _leaf_name(node), READ, True))
             edges.append((maker[node], name, "x".join(map(str, node.shape))))
+        # an operator of several results is read by its parts, so each of them leads to the step
         maker |= {part: name for n in step.nodes for part in (n, *n.parts)}
     return _Graph(title, boxes, edges)
 

@@ -129,6 +129,7 @@ def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
         shape, _, dtype = np.lib.format.read_array_header_2_0(file)
     else:  # 3.0: a header of UTF-8, for names of fields
         length = int.from_bytes(file.read(4), "little")
+        # a literal, so nothing in it can run; and no more than 64 KiB of it, because the length may be damaged
         header = ast.literal_eval(file.read(min(length, 1 << 16)).decode())
         shape, dtype = tuple(header["shape"]), np.lib.format.descr_to_dtype(header["descr"])
     return shape, dtype

@@ -23,6 +23,7 @@ def json_text(content: Content) -> str:
 
 def _finite(value: Any) -> Any:
     match value:
+        # before the containers: `json.dumps` would write NaN and Infinity, which JSON does not have
         case float() if not math.isfinite(value):
             return str(value)
         case dict():

@@ -81,6 +81,7 @@ def histogram(counts: Sequence[int]) -> str:
     (width, height), most = HISTOGRAM, max(counts) or 1
     bar = width / len(counts)
     bars = "".join(
+        # at least one pixel high, so that an interval with few elements differs from one with none
         f'<rect x="{k * bar:.1f}" y="{height - max(1, height * count / most):.1f}" width="{bar * 0.9:.1f}" '
         f'height="{max(1, height * count / most):.1f}"/>'
         for k, count in enumerate(counts)
@@ -115,6 +116,7 @@ def _picture(sample: Sample) -> str:
 
 def _box(box: tuple[float, float, float, float, float], w: float, h: float) -> str:
     number, left, top, right, bottom = box
+    # a label of any float32 is taken for a class, so infinite and huge ones need a color too
     color = COLORS[int(abs(number)) % len(COLORS)] if abs(number) < 1e9 else COLORS[0]
     x, y = left * w, top * h
     return (

@@ -35,6 +35,7 @@ def read_symbol(source: InspectedFile, content: Content, selection: Selection) -
     content.facts["nodes"] = len(graph.nodes)
     trained = _shapes_beside(source.path, content)
     shapes = _inferred(text, {**trained, **selection.shapes}, content)
+    # parameters are part of their operator's row and box, as in `plot_network`
     hidden = {k for k, node in enumerate(graph.nodes) if node.op == "null" and (node.name in trained or node.name.endswith(WEIGHTS))}
     inputs = [node for k, node in enumerate(graph.nodes) if node.op == "null" and k not in hidden]
     content.tables.append(Table("Inputs", ("name", "shape"), [(node.name, shape_text(shapes.get(node.name))) for node in inputs]))
@@ -45,6 +46,7 @@ def read_symbol(source: InspectedFile, content: Content, selection: Selection) -
     content.tables.append(_operators(graph))
     counts = _parameters(graph, hidden, shapes)
     if hidden and all(count is not None for count in counts.values()):
+        # by name, because layers may share a parameter, which the table of layers counts at each of them
         unique = {graph.nodes[k].name: prod(_sizes(shapes.get(graph.nodes[k].name)) or (0,)) for k in hidden}
         content.facts["parameters"] = sum(unique.values())
     content.tables.append(_layers(graph, hidden, shapes, counts))
@@ -76,6 +78,7 @@ def _shapes_beside(path: str, content: Content) -> dict[str, PartialShape]:
         content.facts["sizes of parameters"] = f"{file} beside it is damaged"
         return {}
     content.facts["sizes of parameters"] = f"from {file} beside it"
+    # without the "arg:" and "aux:" of a checkpoint
     return {name.partition(":")[2] or name: shape for name, shape in shapes.items()}
 
 
@@ -84,6 +87,7 @@ def _inferred(text: bytes, shapes: Shapes, content: Content) -> dict[str, Partia
     try:
         heads = from_json(text)
         known = {node.name for node in Inference(heads, {}, {}).order if node.is_variable}
+        # names that the network lacks are left out: a file of parameters may have more
         given = {name: inside_shape(shape) for name, shape in shapes.items() if name in known and shape is not None}
         found = Inference(heads, given, {}).run()
     except MXNetError as error:

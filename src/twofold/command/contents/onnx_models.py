@@ -31,6 +31,7 @@ def read_onnx(source: InspectedFile, content: Content, selection: Selection) -> 
         content.facts["functions"] = ", ".join(f"{_text(f.domain)}.{_text(f.name)}" for f in model.functions)
     held = {tensor.name for tensor in graph.initializer}
     for title, values in (("Inputs", graph.input), ("Outputs", graph.output)):
+        # old models list their initializers among the inputs too
         rows = [(value.name, *_type(value)) for value in values if value.name not in held]
         content.tables.append(Table(title, ("name", "dtype", "shape"), rows))
     if model.metadata_props:
@@ -40,6 +41,7 @@ def read_onnx(source: InspectedFile, content: Content, selection: Selection) -> 
     names = (node.op_type if node.domain in STANDARD else f"{node.domain}.{node.op_type}" for node in graph.node)
     content.tables.append(Table("Operators", ("operator", "nodes"), Counter(names).most_common()))
     content.facts["nodes"] = len(graph.node)
+    # as Python's integers, which sizes in a damaged file cannot overflow
     content.facts["parameters"] = sum(int(np.prod(tensor.dims, dtype=object)) for tensor in graph.initializer)
     content.network = _drawing(graph, held)
     for tensor in graph.initializer:
@@ -91,6 +93,7 @@ def _drawing(graph: Any, held: set[str]) -> Network | None:
     for node in graph.node:
         edges += [Edge(makers[name], len(boxes)) for name in dict.fromkeys(node.input) if name in makers]
         for name in node.output:
+            # the first maker of a name counts, as a damaged model may have several
             makers.setdefault(name, len(boxes))
         detail = f"{node.name}\n{node.op_type}({', '.join(node.input)})\n→ {', '.join(node.output)}"
         boxes.append(Box(node.name or (node.output[0] if node.output else ""), node.op_type, operator_color(node.op_type), detail=detail))

@@ -39,6 +39,7 @@ class Kind(NamedTuple):
 
 
 def _is_safetensors(head: bytes) -> bool:
+    # the format has no signature: a size that a header may have, and then JSON
     return len(head) > 8 and head[8:9] == b"{" and 2 <= int.from_bytes(head[:8], "little") <= 100_000_000
 
 
@@ -57,6 +58,7 @@ def _is_compressed_idx(head: bytes) -> bool:
 
 def _is_onnx(head: bytes) -> bool:
     """Whether a protocol buffer starts with field 1, a small number (the version), and a field of a model."""
+    # 0x08 is the tag of field 1, a number; the others are the tags of fields 2 to 8 with their kinds in the lowest three bits
     return len(head) > 3 and head[0] == 0x08 and 0 < head[1] < 0x20 and head[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)
 
 

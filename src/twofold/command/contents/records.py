@@ -41,11 +41,13 @@ def _offsets(source: InspectedFile, reader: RecordReader, content: Content, dama
     """Where the whole records are: by the index if the file is far away, by their headers otherwise."""
     index = source.beside(".rec", ".idx")
     entries = sorted(offset for _, offset in load_index(index)) if index is not None else []
+    # every header would be a request of its own
     if index is not None and not source.is_local:
         content.facts["index"] = f"{len(entries)} keys; the records are counted by it"
         return array("q", entries)
     offsets = array("q", reader.offsets(damaged.append))
     if offsets and not damaged:
+        # without damage the records fill the file, so each ends where the next begins
         sizes = np.diff(np.array([*offsets, source.size]))
         content.facts["bytes of a record"] = f"{sizes.min()} to {sizes.max()}, {sizes.mean():.0f} on average"
     if index is not None:
@@ -165,9 +167,11 @@ def objects_of(label: np.ndarray, asked: bool) -> Objects:
     try:
         head, objects = split_label(label)
     except (FormatError, ValueError, OverflowError):
+        # five numbers an object without a head, if the user says that the labels are boxes
         if not asked or not label.size or label.size % 5:
             return ()
         head, objects = label[:0], label.reshape(-1, 5)
     sides = objects[:, 1:5]
+    # The first two numbers of a head are counts, which are whole; and a little beyond the image is allowed, for rounding.
     are_shares = bool(len(objects)) and math.isclose(float(np.sum(head[:2] % 1)), 0) and sides.min() >= -0.01 and sides.max() <= 1.01
     return [tuple(row[:5]) for row in objects.tolist()] if asked or are_shares else ()

@@ -60,6 +60,7 @@ class _Running:
         self.sampled: list[np.ndarray] = []
 
     def add(self, piece: np.ndarray) -> None:
+        # the sample goes on with its stride across the ends of pieces
         start = -self.count % self.stride
         self.count += len(piece)
         self.zeros += len(piece) - int(np.count_nonzero(piece))
@@ -92,6 +93,7 @@ class _Running:
         for sample in self.sampled:
             # halved, because the difference of the largest floats is infinite
             share = (sample.astype(np.float64) / 2 - low / 2) / (high / 2 - low / 2)
+            # the maximum itself would be in an interval of its own, behind the last
             bins += np.bincount(np.minimum((share * BINS).astype(int), BINS - 1), minlength=BINS)
         return tuple(bins.tolist())
 

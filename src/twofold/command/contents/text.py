@@ -44,6 +44,7 @@ def looks_like_libsvm(head: bytes) -> bool:
 
 def looks_like_csv(head: bytes) -> bool:
     """Whether the known part of the first line consists of numbers separated by commas."""
+    # a line longer than the head may end within a number, so it is compared up to the last comma
     return CSV_LINE.fullmatch(_first_line(head[: head.rfind(b",") + 1 or None] if b"\n" not in head else head)) is not None
 
 
@@ -115,6 +116,7 @@ def read_libsvm(source: InspectedFile, content: Content, selection: Selection) -
         fields = line.partition(b"#")[0].decode(errors="replace").split()
         if not fields:
             continue
+        # several labels, and a query, may come before the pairs
         heads = [k for k, field in enumerate(fields) if k == 0 or ":" not in field or field.startswith("qid:")]
         pairs = [field for k, field in enumerate(fields) if k not in heads]
         try:
@@ -142,4 +144,5 @@ def _lines(source: InspectedFile, content: Content) -> list[bytes]:
     content.facts["looked into"] = f"the first {PARSED} bytes"
     source.file.seek(0)
     content.facts["lines"] = sum(piece.count(b"\n") for piece in iter(lambda: source.file.read(PARSED), b""))
+    # the last line may go on behind what was read
     return lines[:-1] or lines

@@ -48,6 +48,7 @@ def sparkline(counts: Sequence[int]) -> str:
     step = max(1, len(counts) // BARS_SHOWN)
     merged = [sum(counts[k : k + step]) for k in range(0, len(counts), step)]
     most = max(merged) or 1
+    # rounded up: only an empty interval is blank
     return "".join(BARS[-(-count * (len(BARS) - 1) // most)] for count in merged)
 
 
