@@ -85,6 +85,7 @@ class CupyBackend(Backend):
         epilogues = frozenset(cublaslt.EPILOGUES if cublaslt.library() is not None else ())
         self._target = replace(TARGET, epilogues=epilogues)
         held = {"memory": self.memory, "streams": self.streams, "checks": self.checks}
+        # a class of this adapter's own, because its members are wrapped once, at the class, and refer to these
         self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), held)()
         self._transfers = Transfers(self._xp)
         self.graphs = Graphs(self.memory)
@@ -121,6 +122,7 @@ class CupyBackend(Backend):
 
     def quietly(self, function: Callable[..., Result], *args: Any) -> Result:
         """Call with the device of the array arguments, and a stream of it, current; GPUs give no floating-point warnings."""
+        # the set is tested first: this is a hot path, and there is a dry run now and then only
         if ACTIVE and in_dry_run():
             return outside_dry_run(self.quietly, function, *args)
         checks, before = self.checks, self.checks.count
@@ -224,6 +226,7 @@ class CupyBackend(Backend):
         """Element-wise primitives by a kernel that writes into given memory, others by the namespace."""
         if op not in ELEMENTWISE:
             call = super().call(op, params, inputs, *outputs)
+            # such a primitive reads its operands on the host, which a dry run cannot
             if self._xp.is_by_reference(op):
                 call.names["run"] = partial(_on_host, call.names["run"], outputs)
             return call
@@ -241,6 +244,7 @@ class CupyBackend(Backend):
             return fused_kernel([program, *others])
         if not program.has_rows:
             return elementwise(program)
+        # a longer row is summed in parts by several thread blocks, which one kernel cannot wait for
         return row_kernel(program) if program.shape[-1] <= PART else super().compile(program)
 
     def product(self, epilogue: str | KernelEpilogue) -> Callable[..., None]:

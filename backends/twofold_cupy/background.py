@@ -53,9 +53,11 @@ class Job:
         itself (a signal handler may interrupt it), and workers never wait: a finalizer may call this from a worker, and two
         workers waiting for each other would deadlock.
         """
+        # claimed and never run: the caller does the work
         if self._claim.acquire(blocking=False):
             self._done.release()
         elif self._thread != threading.get_ident() and not _state.is_worker:
+            # taken and given back at once: what counts is that the job has released it
             with self._done:
                 pass
 

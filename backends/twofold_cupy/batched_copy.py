@@ -25,6 +25,7 @@ def copy_batch(words: np.ndarray, place: int, copies: Sequence[Copy]) -> None:
     rest = list(copies)
     while words.size or rest:
         now, words = words[:MAX_WORDS], words[MAX_WORDS:]
+        # a copy takes three words of the table: source, target, bytes
         room = (MAX_WORDS - now.size) // 3
         _launch(now, place, rest[:room])
         rest, place = rest[room:], place + now.nbytes
@@ -36,6 +37,7 @@ def _launch(words: np.ndarray, place: int, copies: Sequence[Copy]) -> None:
     table = np.zeros((), _table(size))
     table["word"][:count] = words
     table["word"][count:used] = [number for copy in copies for number in copy]
+    # the grid is as wide as the largest copy needs; its second axis is the copies
     blocks = min(max(-(-max((n for _, _, n in copies), default=0) // BYTES_PER_BLOCK), 1), MAX_BLOCKS)
     numbers = np.uint64(place), np.int32(count), np.int32(len(copies))
     _kernel(size)((blocks, max(len(copies), 1)), (THREADS,), (table, *numbers))

@@ -68,6 +68,7 @@ class GraphRunner:
 
     def __init__(self, graphs: Graphs, run: Run, traits: ProgramTraits) -> None:
         self.graphs, self.run, self.traits = graphs, run, traits
+        # a capture cannot contain work of the host
         self._reason = f"{', '.join(traits.host)} runs on the host" if traits.host else ""
         graphs.counts.refused += bool(self._reason)
         self._specializations: dict[Any, Specialization] = {}
@@ -76,6 +77,7 @@ class GraphRunner:
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """The results for inputs."""
         stream = entered()
+        # graphs are launched on compute streams; on another one, such as that of a capture, the program is a part of other work
         if self._reason or stream is None or stream.purpose != "compute":
             return self.run(arrays)
         key = (stream.device, *[_memory_layout(a) for a in arrays])
@@ -205,6 +207,7 @@ class Specialization:
         self.retained.update(used)
         self._change_count += 1
         if self._change_count >= MAX_CHANGES:
+            # copying everything costs less than capturing again and again
             self.moving.update(k for k, a in enumerate(arrays) if isinstance(a, cupy.ndarray))
             self.retained.update(range(len(graph.results)))
         self.loop_carried = {k: at for k, at in self.loop_carried.items() if at not in self.moving}
@@ -233,6 +236,7 @@ class Specialization:
         results = self.program(given)
         if not self._observed_runs and self._scalar_positions and SETTINGS.compile_threads:
             self._compile_in_background(arrays)
+        # weak references: to keep the results alive here would itself make them look retained
         self._last_run = addresses, [weakref.ref(r) for r in results]
         self._observed_runs += 1
         if self.scalars is not None and not self.scalars.is_complete:
@@ -256,6 +260,7 @@ class Specialization:
             self.moving.update(moved - set(self.loop_carried.values()))
             self.retained.update(k for k, r in enumerate(results) if r() is not None and k not in self.loop_carried)
             self._last_run = None
+        # one launch for all copies into the graph's memory, and one for those out of it
         copied = bool(self.moving or self.scalars) + bool(self.retained)
         if self.traits.steps <= 1 + copied:
             raise NotCapturable(f"{self.traits.steps} steps, no more than a graph launch and its copies")
@@ -266,6 +271,7 @@ class Specialization:
         return graph
 
     def _find_loop_carried(self, arrays: Sequence[Array], results: Sequence[Array]) -> dict[int, int]:
+        # a result of the last run that is an input of this one, at the same address, and dead after it
         free = {arrays[k].data.ptr: k for k in self.traits.dead - self.traits.donated if isinstance(arrays[k], cupy.ndarray)}
         found = {k: free.get(r.data.ptr) for k, r in enumerate(results) if isinstance(r, cupy.ndarray) and r.nbytes}
         return {k: at for k, at in found.items() if at is not None and alike(results[k], arrays[at])}
@@ -339,6 +345,7 @@ class CapturedGraph:
 
     def launch(self, arrays: Sequence[Array]) -> list[Array]:
         """Copy in what moved, launch the graph, copy out what is retained; at most three launches."""
+        # the graph writes the same notes at each launch, so the last launch's have to be read first
         for check in self._checks:
             check.before()
         out: list[Copy] = []

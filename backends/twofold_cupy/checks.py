@@ -89,6 +89,7 @@ class Checks:
         kernels, at = kernel_source(dtype_of(index)), np.uint64(words.ctypes.data)
         numbers = [np.int64(index.size), np.int64(-size if negative else 0), np.int64(size)]
         run(function(kernels, "tf_checked"), index.size, *numbers, index, out, at)
+        # a kernel of its own, after all threads of the first: only then is the smallest position known
         run(function(kernels, "tf_note"), 1, np.int64(1), index, at)
         return Note(words, size, negative)
 
@@ -142,6 +143,7 @@ class Checks:
     def _raise_first_of(self, checks: set[Check]) -> None:
         with self._lock:
             self._collect()
+            # in the order of issue, so that the error is the one that eager execution would have raised first
             first = min((c for c in checks if c.found is not None), key=lambda c: c.number, default=None)
             self._open = [c for c in self._open if c is not first]
         if first is not None and first.found is not None:
@@ -149,6 +151,7 @@ class Checks:
 
     def _checks_of(self, array: cupy.ndarray) -> set[Check]:
         """The checks of all arrays that share an array's memory, such as the array that it is a view of."""
+        # a copy of the table: arrays die, and remove themselves from it, at any time
         known = [(reference(), checks) for reference, checks in list(self.checks_of_array.values())]
         return {c for other, checks in known if other is not None and other.data.mem is array.data.mem for c in checks}
 
@@ -180,6 +183,7 @@ class Checks:
 def kernel_source(dtype: str) -> str:
     """The source for indices of a dtype: the kernel that checks them, and the one that reads the value of the first invalid index."""
     kind, stored = C_TYPES[dtype], STORED[dtype]
+    # unsigned indices beyond 2**63 would be negative as `long long`
     is_wrong = "(unsigned long long)x >= size" if dtype.startswith("uint") else "x < low || x >= size"
     parameters = ["const long long count", "const long long low", "const long long size", f"const {stored} *in", f"{stored} *out"]
     body = [

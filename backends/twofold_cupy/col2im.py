@@ -25,12 +25,14 @@ def kernel_source(dtype: str, axes: int) -> str:
     """The source for elements of a dtype and windows along ``axes`` axes."""
     names = [f"{name}{k}" for name in ("size", "windows", "kernel", "stride", "dilate") for k in range(axes)]
     parameters = ["const long long count", *[f"const long long {n}" for n in names], f"const {STORED[dtype]} *in", f"{STORED[dtype]} *out"]
+    # the coordinates of an element, last axis first; what is left in `rest` is the number of the image and channel
     body = ["long long rest = i;"]
     body += [f"const long long c{k} = rest % size{k}; rest /= size{k};" for k in range(axes - 1, -1, -1)]
     body.append(f"{C_TYPES[dtype]} sum = 0;")
     for k in range(axes):
         body.append(f"for (long long p{k} = 0; p{k} < kernel{k}; ++p{k}) {{")
         body.append(f"const long long w{k} = (c{k} - p{k} * dilate{k}) / stride{k}, left{k} = (c{k} - p{k} * dilate{k}) % stride{k};")
+        # a window contains the element at this place of the kernel only if the distance is a multiple of the stride, and the window exists
         body.append(f"if (c{k} < p{k} * dilate{k} || left{k} || w{k} >= windows{k}) continue;")
     at = "rest"
     for k in range(axes):

@@ -138,6 +138,7 @@ class Products:
             Transpose flag and leading dimension of each matrix.
         """
         left, right = Matrix(a.shape[0], a.shape[1], *leading_a), Matrix(b.shape[0], b.shape[1], *leading_b)
+        # part of the key: the heuristic picks algorithms with wide loads only for operands that are aligned for them
         alignments = tuple(_alignment(x) for x in (b, a, out, vector))
         key = epilogue, dtype_of(out), left, right, alignments
         plan = self._plans.get(key, MISSING)
@@ -201,12 +202,14 @@ class Products:
 
 
 def _alignment(x: cupy.ndarray) -> int:
+    # the lowest set bit of an address is the largest power of two that divides it
     return min(x.data.ptr & -x.data.ptr, MAX_ALIGNMENT)
 
 
 def _layout(kind: int, matrix: Matrix) -> _Layout:
     """The layout of a row-major matrix, viewed as the column-major matrix that its memory also is."""
     made = _Layout()
+    # row-major memory of (m, n) is column-major memory of (n, m)
     rows, columns = (matrix.rows, matrix.columns) if matrix.transposed else (matrix.columns, matrix.rows)
     _check(library().cublasLtMatrixLayoutCreate(ctypes.byref(made), kind, rows, columns, matrix.row_stride))
     return made

@@ -100,6 +100,7 @@ class Convolutions:
 
     def _plan(self, shape: Shape) -> CudnnGraph | None:
         with _lock:
+            # None is an answer too: there is no plan
             found = self._plans.get(shape, _MISSING)
             if found is _MISSING:
                 found = graph_for(shape, self._handle)
@@ -126,6 +127,7 @@ def graph_for(shape: Shape, handle: object, **options: object) -> CudnnGraph | N
         graph.validate()
         graph.build_operation_graph()
         graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+        # before the plans are built, which compiles them
         graph.deselect_numeric_notes([getattr(cudnn.numerical_note, name) for name in _refused(shape.dtype)])
         graph.deselect_workspace_greater_than(WORKSPACE)
         graph.check_support()

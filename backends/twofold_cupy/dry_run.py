@@ -30,6 +30,7 @@ class DataDependent(Exception):
 
 #: Threads in a dry run. Usually empty; testing that is cheaper than asking for the thread's id, so hot paths check it first.
 ACTIVE: set[int] = set()
+# of the parent's threads only the forking one exists in a child, which may reuse the other threads' numbers
 os.register_at_fork(after_in_child=lambda: ACTIVE.intersection_update({get_ident()}))
 
 

@@ -32,6 +32,7 @@ def _matmul_sums(xp: Namespace, epilogue: str, lhs: Array, rhs: Array, out: cupy
     stream = xp.streams.current(runtime.getDevice())
     if not products.matmul_with(epilogue, stream, a, b, sums, out, xp.contiguous):
         products.matmul(stream, a, b, out, xp.contiguous)
+        # the sums of the left operand's rows are, of its transpose, sums over the first axis
         transposed = xp.packed(a.T)
         reduce_middle(xp.memory, "sum", transposed, 1, transposed.shape[0], transposed.shape[1], sums)
 

@@ -62,6 +62,7 @@ def selection(shape: Sizes, strides: Sizes, arrays: Sequence[Array], key: Sequen
     adjacent = used == list(range(used[0], used[0] + len(used)))
     at = used[0] if adjacent else 0
     result = (*[shape[a] for a in whole[:at]], *index, *[shape[a] for a in whole[at:]])
+    # the array does not step along the index arrays' axes: what they select is added as an offset
     own = (*[strides[a] for a in whole[:at]], *[0] * len(index), *[strides[a] for a in whole[at:]])
     indexed = []
     for axis, a in of_axis.items():
@@ -128,9 +129,11 @@ def scatter(
     index = chosen.shape[inner]
     many = int(np.prod(index, dtype=np.int64))
     places = memory.empty((many,), np.dtype(np.int64))
+    # the index arrays by themselves: the places of the targets without the axes that are taken whole
     alone = Selection(index, (0,) * len(index), tuple((over[inner], step, size) for over, step, size in chosen.indexed), 0, len(index))
     kinds = tuple(dtype_of(a) for a in arrays)
     run(function(places_source(kinds, len(index)), "tf_places"), many, *_arguments(alone), *arrays, places)
+    # stable, so equal targets keep the order in which they were written
     order = argsort_rows(memory, places.reshape(1, many), descending=False).reshape(many)
     _write(memory, out, value, places, order, chosen, adds=adds)
 
@@ -178,6 +181,7 @@ def write_source(dtype: str, given: str, rank: int, rest: int, *, adds: bool) ->
     names = [*[f"size{k}" for k in range(1, rank)], *[f"over{k}" for k in range(rank)]]
     names += [f"{name}{k}" for name in ("whole", "step", "stride") for k in range(rest)]
     where = ["long long left = i, from = 0, to = 0, each = 1;"]
+    # the axes taken whole vary fastest among the threads, so that neighboring threads write neighboring elements
     for k in range(rest - 1, -1, -1):
         where += [f"const long long c{k} = left % whole{k};", f"left /= whole{k}; from += c{k} * step{k}; to += c{k} * stride{k};"]
         where += [f"each *= whole{k};"]

@@ -72,6 +72,7 @@ class Graphs:
         with self._lock:
             streams = self._streams.setdefault(device, [])
             most = max(SETTINGS.gpu_streams, 1)
+            # the setting may have been raised since the last capture; lowered, the further streams wait unused
             streams += [Stream(device, "capture") for _ in range(most - len(streams))]
             with streams[0]:
                 yield streams[:most]

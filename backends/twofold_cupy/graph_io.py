@@ -29,6 +29,7 @@ class Static:
             raise NotCapturable("an input that moves is a sparse view of a larger array")
         self._low, self._size = low, high - low
         whole = cupy.ndarray((self._size,), np.uint8)
+        # with negative strides the first element is not at the start of the memory
         self.array = cupy.ndarray(like.shape, like.dtype, whole.data + -low, like.strides)
 
     def copy_from(self, array: cupy.ndarray) -> Copy:

@@ -30,6 +30,7 @@ def fused_kernel(programs: Sequence[RowProgram]) -> Callable[..., None]:
     """
     kernels, program = [elementwise(program) for program in programs], programs[0]
     width = len(program.inputs) + len(program.outputs)
+    # with the wider indices: what fits with them fits with the others too
     fits = cache(lambda layouts: bool(_capacities(program, layouts, "long long")))
 
     def kernel(*arrays: Array) -> None:
@@ -72,6 +73,7 @@ def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[
     capacities = _capacities(program, layouts, index)
     capacity = next((capacity for capacity in capacities if capacity >= len(members)), capacities[-1])
     name = f"{name_of(program)}_at_once"
+    # without what the source does not depend on, so that programs of other shapes share the kernel
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(kernel_source(bare, name, layouts, index, capacity, constants_of(program)), name)
     struct = _struct(_kinds(program, layouts), index, capacity)
@@ -88,6 +90,7 @@ def _capacities(program: RowProgram, layouts: Sequence[Layout], index: str) -> l
 def _run(kernel: Kernel, struct: np.dtype[Any], layouts: Sequence[Layout], members: Sequence[tuple[Any, ...]], results: int) -> None:
     given = np.zeros((), struct)  # unused slots stay 0; no thread block reads them
     sizes = [operands[results].size for operands in members]
+    # where each member's thread blocks end
     ends = np.cumsum([-(-n // THREADS) for n in sizes])
     given["size"][: len(sizes)] = sizes
     given["end"][: len(sizes)] = ends

@@ -75,6 +75,7 @@ def check_dtypes(program: RowProgram) -> None:
 def launch_of(program: RowProgram, arrays: Sequence[Array]) -> ProgramLaunch:
     """The launch of a program for arrays with the strides of these."""
     strides = [strides_over(a, program.shape) for a in arrays]
+    # axes that all operands step over alike become one, down to a single axis where all are contiguous
     space = merge_axes(program.shape, strides)
     layouts = tuple(SCALAR if is_constant(a) else layout(space, k) for k, a in enumerate(arrays))
     count = 1
@@ -82,6 +83,7 @@ def launch_of(program: RowProgram, arrays: Sequence[Array]) -> ProgramLaunch:
         count *= n
     if count == 0:
         return ProgramLaunch(None, (0,), ())
+    # 32-bit arithmetic where it suffices: GPUs emulate 64-bit division
     index = "long long" if space.is_long else "int"
     name = f"{name_of(program)}_each"
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())

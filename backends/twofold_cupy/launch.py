@@ -54,6 +54,7 @@ class Module:
             self._module.compile()  # nothing to do if the background job has compiled it
         except compiler.CompileException as error:
             raise compile_error(error, name) from error
+        # the binary is loaded: nothing to wait for at the next kernel of this module
         self._jobs[device] = None
         return self._module.get_function(name)
 

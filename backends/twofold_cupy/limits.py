@@ -38,6 +38,7 @@ def apply() -> None:
     """Set the pool's limit on the current device; without a limit of ours, one that the user has set on CuPy's pool stays."""
     most, device, pool = limit(), runtime.getDevice(), cupy.get_default_memory_pool()
     if most is not None:
+        # remembered, so that only a limit of ours is taken away again
         _limited.add(device)
         pool.set_limit(size=max(most - _taken_by_graphs(), 1))
     elif device in _limited:
@@ -80,6 +81,7 @@ def private(size: int) -> cupy.cuda.MemoryPointer:
     """
     with _lock:
         most, taken = limit(), taken_bytes()
+        # CuPy's limit holds for its own pool only
         if most is not None and taken + size > most:
             raise cupy_memory.OutOfMemoryError(size, taken, most)
         try:

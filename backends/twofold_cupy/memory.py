@@ -124,6 +124,7 @@ class Memory:
             with suppress(IndexError):  # another thread took the entry
                 stream, block = self._returned.popleft()
                 mark = stream.record()
+                # no mark can be recorded during a capture; the block is looked at again next time
                 self._returned.extend([(stream, block)] if mark is None else [])
                 self._held.extend([] if mark is None else [(mark, block)])
         for _ in range(len(self._held)):

@@ -48,6 +48,7 @@ class UsedMemory:
 
     def pop_overlapping(self, low: int, high: int) -> list[tuple[int, MemoryRange]]:
         """Remove and return the blocks that overlap a range, with their start addresses."""
+        # the block before may reach into the range
         first = bisect_right(self._starts, low)
         if first and self._blocks[self._starts[first - 1]].end > low:
             first -= 1
@@ -184,6 +185,7 @@ class MultiStreamCapture:
         The latest come first: their vector clocks cover the most other steps, so that fewer waits (graph edges) are needed.
         """
         for step in sorted(set(steps) - {self._step}, key=lambda s: -self._issued[s].number):
+            # the vector clock has, for each stream, the last step that this one follows already
             if self._after[self._number][step[0]] < step[1]:
                 self._wait_for(step)
 
@@ -200,6 +202,7 @@ class MultiStreamCapture:
         follows = [1, *[0] * (len(self._streams) - 1)]  # every step follows the first, in which the program begins
         for step in needed:
             follows = list(map(max, follows, self._issued[step].after))
+        # a stream whose last step is among those that the step follows anyway: to issue it there adds no order
         return next((k for k, count in enumerate(self._count) if count <= follows[k]), 0)
 
 

@@ -45,6 +45,7 @@ class CupyNamespace(PortableNamespace):
         """The element-wise primitives by kernels, others by their references."""
         if name not in ELEMENTWISE:
             return super().__getattr__(name)
+        # kept, so that `__getattr__` is asked once for each name
         found = vars(self)[name] = partial(self.apply, name=name)
         return found
 
@@ -209,6 +210,7 @@ class CupyNamespace(PortableNamespace):
     def matmul(self, lhs, rhs):
         dtype = promote(dtype_of(lhs), dtype_of(rhs))
         a, b = (self._cast(self.on_device(x), dtype) for x in (lhs, rhs))
+        # vectors become matrices with one row or column, which the result then loses
         a = a.reshape(1, -1) if lhs.ndim == 1 else a
         b = b.reshape(-1, 1) if rhs.ndim == 1 else b
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
@@ -267,6 +269,7 @@ class CupyNamespace(PortableNamespace):
         own = views.strides_of(x)
         other = np.broadcast_shapes(*[tuple(1 if k == at else n for k, n in enumerate(a.shape)) for a in (x, index)])
         shape = tuple(index.shape[at] if k == at else n for k, n in enumerate(other))
+        # broadcast axes do not step; neither does the array along the axis that is taken, where the index says the place
         over = tuple(0 if n == 1 else s for n, s in zip(index.shape, views.strides_of(index), strict=True))
         strides = tuple(0 if k == at or n == 1 else s for k, (n, s) in enumerate(zip(x.shape, own, strict=True)))
         out = self.empty(shape, dtype_of(x))

@@ -93,6 +93,7 @@ class NcclGroup:
     def _call(self, name: str, array: Any, *how: int) -> None:
         at, code = array.data.ptr, self._codes[str(array.dtype)]
         try:
+            # the result goes to the operand's own memory
             getattr(self._communicator, name)(at, at, array.size, code, *how, cupy.cuda.get_current_stream().ptr)
         except self._nccl.NcclError as error:
             raise ClusterError(f"NCCL: {name} failed", str(error), "see the other processes") from error

@@ -27,6 +27,7 @@ def constant(value: complex | np.generic, shape: tuple[int, ...], dtype: str) ->
 
 def scalar_of(x: np.ndarray) -> np.generic:
     """The value of a constant, as a NumPy scalar of its dtype."""
+    # an empty constant has no element to ask for, and no kernel will read it
     return x[(0,) * x.ndim] if x.size else x.dtype.type(0)
 
 

@@ -32,6 +32,7 @@ def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, 
         return
     if a.shape[-1] == 0:
         if not in_dry_run():
+            # a sum of nothing; bytes of zero are the number 0 in all of these dtypes
             out.data.memset_async(0, out.nbytes, stream.cuda)
         return
     if dtype_of(out) not in KIND:
@@ -47,6 +48,7 @@ def prepare(stream: Stream) -> Handle:
         try:
             found = _handles[stream] = Handle(stream)
         except cupy_memory.OutOfMemoryError:
+            # the workspace is allocated outside of `Memory`, which would have tried this by itself
             gc.collect()
             cupy.get_default_memory_pool().free_all_blocks()
             found = _handles[stream] = Handle(stream)
@@ -91,6 +93,7 @@ def einsum(xp: Namespace, subscripts: str, arrays: Sequence[Array]) -> Array:
     left, right = subscripts.split("->")
     terms = left.split(",")
     operands = [_diagonal(x, term) for x, term in zip(arrays, terms, strict=True)]
+    # each letter once, as the diagonal has left it
     terms = ["".join(dict.fromkeys(term)) for term in terms]
     shapes = [x.shape for x in operands]
     path = opt_einsum.contract_path(f"{','.join(terms)}->{right}", *shapes, shapes=True)[0]
@@ -99,6 +102,7 @@ def einsum(xp: Namespace, subscripts: str, arrays: Sequence[Array]) -> Array:
         remaining = "".join(dict.fromkeys("".join(terms) + right))
         while len(picked) > 1:
             (a, la), (b, lb) = picked.pop(), picked.pop()
+            # a letter is summed out as soon as neither the result nor an operand that is still to come has it
             needed = remaining + "".join(t for _, t in picked)
             picked.append(_contract(xp, a, la, b, lb, "".join(c for c in dict.fromkeys(la + lb) if c in needed)))
         operands.append(picked[0][0])
@@ -113,6 +117,7 @@ def _diagonal(x: Array, term: str) -> Array:
     own = strides_of(x)
     letters = dict.fromkeys(term)
     shape = tuple(x.shape[term.index(c)] for c in letters)
+    # a step along the diagonal is a step along each of its axes
     return strided(x, shape, tuple(sum(s for s, t in zip(own, term, strict=True) if t == c) for c in letters))
 
 

@@ -81,6 +81,7 @@ def reduce_middle(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, 
     """
     if n == 0 and op in ("max", "min") and outer * inner:
         raise ParameterError(f"{op}: an empty axis has no extremum", f"shape {x.shape}", "reduce an axis that has elements")
+    # with so many results the device is full with one thread block for each
     if n <= PART or outer * inner >= PART:
         reduce_parts(op, x, outer, n, inner, n, out)
         return
@@ -101,6 +102,7 @@ def _launch(kernel: Callable[[bool], Kernel], x: cupy.ndarray, outer: int, n: in
     width = threads_of_row(length) if by_rows else THREADS // COLUMNS
     beside = THREADS // width
     if results:
+        # rows: the threads of a row are along x, so that they read adjacent elements; columns: x runs over columns, for the same reason
         numbers = [np.int64(k) for k in (results, n, inner, length, parts)]
         block = (width, beside) if by_rows else (beside, width)
         kernel(by_rows)(grid_of(-(-results // beside) * parts), block, (x, out, *numbers))
@@ -164,6 +166,7 @@ def extremum_source(op: str, dtype: str, among_found: bool, finds: bool, *, rows
     kind, read = C_TYPES[dtype], "tf_float(in[at])" if dtype in ENCODED else "in[at]"
     kinds = "tf_found" if among_found else STORED[dtype], "tf_found", "tf_found" if finds else "long long"
     element = "in[at]" if among_found else f"tf_found{{{read}, j}}"
+    # place -1 means that nothing has been found yet, whatever the value
     parts = {"START": f"tf_found{{({kind})0, -1}}", "ELEMENT": element, "RESULT": "part[first]" if finds else "part[first].place"}
     parts |= {"KIND": kind, "IS_BEYOND": ">" if op == "argmax" else "<"}
     return _filled(f"tf_{op}", "extremum", kinds, parts, rows=rows)

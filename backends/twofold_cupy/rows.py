@@ -50,6 +50,7 @@ def _plan(program: RowProgram, rows: int, arrays: Sequence[Array]) -> tuple[Kern
     right = [0 if is_constant(a) else s[-1] for a, s in zip(arrays, whole, strict=False)]
     columns = tuple(SCALAR if is_constant(a) else _column(s) for a, s in zip(arrays, right, strict=False))
     axes = tuple(tuple(axis for axis, s in enumerate(own) if s) for own in space.strides)
+    # some room below 2**31: indices of the last block's idle threads are computed too
     is_long = merge_axes(program.shape, whole).is_long or rows * program.shape[-1] >= 2**31 - 2**16
     index = "long long" if is_long else "int"
     name = f"{name_of(program)}_by_rows"
@@ -168,6 +169,7 @@ class _Printer:
             self.lines.append(f"const {index} base{k} = {' + '.join(f'c{a} * stride{k}_{a}' for a in axes[k]) or '0'};")
             # one element per row is read before anything is written, as an output may be in place of the input
             if not self.columns[k] and self.n > 1:
+                # a thread beyond the last row reads element 0: it must not leave, because the whole block meets at the tree's barriers
                 self.lines.append(read_line(k, t.dtype, f"live ? base{k} : 0"))
         self._follow(0)
 

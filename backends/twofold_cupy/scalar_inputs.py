@@ -86,6 +86,7 @@ class ScalarInputs:
             if at == self._words.size:
                 self.is_complete = False
                 return constant(value, (), dtype)
+            # a slot is eight bytes whatever the dtype: the number is in the first of them
             there = self._buffer[at : at + 1].view(NUMPY[dtype])[:1].reshape(())
             found = self._slots[position, dtype] = there, self._words[at : at + 1].view(NUMPY[dtype])[:1]
             found[1][...] = constant(value, (), dtype)
@@ -96,6 +97,7 @@ class ScalarInputs:
         """The words to write for these inputs; empty if the buffer has them already."""
         for key, (_, here) in self._slots.items():
             a = arrays[key[0]]
+            # by identity: equal numbers may differ in their sign of zero, and NaN is not equal to itself
             if a is not self._values.get(key):
                 here[...] = constant(scalar_of(a) if is_constant(a) else a, (), key[1])
                 self._values[key] = a

@@ -31,6 +31,7 @@ def scan(memory: Memory, op: str, x: cupy.ndarray, out: cupy.ndarray) -> None:
         before = memory.empty((rows, parts), NUMPY[computed_in(dtype_of(out))])
         reduce_parts(op, x, rows, n, 1, PART, before)
         scan(memory, op, before, before)
+    # a power of two, as the tree within a segment needs
     width = min(1 << (n - 1).bit_length(), THREADS)
     beside = THREADS // width
     numbers = [np.int64(k) for k in (rows, n, parts, PART)]

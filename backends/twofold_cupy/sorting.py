@@ -21,6 +21,7 @@ def argsort_rows(memory: Memory, x: cupy.ndarray, *, descending: bool) -> cupy.n
     places, other = (memory.empty((rows, n), np.dtype(np.int64)) for _ in range(2))
     source = kernel_source(dtype_of(x), descending=descending)
     write_iota(places)
+    # runs of one element are sorted; each pass merges pairs of runs
     width = 1
     while width < n:
         run(function(source, "tf_merge"), rows * n, np.int64(rows * n), np.int64(n), np.int64(width), x, places, other)
@@ -38,6 +39,7 @@ def write_iota(out: cupy.ndarray) -> None:
 def kernel_source(dtype: str, *, descending: bool) -> str:
     """The source of a pass over elements of a dtype."""
     read = "tf_float(x)" if dtype in ENCODED else "x"
+    # in descending order NaN comes first: the order is the reverse of the ascending one
     before = "a > b || (a != a && b == b)" if descending else "a < b || (b != b && a == a)"
     parts = {"KIND": C_TYPES[dtype], "STORED": STORED[dtype], "DECODED": read, "BEFORE": before}
     return filled(parts, "sort")

@@ -52,6 +52,7 @@ def stored_rows(xp: Any, values: cupy.ndarray, places: cupy.ndarray) -> cupy.nda
     shape = (*places.shape, *values.shape[1:])
     if not values.shape[0]:
         return xp.full(shape=shape, value=0, dtype=dtype_of(values))
+    # a place of -1 reads row 0, which is then replaced by zeros
     return _where_stored(xp, places, xp.take(values, xp.maximum(places, 0), axis=0))
 
 
@@ -61,6 +62,7 @@ def stored_rows_sum(xp: Any, rows: cupy.ndarray, places: cupy.ndarray, count: in
     if not count:
         return zeros
     key = (0, *[None] * (zeros.ndim - 1))
+    # rows at -1 become zeros, which are added to row 0 without an effect
     return xp.index_add(zeros, _where_stored(xp, places, rows), xp.maximum(places, 0), key=key)
 
 

@@ -57,6 +57,7 @@ class Stream:
         self._before = _Before()
 
     def __enter__(self) -> "Stream":
+        # CuPy's streams make themselves current, but not their device
         before = runtime.getDevice()
         if before != self.device:
             runtime.setDevice(self.device)
@@ -68,6 +69,7 @@ class Stream:
     def __exit__(self, *exc: object) -> None:
         _entered.streams.pop()
         before = self._before.devices.pop()
+        # CuPy keeps the current stream by device, so it has to be left on its own device, wherever the block has gone
         if runtime.getDevice() != self.device:
             runtime.setDevice(self.device)
         self.cuda.__exit__(*exc)

@@ -58,6 +58,7 @@ def _full_shape(count: int, shape: Sizes) -> Sizes:
 def broadcast(x: Array, shape: Sizes) -> Array:
     """An array repeated along axes, by strides of 0."""
     if is_constant(x):
+        # raises the error where the shapes do not fit, which the next line, of a scalar, would not
         np.broadcast_shapes(x.shape, shape)
         return np.broadcast_to(scalar_of(x), shape)
     return cupy.broadcast_to(x, shape)

@@ -26,6 +26,7 @@ def load(key: str) -> bytes | None:
             if os.fstat(file.fileno()).st_uid != os.geteuid():  # never run code that another user has written
                 return None
             content = file.read()
+        # the time of the last use, which `_prune` goes by: file systems often do not record reads
         os.utime(path)
     except (OSError, RuntimeError):  # RuntimeError: no home folder
         return None
@@ -38,6 +39,7 @@ def store(key: str, code: bytes) -> None:
     try:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # in the same folder, because a rename is atomic only within a file system
         handle, name = tempfile.mkstemp(dir=place)
         try:
             with os.fdopen(handle, "wb") as file:

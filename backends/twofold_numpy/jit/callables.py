@@ -22,6 +22,7 @@ HEAD = 4
 #: the arguments, and leave the fallback to the caller.
 KEEP_GIL, RELEASE_GIL, WITHOUT_GIL, REPORT_REFUSAL = range(4)
 #: Offset of a bytes object's content.
+# The basic size counts the zero byte behind the content too.
 CONTENT = bytes.__basicsize__ - 1
 
 _make = ctypes.pythonapi.PyCFunction_NewEx
@@ -69,4 +70,5 @@ def builtin_of(address: int, library: object, numbers: Iterable[int], refused: C
     """
     # ids are addresses; the objects behind them are immortal (None, ndarray) or kept alive by the owner
     flat = [id(None), id(np.ndarray), id(refused), lock, *numbers]
+    # `self` is a bytes object, which the code reads; the owner is where a module's name would be, which CPython keeps and never looks into
     return _make(ctypes.addressof(_definition(address)), struct.pack(f"{len(flat)}q", *flat), _Owner(library, refused))

@@ -37,5 +37,6 @@ def layout_check(head: int) -> str:
 def _check(function: str, head: int, wanted: int) -> str:
     """A function that checks class, dtype and flags, and goes on at ``axes`` with ``nd`` and ``dimensions``, or at ``other``."""
     words = {name.upper(): head + offset for name, offset in FIELDS.items()}
+    # an object's header ends with the pointer to its class
     words |= {"CLASS": head - 8, "DTYPE": head + DTYPE, "OF_TYPE": OF_TYPE, "WANTED": wanted}
     return llvm_text(function, CHECK_ARRAY=llvm_text("check_array", **words), **words)

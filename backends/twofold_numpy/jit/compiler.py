@@ -58,12 +58,14 @@ class Compiler:
         self.machine = Machine(_vector_bits(self.triple, features))
         #: Whether one instruction adds four products of 8-bit integers to each lane of a vector.
         self.has_integer_products = bool(features.get("avx512vnni" if self.machine.vector_bits == 512 else "avxvnni"))
+        # before any kernel can run: a wrong offset would read memory of something else
         _check_fields(self.machine.head)
         cpu, flat = llvm.get_host_cpu_name(), features.flatten()
         self._target = llvm.Target.from_triple(self.triple).create_target_machine(cpu=cpu, features=flat, opt=3, jit=True)
         self._linker = llvm.create_lljit_compiler(self._target)
         self._numbers = itertools.count()
         #: Everything besides the IR that object code depends on.
+        # a new LLVM may compile the same IR to other instructions, so its version is part of the key
         self.target = "\n".join((self.triple, cpu, flat, ".".join(map(str, llvm.llvm_version_info))))
 
     def key(self, text: str) -> str:
@@ -91,6 +93,7 @@ class Compiler:
 
     def _parsed(self, text: str) -> Any:
         module = self._llvm.parse_assembly(text)
+        # the printed IR names neither, so that its text is the same on all machines
         module.triple, module.data_layout = self.triple, str(self._target.target_data)
         module.verify()
         return module

@@ -134,6 +134,7 @@ def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmet
     shares = workers.count() > 1 and tiling.pieces > 1
     if shares:
         start(own)
+    # a helper that is awake takes pieces of any convolution; a sleeping one is woken for large ones only
     wakes = tiling.pieces - 1 if tiling.nanoseconds >= WAKE else 0
     numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, tiling.pieces, wakes, int(shares), ctypes.addressof(HOLD)]
     words = tiling.numbers(0 if steps is None else steps.address)
@@ -158,6 +159,7 @@ def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
     lanes, blocks = bits // FLOAT, BLOCKS[bits]
     words: dict[str, str | int] = {"LANES": lanes, "VECTOR": f"<{lanes} x float>", "MASK": f"<{lanes} x i1>", "OVERLOAD": f"v{lanes}f32"}
     seconds = ", ".join(f"i32 {2 * k if 2 * k < lanes else 2 * k + 1}" for k in range(lanes))
+    # `SECONDS` picks every second element of two vectors that overlap by one element, as for strides of 2 in other kernels
     words |= {"LAST_LANE": lanes - 1, "SECONDS": seconds, "LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
     words |= {"WORDS": "\n".join(_loaded_words()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
@@ -171,6 +173,7 @@ def _lane_numbers(lanes: int) -> str:
 
 def _loaded_words() -> Iterator[str]:
     """The words of a tiling as values named like them, and the addresses of its two tables."""
+    # nine words come before them: those that `bound_plane` lists
     for k, name in enumerate(WORDS, 9):
         yield f"  %{name}.at = getelementptr i64, ptr %words, i64 {k}"
         yield f"  %{name} = load i64, ptr %{name}.at"
@@ -181,6 +184,7 @@ def _loaded_words() -> Iterator[str]:
 def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
     """The largest block that the filters left over fill."""
     arguments = "ptr %source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %run"
+    # the blocks are tried from the largest on; one filter always fits
     for filters, _ in blocks:
         if filters > 1:
             yield f"  %fits.{filters} = icmp uge i64 %filters.left, {filters}"
@@ -205,6 +209,7 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Itera
     yield "  %source.now = getelementptr float, ptr %source, i64 %place\n  %target.now = getelementptr float, ptr %target, i64 %place"
     yield f"  %rounded = add i64 %left, {lanes - 1}\n  %vectors = udiv i64 %rounded, {lanes}"
     cases = " ".join(f"i64 {v}, label %tile.{v}" for v in range(1, most))
+    # as many vectors as are left, and the most if there are more
     yield f"  switch i64 %vectors, label %tile.{most} [ {cases} ]"
     for v in range(1, most + 1):
         yield f"tile.{v}:\n  call void @tile_{filters}_{v}({_ARGUMENTS})\n  %place.{v} = add i64 %place, {v * lanes}\n  br label %look"
@@ -231,6 +236,7 @@ def _tile(arithmetic: Arithmetic, filters: int, vectors: int, lanes: int) -> Ite
     yield "  %run.first = getelementptr i8, ptr %source, i64 %run.from"
     for v in range(vectors):
         yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {v * lanes}"
+        # only the last vector of a run can reach beyond its end, so only that one is masked
         load = f"call {vector} @llvm.masked.load.{overload}.p0(ptr %run.{v}, i32 4, {mask} %mask, {vector} zeroinitializer)"
         yield f"  %x.{v} = " + (load if v == vectors - 1 else f"load {vector}, ptr %run.{v}, align 4")
         yield from arithmetic.loaded(f"%x.{v}", lanes)

@@ -54,6 +54,7 @@ def _role(given: ArrayType, whole: tuple[int, ...]) -> Role | None:
     if all(n == 1 for n in given.shape):
         return "number"
     padded = (1,) * (len(whole) - len(given.shape)) + given.shape
+    # results are (n, c, …), so the channel is axis 1
     is_by_channel = len(padded) == len(whole) and padded[1] == whole[1] and all(n == 1 for k, n in enumerate(padded) if k != 1)
     return "channel" if is_by_channel else None
 
@@ -141,6 +142,7 @@ class _Printer:
         yield "row.done:"
         yield "%r.next = add i64 %r, 1"
         yield "%from.next = getelementptr float, ptr %from, i64 %pitch"
+        # the tile has gaps at the ends of its rows (`pitch`), the result has none
         yield "%columns.bytes = mul i64 %columns, 4"
         yield "%to.next = add i64 %to, %columns.bytes"
         yield "br label %row"

@@ -103,7 +103,9 @@ def _clamp_above(x: Vector, high: float) -> Vector:
 def _reduce_by_log2(x: Vector) -> tuple[Vector, Vector]:
     """An integer k and r such that x = k log(2) + r and |r| ≤ log(2) / 2."""
     f = FORMATS[x.kind]
+    # adding the shifter rounds x / log(2) to an integer, and subtracting it gives that integer as a number
     k = fma(x, _exact(LOG2_E, x.kind), f.shifter) - f.shifter
+    # the product with the head is exact, because the head has so few bits; then the tail's part is subtracted
     r = fma(k, -f.log_2[0], x)
     return k, fma(k, _exact(-f.log_2[1], x.kind), r)
 
@@ -111,6 +113,7 @@ def _reduce_by_log2(x: Vector) -> tuple[Vector, Vector]:
 def _power_of_2(k: Vector) -> Vector:
     """2 to the power of an integer in the range of normal exponents, by building its bits."""
     f = FORMATS[k.kind]
+    # the sum has k + bias in its lowest bits; the shift moves them to the exponent's place, and everything else out
     return ((k + (f.shifter + f.bias)).bits() << f.mantissa).bits()
 
 
@@ -144,9 +147,11 @@ def tanh(x: Vector) -> Vector:
     size = _clamp_above(x.code.call("fabs", x), FORMATS[x.kind].tanh_end)
     e = _expm1_of_reduced(*_reduce_by_log2(size + size))
     divisor = e + 2.0
+    # what rounding has taken from the divisor: `divisor - 2` is exact
     lost = e - (divisor - 2.0)
     inverse = 1.0 / divisor
     quotient = e * inverse
+    # the remainder of the division by the exact divisor, which is then divided too
     rest = fma(-quotient, lost, fma(-quotient, divisor, e))
     return x.code.call("copysign", fma(rest, inverse, quotient), x)
 
@@ -171,11 +176,13 @@ def _log_of(x: Vector, correction: Vector | None = None) -> Vector:
     e = tiny.choose(e - lift, e)
     g = m - 1.0
     low = e * _exact(f.log_2[1], x.kind)
+    # small terms are summed first: beside the large ones each of them would be rounded away
     low = low if correction is None else low + correction
     square = g * g
     if x.kind == "float":
         rest = fma(square * g, polynomial(LOG["float"], g), low)
         return fma(e, f.log_2[0], g + fma(square, -0.5, rest))
+    # log(1 + g) = 2 atanh(s), whose series has odd powers only
     s = g / (g + 2.0)
     z = s * s
     half = square * 0.5
@@ -199,6 +206,7 @@ def log1p(x: Vector) -> Vector:
     """log(1 + x): the logarithm of the rounded sum u, plus the rounding error divided by u."""
     u = x + 1.0
     large = x.compare("ogt", 1.0)
+    # the rounding error of the sum, exact if the larger operand is subtracted first (Dekker's fast two-sum)
     lost = large.choose(1.0 - (u - x), x - (u - 1.0))
     result = _log_edges(u, _log_of(u, lost / u))
     return x.code.call("fabs", x).compare("olt", 2.0 ** -(FORMATS[x.kind].mantissa + 2)).choose(x, result)
@@ -231,11 +239,13 @@ def _sine_quarters(x: Vector, name: str, quarters: int) -> Vector:
     k, r = shifted - f.shifter, x
     for part in f.half_pi:
         r = fma(k, -part, r)
+    # the number of quarter turns is in the lowest bits of the shifted sum
     turn = shifted.bits() + quarters
     z = r * r
     half = z * 0.5
     whole = 1.0 - half
     sine = fma(r * z, polynomial(SIN[x.kind], z), r)
+    # `(1 - whole) - half` is the rounding error of `whole`
     cosine = whole + fma(z * z, polynomial(COS[x.kind], z), (1.0 - whole) - half)
     size = (turn & 1).compare("ne", 0).choose(cosine, sine)
     near = (turn & 2).compare("ne", 0).choose(-size, size)
@@ -257,6 +267,7 @@ def power(x: Vector, y: Vector) -> Vector:
     size, exponent = x.code.call("fabs", x), y.convert("fpext", "double")
     product = exponent * log(size.convert("fpext", "double"))
     result = size.compare("oeq", 1.0).choose(x.like(1.0), exp(product).convert("fptrunc", "float"))
+    # a whole number whose half is not whole is odd; large floats are all even
     is_whole, half = x.code.call("floor", y).compare("oeq", y), y * 0.5
     is_odd = is_whole & x.code.call("floor", half).compare("une", half)
     result = is_odd.choose(x.code.call("copysign", result, x), result)

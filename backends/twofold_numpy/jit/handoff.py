@@ -97,6 +97,7 @@ def serve(own: Compiler, helper: int) -> Callable[[], None]:
     """A helper's loop as a Python function, which returns when the helper has been stopped."""
     slot = FIRST_HELPER + HELPER_SIZE * helper
     lock = _new_lock()
+    # taken here, so that the helper's own attempt to take it is its sleep; who wakes it releases the lock
     _take_lock(lock, 0)
     _board[slot : slot + 6] = [0, lock, 0, -1, 0, 0]
     code = code_of(own, "serve")
@@ -117,6 +118,7 @@ def start(own: Compiler) -> None:
             _helpers.append(threading.Thread(target=loop, name=name, daemon=True))
             _helpers[-1].start()
             _board[FIRST_HELPER + HELPER_SIZE * (len(_helpers) - 1) + 4] = _helpers[-1].native_id or 0
+            # last: from here on tasks are offered to it
             _board[HELPERS] = len(_helpers)
 
 
@@ -130,10 +132,12 @@ def _allowed_cores() -> list[int]:
 def stop() -> None:
     """End the helpers, and wait for that."""
     with _start_lock:
+        # first: no task may be offered to helpers that are about to end
         _board[HELPERS] = 0
         for k, helper in enumerate(_helpers):
             slot = FIRST_HELPER + HELPER_SIZE * k
             _board[slot + 2] = 1
+            # it may be asleep
             _free_lock(_board[slot + 1])
             helper.join()
         _helpers.clear()

@@ -77,6 +77,7 @@ class VectorProducts:
         (m, k), n = rows.shape, len(weight)
         out = POOL.empty((m, n), INT32)
         number = min(workers.count(), n // TILE) if m * n * k * MULTIPLICATION >= THREADED else 1
+        # parts begin at whole tiles
         bounds = [*(part * n // number & -TILE for part in range(number)), n]
         tasks = [partial(self._columns, rows, weight, out, *ends) for ends in pairwise(bounds)]
         run_all(tasks) if number > 1 else tasks[0]()
@@ -92,6 +93,7 @@ class VectorProducts:
         """The convolution of contiguous arrays, as int32."""
         quads, depth = in_quads(g), g.channels // g.groups
         per = quads.channels // g.groups
+        # one more word for each filter: what its sums begin with
         image, filters = POOL.empty((g.n, quads.channels, *g.size), WORD), POOL.empty((g.filters, per * g.taps + 1), WORD)
         self._interleave(address_of(data), g.n * g.groups, address_of(image), 0, depth, image[0, 0].size)
         if g.taps == 1 and depth % QUAD == 0:  # channels are neighbors already
@@ -107,7 +109,9 @@ class VectorProducts:
     def _offsets(self, weight: np.ndarray) -> np.ndarray:
         """The initial values (f,) of the filters' sums, which cancel the effect of the flipped bits."""
         if len(weight) < TILE:
+            # fewer rows than a tile has, which the product cannot take
             return weight.sum(1, np.int32) * -OFFSET
+        # the sums of the weights, as a product with ones
         return self.matmul(np.ones((1, weight.shape[1]), np.uint8), weight)[0] * -OFFSET
 
     def _bound(self, quads: Geometry, flips: bool) -> Bound:
@@ -172,6 +176,7 @@ def _interleaving_text() -> str:
     """The module that interleaves channels."""
     channels, vectors, words = [], [], []
     for k in range(QUAD):
+        # Channels beyond the last one, up to a multiple of four, are read from the first of the four, and masked to zero.
         channels += [
             f"  %c.{k} = add i64 %c, {k}",
             f"  %exists.{k} = icmp slt i64 %c.{k}, %depth",
@@ -233,6 +238,7 @@ def _column(c: int) -> Iterator[str]:
 
 
 def _row(r: int) -> Iterator[str]:
+    # Rows of a tile beyond the matrix compute the last row once more, and write the same numbers to it.
     yield f"  %i.{r} = add i64 %i, {r}\n  %is.beyond.{r} = icmp sgt i64 %i.{r}, %m.last"
     yield f"  %i.at.{r} = select i1 %is.beyond.{r}, i64 %m.last, i64 %i.{r}\n  %row.offset.{r} = mul i64 %i.at.{r}, %row.step"
     yield f"  %row.{r} = getelementptr i8, ptr %rows, i64 %row.offset.{r}\n  %out.offset.{r} = mul i64 %i.at.{r}, %out.step"

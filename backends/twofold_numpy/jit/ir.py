@@ -39,6 +39,7 @@ class Code:
     def constant(self, value: float | int | bool, kind: str) -> "Vector":
         """A splat of a number, which must be exact in the element type."""
         if kind in FLOATS:
+            # LLVM writes floats in the 64 bits of a double too, and decimal constants only if they are exact
             bits = struct.unpack("<Q", struct.pack("<d", float(value)))[0]
             return Vector(self, f"splat ({kind} 0x{bits:016X})", kind)
         return Vector(self, f"splat ({kind} {int(value)})", kind)
@@ -140,6 +141,7 @@ def splat(name: str, number: str, kind: str, lanes: int) -> list[str]:
     """Instructions that define ``name`` as a vector with one number in all lanes."""
     return [
         f"{name}.first = insertelement <{lanes} x {kind}> poison, {kind} {number}, i64 0",
+        # a shuffle by zeros takes lane 0 for all lanes; processors have an instruction for it
         f"{name} = shufflevector <{lanes} x {kind}> {name}.first, <{lanes} x {kind}> poison, <{lanes} x i32> zeroinitializer",
     ]
 

@@ -53,6 +53,7 @@ class Printer(KernelState):
         """The LLVM module."""
         self._entry()
         if self.structure.has_blocks:
+            # around the other loops: within a block of columns all rows are finished before the next block begins
             self._open_block()
         for axis in range(self.last):
             self._open(axis)

@@ -62,6 +62,7 @@ class KernelState:
         self.buffered = buffered_steps(self.passes)
         self.stored = {f"a{k}": _stored(d) for k, d in enumerate(dtypes)} | {f"k{t}": _stored(steps[t].dtype) for t in self.buffered}
         widest = max(BITS[KINDS.get(d, "i1")] for d in [*dtypes, *[d for s in steps for d in (s.dtype, s.operand_dtype)]])
+        # at least the eight columns of NumPy's pairwise sum, which a vector is added to as a whole
         self.lanes = max(COLUMNS, 2 * machine.vector_bits // max(32, widest))
         self.of_row: dict[Ref, Typed] = {}
         self.lines: list[str] = []

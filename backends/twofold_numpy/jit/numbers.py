@@ -32,6 +32,7 @@ def _reader(own: Compiler) -> NumberReader:
     run = own.function(llvm_text("numbers", POWERS=powers), integer, content, integer, address, address)
 
     def read(text: bytes) -> tuple[np.ndarray, np.ndarray] | None:
+        # a number takes a digit and a separator at least
         most = len(text) // 2 + 1
         numbers, separators = np.empty(most, "float64"), np.empty(most, "uint8")  # only pages that are written take memory
         count = run(text, len(text), numbers.ctypes.data, separators.ctypes.data)  # releases the GIL

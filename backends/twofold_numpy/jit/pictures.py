@@ -61,6 +61,7 @@ def _is_whole(axis: Axis, size: int, new: int) -> bool:
 
 def _text(own: Compiler) -> str:
     """The module of LLVM for this processor's vectors."""
+    # columns are computed in multiples of sixteen, so a vector must not have more lanes
     lanes = min(own.machine.vector_bits // 32, MULTIPLE)
     words: dict[str, str | int] = {"LANES": lanes, "NUMBERED": _listed(range(lanes)), "ALL_32": _listed(range(32))}
     words |= {"EVEN": _listed(range(0, 32, 2)), "ODD": _listed(range(1, 32, 2)), "PAIR": _listed((*_PAIR, *(8 + k for k in _PAIR)))}

@@ -96,6 +96,7 @@ def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
     """The dtypes of NumPy's loop: of the operands, then of the result."""
     if step.ufunc is None:
         return [step.dtype] * (len(dtypes) + 1)
+    # NumPy itself is asked, because its promotion differs between its versions
     loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
     return [NAME_OF.get(d, str(d)) for d in loop]
 
@@ -157,6 +158,7 @@ def minimum(a: Vector, b: Vector) -> Vector:
 
 
 def _sign(x: Vector) -> Vector:
+    # NaN fails all three comparisons, and stays itself
     below = x.compare("olt", 0.0).choose(x.like(-1.0), x.compare("oeq", 0.0).choose(x.like(0.0), x))
     return x.compare("ogt", 0.0).choose(x.like(1.0), below)
 
@@ -170,6 +172,7 @@ def _shift(instruction: str) -> Rule:
 
     def rule(x: Vector, count: Vector) -> Vector:
         bits = int(x.kind[1:])
+        # unsigned, so that a negative count is too large as well
         fits = count.compare("ult", bits)
         shifted = x.binary(instruction, fits.choose(count, x.like(0)))
         return fits.choose(shifted, x.binary("ashr", x.like(bits - 1)) if instruction == "ashr" else x.like(0))

@@ -106,14 +106,17 @@ def _of_matrix_and_vector(of: Multiplication, item: int) -> Call | None:
     """A matrix by a column; or a row by a matrix, which is the transposed matrix by a column."""
     (_, *a), (_, *b), _ = of.strides
     by_row = of.rows == 1
+    # x · B is Bᵀ · x: reversed strides are those of the transpose
     matrix, step = (b[::-1], a[1]) if by_row else (a, b[0])
     found = _leading(tuple(matrix), (of.columns if by_row else of.rows, of.inner), item)
+    # BLAS takes the beginning of a vector of negative stride for its other end, and stride 0 for an error
     if found is None or step % item or step <= 0:
         return None
     how, apart = found
     pieces = []
     for _, _, top, bottom, left, right in of.pieces:
         first, last = (left, right) if by_row else (top, bottom)
+        # the sizes are those of the matrix in memory, whichever way it is read
         sides = [last - first, of.inner] if how == _PLAIN else [of.inner, last - first]
         pieces.append([*sides, first * matrix[0], 0, first * item, 1])
     return Call("gemv", _GEMV, by_row, [how, 0, 0, apart, step // item, 1, 0, 0, 0], pieces)
@@ -132,6 +135,7 @@ def _of_vectors(of: InnerProduct, item: int) -> Call | None:
 def _leading(strides: Strides, shape: tuple[int, int], item: int) -> tuple[int, int] | None:
     """How BLAS reads a matrix, and the elements from one of its rows (or columns) to the next; None if it cannot."""
     for how, (apart, step), length in ((_PLAIN, strides, shape[1]), (_TRANSPOSED, strides[::-1], shape[0])):
+        # elements of a row next to each other, and rows that do not overlap
         if step == item and apart % item == 0 and apart >= length * item:
             return how, apart // item
     return None

@@ -184,6 +184,7 @@ class Sum(Reduction):
 
     def _added(self, value: str, way: str) -> list[str]:
         """Add a vector's groups of eight, one after another."""
+        # in NumPy's order: column k sums elements k, k + 8, k + 16 …
         lines, last, groups = [], f"{self.name}.now", self.code.lanes // COLUMNS
         for k in range(groups):
             numbers = ", ".join(f"i32 {COLUMNS * k + lane}" for lane in range(COLUMNS))
@@ -199,6 +200,7 @@ def add_leaf(kind: str, lanes: int) -> str:
 
     ``last`` holds the leaf's last vector if it is a partial one, ``waiting`` is the stack, ``depth`` the number of sums on it.
     """
+    # The three exchanges add the eight columns as NumPy does: ((0+1)+(2+3)) + ((4+5)+(6+7)).
     size = {"float": 4, "double": 8}[kind]
     vector = f"<{COLUMNS} x {kind}>"
 

@@ -85,6 +85,7 @@ class PassPrinter:
         n = self.name
         self.emit(
             f"%{n}.leaf.next = getelementptr i64, ptr %{n}.leaf.at, i64 2",
+            # each merge takes one sum off the stack, and the leaf's own total is pushed
             f"%{n}.depth.less = sub i64 %{n}.depth, %{n}.merges",
             f"%{n}.depth.next = add i64 %{n}.depth.less, 1",
             f"%{n}.again = icmp slt i64 %{n}.stop, %size{self.kernel.last}",
@@ -165,6 +166,7 @@ class PassPrinter:
             if variant == "masked":
                 self._mask(f"%{n}.mask.out", f"%{n}.left")
                 if self.has_leaves:
+                    # whole groups of eight; the elements behind them are added one by one, at the end of the leaf
                     self.emit(f"%{n}.left.groups = and i64 %{n}.left, -8")
                     self._mask(f"%{n}.mask.out.groups", f"%{n}.left.groups")
             for t, reduction in self.reductions.items():
@@ -279,6 +281,7 @@ class PassPrinter:
             if t in (*self.row_pass.epilogue, *self.row_pass.reductions):
                 found = of_row[Ref("step", t)].value
                 value = self._as_stored(Vector(code, found.name, found.kind))
+                # every lane has the row's result
                 one = code.emit(f"extractelement {value.typed}, i64 0", value.kind)
                 code.lines.append(f"store {value.kind} {one.name}, ptr %a{k}.row, align {SIZES[value.kind]}")
         self.emit(*code.lines)

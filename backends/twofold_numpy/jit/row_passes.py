@@ -58,6 +58,7 @@ def passes_of(steps: Sequence[KernelStep], has_last: Sequence[bool]) -> list[Pas
             raise Unsupported(f"{step.op} of whole rows")
         own = max([0, *ready])
         if not is_epilogue(step):
+            # never back to an earlier pass, see above
             own = now = max(now, own)
         at.append(own)
     return [_pass(steps, has_last, at, number) for number in range(max(at) + 1)]

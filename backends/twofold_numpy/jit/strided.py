@@ -30,6 +30,7 @@ def _span(array: np.ndarray, is_output: bool) -> tuple[int, int]:
     if array.flags.c_contiguous and not is_output:
         return 0, 0
     reach = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    # with a negative stride the last element along an axis is before the first
     return sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach) + array.itemsize
 
 

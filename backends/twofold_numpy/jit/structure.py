@@ -74,11 +74,13 @@ def structure_of(program: RowProgram, strides: Sequence[Sizes] = ()) -> tuple[St
     dtypes = tuple(t.dtype for t in program.inputs)
     if not strides:
         space, shapes = collapsed_space(program)
+        # of an axis of size 1 it does not matter whether an input steps along it
         axes = tuple(tuple(n == m for n, m in zip(shape, space, strict=True)) for shape in shapes)
         return Structure(axes, len(space), dtypes, program.steps, program.outputs), Extents(space)
     space, own = _merge_axes(program, [broadcast_strides(t.shape, s, program.shape) for t, s in zip(program.inputs, strides, strict=True)])
     axes = tuple(tuple(s != 0 for s in along) for along in own)
     row_strides = tuple({0: BROADCAST, 1: UNIT_STRIDE, 2: STRIDE_2}.get(along[-1], STRIDED) for along in own)
+    # outputs are C-contiguous; one with an element per row does not step along it
     whole, rows = row_major(space), (*row_major(space[:-1]), 0)
     results = [rows if program.steps[k].row else whole for k in program.outputs]
     return Structure(axes, len(space), dtypes, program.steps, program.outputs, row_strides), Extents(space, (*own, *results))
