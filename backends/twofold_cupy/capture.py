@@ -68,7 +68,6 @@ class GraphRunner:
 
     def __init__(self, graphs: Graphs, run: Run, traits: ProgramTraits) -> None:
         self.graphs, self.run, self.traits = graphs, run, traits
-        # a capture cannot contain work of the host
         self._reason = f"{', '.join(traits.host)} runs on the host" if traits.host else ""
         graphs.counts.refused += bool(self._reason)
         self._specializations: dict[Any, Specialization] = {}
@@ -206,8 +205,7 @@ class Specialization:
         self.moving.update(moved)
         self.retained.update(used)
         self._change_count += 1
-        if self._change_count >= MAX_CHANGES:
-            # copying everything costs less than capturing again and again
+        if self._change_count >= MAX_CHANGES:  # copying everything costs less than capturing again and again
             self.moving.update(k for k, a in enumerate(arrays) if isinstance(a, cupy.ndarray))
             self.retained.update(range(len(graph.results)))
         self.loop_carried = {k: at for k, at in self.loop_carried.items() if at not in self.moving}
@@ -236,8 +234,7 @@ class Specialization:
         results = self.program(given)
         if not self._observed_runs and self._scalar_positions and SETTINGS.compile_threads:
             self._compile_in_background(arrays)
-        # weak references: to keep the results alive here would itself make them look retained
-        self._last_run = addresses, [weakref.ref(r) for r in results]
+        self._last_run = addresses, [weakref.ref(r) for r in results]  # weak: results that were kept alive here would look retained
         self._observed_runs += 1
         if self.scalars is not None and not self.scalars.is_complete:
             self._refuse("a scalar is read in too many dtypes")
@@ -260,8 +257,7 @@ class Specialization:
             self.moving.update(moved - set(self.loop_carried.values()))
             self.retained.update(k for k, r in enumerate(results) if r() is not None and k not in self.loop_carried)
             self._last_run = None
-        # one launch for all copies into the graph's memory, and one for those out of it
-        copied = bool(self.moving or self.scalars) + bool(self.retained)
+        copied = bool(self.moving or self.scalars) + bool(self.retained)  # one launch for all copies in, one for all copies out
         if self.traits.steps <= 1 + copied:
             raise NotCapturable(f"{self.traits.steps} steps, no more than a graph launch and its copies")
         self._capture_count += 1
@@ -315,13 +311,11 @@ class CapturedGraph:
                 program = own.program if traits.in_steps is None else partial(branches.run, traits.in_steps)
                 self._graph, made, self._checks = _capture(streams, partial(_run, program, own.loop_carried), given)
                 self._branches = branches.used
-        self._fixed_addresses = [(k, a.data.ptr) for k, a in enumerate(given) if isinstance(a, cupy.ndarray) and self._is_fixed(k, a)]
+        written = {*self._inputs, *(() if self._scalars is None else self._scalars.positions)}
+        self._fixed_addresses = [(k, a.data.ptr) for k, a in enumerate(given) if isinstance(a, cupy.ndarray) and k not in written]
         donated = {given[k].data.ptr: k for k in traits.donated if isinstance(given[k], cupy.ndarray)}
         self.results = [self._result(k, r, donated, own.loop_carried, k in own.retained) for k, r in enumerate(made)]
         self._lent = [r for r in self.results if isinstance(r, Lent)]
-
-    def _is_fixed(self, k: int, a: Array) -> bool:
-        return k not in self._inputs and (self._scalars is None or k not in self._scalars.positions)
 
     def _result(self, k: int, array: Array, donated: dict[int, int], loop_carried: dict[int, int], is_retained: bool) -> Result:
         if not isinstance(array, cupy.ndarray):

@@ -13,19 +13,11 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import ParameterError
 from ..imperative.array import Array
-from .functions import (
-    Size,
-    center_crop,
-    color_normalize,
-    imresize,
-    random_crop,
-    random_size_crop,
-    resize_short,
-)
+from .functions import Size, center_crop, color_normalize, imresize, random_crop, random_size_crop, resize_short
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
-    from .functions import Statistic
+    from .functions import Area, Statistic
 
 #: The brightness of red, green and blue.
 BRIGHTNESS = np.array([[[0.299, 0.587, 0.114]]], "float32")
@@ -185,14 +177,7 @@ class RandomSizedCropAug(Augmenter):
         ``min_area``, an older name of ``area``.
     """
 
-    def __init__(
-        self,
-        size: Size,
-        area: float | tuple[float, float],
-        ratio: tuple[float, float],
-        interp: int = 2,
-        **kwargs: float | tuple[float, float],
-    ) -> None:
+    def __init__(self, size: Size, area: Area, ratio: tuple[float, float], interp: int = 2, **kwargs: Area) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.area = kwargs.pop("min_area", area)
         if kwargs:

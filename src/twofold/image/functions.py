@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Width and height.
 Size = tuple[int, int]
+#: The share of the image that a part covers, or its limits.
+Area = float | tuple[float, float]
 #: The corner, width and height of a part: x, y, w, h.
 Part = tuple[int, int, int, int]
 
@@ -250,12 +252,7 @@ def center_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Par
 
 
 def random_size_crop(
-    src: NDArray,
-    size: Size,
-    area: float | tuple[float, float],
-    ratio: tuple[float, float],
-    interp: int = 2,
-    **kwargs: float | tuple[float, float],
+    src: NDArray, size: Size, area: Area, ratio: tuple[float, float], interp: int = 2, **kwargs: Area
 ) -> tuple[NDArray, Part]:
     """Cut a part of a random size and aspect ratio out of an image (h, w, c) at a random place, and resize it.
 
