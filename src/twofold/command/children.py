@@ -16,15 +16,15 @@ SPAWN = "multiprocessing.spawn"
 class _Call:
     """A call that is made where it is unpickled."""
 
-    def __init__(self, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, function: Callable[..., None], arguments: tuple[object, ...]) -> None:
         self.function, self.arguments = function, arguments
 
-    def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[object, ...]]:
         # to unpickle it is to call the function: pickle takes the call's result for the object
         return self.function, self.arguments
 
 
-def prepare_with(function: Callable[..., None], *arguments: Any) -> None:
+def prepare_with(function: Callable[..., None], *arguments: object) -> None:
     """Call a function in each process that this one spawns, before the program's first module runs there.
 
     Parameters
@@ -44,7 +44,7 @@ def prepare_with(function: Callable[..., None], *arguments: Any) -> None:
 def _prepare(spawn: Any, call: _Call) -> None:
     data_for = spawn.get_preparation_data
 
-    def get_preparation_data(name: str) -> dict[str, Any]:
+    def get_preparation_data(name: str) -> dict[str, object]:
         # a spawned process unpickles this before it looks at it
         found = {"twofold": call, **data_for(name)}
         if name == "ignore":  # the fork server's own: it is not prepared, so it must not run the program's first module for its children

@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The rules of CSS of all pages.
 STYLE = """
@@ -36,7 +39,7 @@ def page(title: str, body: str, style: str = "") -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
-def _image(draw: Callable[[Any], None], width: float, height: float) -> str:
+def _image(draw: "Callable[[Figure], None]", width: float, height: float) -> str:
     """An image drawn by a function into a figure; sizes in inches."""
     if find_spec("matplotlib") is None:
         return "<p>(no figure: pip install 'twofold[demo]' installs matplotlib)</p>"
@@ -57,7 +60,7 @@ def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
         The loss of each step, by way.
     """
 
-    def draw(figure: Any) -> None:
+    def draw(figure: "Figure") -> None:
         first, whole = figure.subplots(1, 2)
         for number, (way, values) in enumerate(losses.items()):
             # the curves coincide: later ones are thinner, so that all remain visible
@@ -82,7 +85,7 @@ def confusion_figure(counts: np.ndarray) -> str:
         Shape (10, 10): true digit, predicted digit.
     """
 
-    def draw(figure: Any) -> None:
+    def draw(figure: "Figure") -> None:
         axes = figure.subplots()
         axes.imshow(np.log1p(counts), cmap="Blues")  # logarithmic: errors would vanish beside the diagonal
         for (row, column), count in np.ndenumerate(counts):
@@ -107,7 +110,7 @@ def misread_figure(images: np.ndarray, true: np.ndarray, read: np.ndarray) -> st
     if not len(wrong):
         return "<p>None.</p>"
 
-    def draw(figure: Any) -> None:
+    def draw(figure: "Figure") -> None:
         for place, axes in enumerate(np.ravel(figure.subplots(3, MISREAD_SHOWN // 3))):
             axes.axis("off")
             if place < len(wrong):

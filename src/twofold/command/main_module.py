@@ -9,12 +9,15 @@ from collections.abc import Callable, Collection, Sequence
 from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from types import CodeType, FrameType, ModuleType, TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import LaunchError
 from ..numpy_folding.importing import is_import
 from ..numpy_folding.sites import PACKAGE as FOLDING
 from ..origin import is_inside
+
+#: What `sys.excepthook` may be.
+ExceptionHook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
 
 class Loaded(NamedTuple):
@@ -32,7 +35,7 @@ class Loaded(NamedTuple):
 
     name: str
     code: CodeType
-    variables: dict[str, Any]
+    variables: dict[str, object]
 
 
 class Program(NamedTuple):
@@ -216,10 +219,10 @@ def run(program: Program, arguments: Sequence[str]) -> None:
         raise
 
 
-def _without_launcher(hook: Callable[..., Any]) -> Callable[..., Any]:
+def _without_launcher(hook: ExceptionHook) -> ExceptionHook:
     """A hook for uncaught errors that hands on the program's own frames."""
 
-    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> object:
         # first the launcher's frames above `run`, and `run` itself with the import machinery below it
         while trace is not None and trace.tb_frame.f_code is not run.__code__:
             trace = trace.tb_next

@@ -110,7 +110,7 @@ def connected(address: str, request: SlotRequest) -> Iterator[Any]:
     """
     os.environ.update({name: os.environ.get(name, value) for name, value in QUIET.items()})
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:  # short: Ray's sockets lie deep in it
-        options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR", "namespace": "twofold"}
+        options: dict[str, object] = {"address": address, "log_to_driver": False, "logging_level": "ERROR", "namespace": "twofold"}
         if address == LOCAL:
             token = {"RAY_AUTH_TOKEN": secrets.token_hex(32)}  # in the environment alone: otherwise Ray writes one into the home
             os.environ.update({name: os.environ.get(name, value) for name, value in (OWN | token).items()})

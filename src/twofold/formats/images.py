@@ -7,7 +7,7 @@ import ctypes
 import io
 import math
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import FormatError, MissingDependency, ParameterError
 from .jpeg import PADDED, decode_jpeg
@@ -16,6 +16,8 @@ from .records import ArrayRecord, Buffer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
+
+    from PIL.Image import Image
 
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Pillow's names of pixels, by their number of channels.
@@ -97,7 +99,7 @@ class Picture:
 
     def __init__(self, data: Buffer, channels: int) -> None:
         self.channels = channels
-        self._image: Any = None
+        self._image: Image | None = None
         self._padded = decode_jpeg(data, PADDED, _most_pixels(data)) if channels == 3 else None
         if self._padded is not None:
             self.height, self.width = (self._padded.shape or (0, 0))[:2]
@@ -122,23 +124,25 @@ class Picture:
         """The pixels (height, width, 4), where 1 or 3 channels are followed by bytes without a meaning; not copied if possible."""
         if self._padded is None:
             # Pillow stores colors in four bytes a pixel, but gray in one
-            colors = self._image.convert("RGB") if self.channels == 1 else self._image
+            image = self._as_image()
+            colors = image.convert("RGB") if self.channels == 1 else image
             self._padded = ArrayRecord("uint8", (self.height, self.width, PADDED), _memory(colors))
         return self._padded
 
-    def _as_image(self) -> Any:
+    def _as_image(self) -> Image:
         """The picture as Pillow's."""
-        if self._image is None:
+        image = self._image
+        if image is None:
             assert self._padded is not None  # it has one of the two
             size = self.width, self.height
-            self._image = _pillow("changing images").frombytes("RGB", size, self._padded.data, "raw", "RGBX")
-        return self._image
+            image = self._image = _pillow("changing images").frombytes("RGB", size, self._padded.data, "raw", "RGBX")
+        return image
 
     def part(self, box: tuple[int, int, int, int]) -> ArrayRecord:
         """The pixels (height, width, channels) of a part inside the image: left, top, width and height."""
         return self._record(self._cut(box))
 
-    def _cut(self, box: tuple[int, int, int, int]) -> Any:
+    def _cut(self, box: tuple[int, int, int, int]) -> Image:
         left, top, width, height = box
         image = self._as_image()
         return image.crop((left, top, left + width, top + height)) if (width, height) != image.size else image
@@ -167,7 +171,7 @@ class Picture:
         color = fill if self.channels == 1 else (fill, fill, fill, 0)[: self.channels]
         return self._record(self._cut(box).transform(size, pillow.Transform.AFFINE, tuple(inverse), method, fillcolor=color))
 
-    def _record(self, image: Any) -> ArrayRecord:
+    def _record(self, image: Image) -> ArrayRecord:
         return ArrayRecord("uint8", (*image.size[::-1], self.channels), image.tobytes())
 
 
@@ -178,7 +182,7 @@ def _most_pixels(data: Buffer) -> float:
 
 
 @contextlib.contextmanager
-def decoding(data: Buffer) -> Iterator[Any]:
+def decoding(data: Buffer) -> Iterator[Image]:
     """An image that Pillow has opened; what goes wrong with it is a `FormatError`."""
     pillow = _pillow("reading images")
     try:
@@ -202,7 +206,7 @@ def decoding(data: Buffer) -> Iterator[Any]:
         raise FormatError("not an image, or a damaged one", str(error)) from None
 
 
-def _stored(image: Any) -> Any:
+def _stored(image: Image) -> Image:
     """An image with its own channels."""
     if image.mode == DEEP:
         return image
@@ -211,17 +215,17 @@ def _stored(image: Any) -> Any:
     return image.convert("RGBA" if _has_opacity(image) else "RGB")
 
 
-def _has_opacity(image: Any) -> bool:
+def _has_opacity(image: Image) -> bool:
     return image.mode in ("LA", "RGBA", "PA") or "transparency" in image.info
 
 
-def _changeable(image: Any) -> Any:
+def _changeable(image: Image) -> Image:
     """An image of RGBA as one of four channels that do not depend on one another."""
     # the same bytes under another name: see `CHANGED`
     return _pillow("reading images").frombytes(CHANGED[4], image.size, image.tobytes()) if image.mode == MODES[4] else image
 
 
-def converted(image: Any, channels: int) -> Any:
+def converted(image: Image, channels: int) -> Image:
     """Pillow's image upright, with 1, 3 or 4 channels of 8 bits."""
     if channels == 1:
         image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
@@ -249,7 +253,7 @@ _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def _memory(image: Any) -> Buffer:
+def _memory(image: Image) -> Buffer:
     """The pixels of an image of colors, four bytes each: its own memory if that is in one piece, and otherwise a copy."""
     try:
         _, capsule = image.__arrow_c_array__()
@@ -289,7 +293,7 @@ def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:
         raise ParameterError("no image format has names that end so", extension, "use '.jpg' or '.png'")
     height, width, channels = (*(image.shape or ()), 1)[:3]
     pixels = pillow.frombytes(MODES[channels], (width, height), bytes(image.data))
-    options: dict[str, Any] = {}
+    options: dict[str, int] = {}
     if suffix in JPEG:
         # JPEG has no opacity
         pixels = pixels.convert("RGB") if pixels.mode == "RGBA" else pixels

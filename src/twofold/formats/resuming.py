@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -19,7 +19,10 @@ from .replacing import LONGEST, digits_of, is_locked_now, remove_unlocked, repla
 from .urls import RangedFile, is_url
 
 if TYPE_CHECKING:
+    from http.client import HTTPResponse
     from ssl import SSLContext
+
+    from _typeshed import SupportsRead
 
 #: Bytes that are copied at once.
 CHUNK = 1 << 20
@@ -37,7 +40,7 @@ OWN = ("http://", "https://", "ftp://")
 class Rest(NamedTuple):
     """A content from some byte on: the bytes in sequence, where they start, and the size of the whole content if it is known."""
 
-    file: Any
+    file: "SupportsRead[bytes]"
     start: int
     size: int | None
 
@@ -74,7 +77,7 @@ def opened_source(url: str, local: Path | None, verify_ssl: bool) -> Iterator[Do
             yield _of_answer(url, answer, context)
 
 
-def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> DownloadSource:
+def _of_answer(url: str, answer: "HTTPResponse", context: "SSLContext | None") -> DownloadSource:
     """The content of an answer of a server of HTTP, which is asked again for a range of it."""
     tag = answer.headers.get("ETag", "")
     # If-Range needs a validator that changes with every byte of the content

@@ -59,7 +59,7 @@ def load_some_safetensors(reader: Reader, wanted: Collection[str]) -> dict[str, 
     return {name: array_of_entry(name, entry, reader) for name, entry in header.items() if name in wanted}
 
 
-def read_header(reader: Reader) -> tuple[dict[str, Any], dict[str, str]]:
+def read_header(reader: Reader) -> tuple[dict[str, object], dict[str, str]]:
     """The entries of the arrays by name, and the metadata. The reader is then at the elements.
 
     Raises

@@ -402,9 +402,9 @@ class ImageIter(DataIter):
         # by their texts, because keys may be of types that do not compare
         return sorted(map(repr, value)) == sorted(map(repr, self.seq))
 
-    def _is_rolled(self, value: Any) -> bool:
-        if value is None:
-            return True
+    def _is_rolled(self, value: object) -> bool:
+        if not isinstance(value, (list, tuple)):
+            return value is None
         try:
             self._unrolled(*value)
         except (TypeError, ValueError):

@@ -206,7 +206,7 @@ class NDArrayIter(DataIter):
         return [_dense_rows(x, rows) for _, x in sources]
 
 
-def _dense_rows(x: Any, rows: Any) -> Any:
+def _dense_rows(x: NDArray, rows: slice | np.ndarray) -> NDArray:
     """Rows of an array, given as a slice or by their numbers. Those of a sparse array are made dense, as in MXNet."""
     if _is_in_file(x):
         return array(_stored_rows(x, rows))
@@ -219,7 +219,7 @@ def _dense_rows(x: Any, rows: Any) -> Any:
     return x.tostype("default")[rows]
 
 
-def _is_in_file(x: Any) -> bool:
+def _is_in_file(x: object) -> bool:
     """Whether an array is read batch by batch."""
     h5py = sys.modules.get("h5py")  # where it is not imported nothing is of its classes
     return isinstance(x, np.memmap) or (h5py is not None and isinstance(x, h5py.Dataset))
@@ -239,7 +239,7 @@ def _described_dtype(x: Any) -> Any:
     return np.float32 if isinstance(x, np.memmap) else x.dtype
 
 
-def named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:
+def named_arrays(given: object, default_name: str) -> list[tuple[str, NDArray]]:
     """(name, array) pairs.
 
     Raises
@@ -257,7 +257,7 @@ def named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:
     return [(default_name, _array_of(given))]
 
 
-def _is_row(x: Any) -> bool:
+def _is_row(x: object) -> bool:
     """Whether a list starting with this element is the rows of a single array, not a list of arrays."""
     return isinstance(x, (int, float, np.generic))
 

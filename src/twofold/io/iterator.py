@@ -230,7 +230,7 @@ class DataIter:
         """
         raise self._undefined("state_dict")
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Continue where another iterator over the same data was: with the batch after the one that it returned last.
 
         Later epochs are shuffled by ``numpy.random``, whose state is saved separately.

@@ -100,7 +100,7 @@ class _TextIter(MXDataIter):
         self.skipped.report()
         return False
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """As `DataIter.load_state_dict`."""
         super().load_state_dict(state)
         self._current = -1, []

@@ -15,8 +15,10 @@ __all__ = ["Give", "KVStoreBase", "Key", "Keys", "Take", "TestStore", "Values"]
 
 Key = int | str
 Keys = Key | Sequence[Key]
-#: For one key an array, or a list of one per device; for several keys a list of these.
-Values = NDArray | Sequence[NDArray | Sequence[NDArray]]
+#: For one key an array, or a list of one per device.
+Entry = NDArray | Sequence[NDArray]
+#: For several keys a list of these.
+Values = NDArray | Sequence[Entry]
 
 #: Updates a stored array in place: a function of the key, the pushed sum and the stored array.
 UpdateFunction = Callable[[Key, NDArray, NDArray], object]
@@ -64,7 +66,7 @@ class KVStoreBase:
         """Sum values over devices and workers, and copy the sum into ``out``."""
         raise self._lacks("pushpull")
 
-    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
+    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Entry], outs: Sequence[Entry] | None = None) -> None:
         """`pushpull` for each of several keys. The first key has the highest priority: the next forward pass needs it first."""
         for k, key in enumerate(keys):
             if outs is None:

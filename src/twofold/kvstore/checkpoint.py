@@ -277,7 +277,7 @@ def _states_file() -> Iterator[str]:
         yield str(Path(local) / "states")
 
 
-def _numpy_state() -> list[Any]:
+def _numpy_state() -> list[object]:
     kind, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002
     return [kind, np.asarray(keys).tolist(), *rest]
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.kernel import ArrayType
+from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
+from ..backend.protocol import Event
 from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..imperative.cell import PLAIN, Content, Value, wrap
@@ -149,7 +150,7 @@ class Collectives(CollectiveCalls):
         found = issue(run, [Value(whole, device=device)], types, device, float("inf"), LANE, order=self._order)
         return [wrap(NDArray, v).as_in_context(a.context) for v, a in zip(found, arrays, strict=True)]
 
-    def _sum_on_devices(self, devices: DeviceSums, label: object, array: Any, mark: Any) -> Any:
+    def _sum_on_devices(self, devices: DeviceSums, label: object, array: Array, mark: Event) -> Array:
         with self._lock:
             size, dtype = array.size, np.dtype(array.dtype)
             number = self._watch.begin(label, CollectiveCall(DEVICE_SUM, dtype.num, size))
@@ -223,5 +224,5 @@ def _is_here(v: Content | None) -> bool:
     return v is not None and device_of(v) is CPU and not (isinstance(v, Value) and is_pending(v))
 
 
-def _is_ready(v: Any) -> bool:
+def _is_ready(v: object) -> bool:
     return not isinstance(v, Value) or v.data is not None

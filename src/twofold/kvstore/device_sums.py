@@ -1,12 +1,14 @@
 """`DeviceSums`: sums over workers of arrays on GPUs. The devices of a machine sum by themselves, machines sum by MPI."""
 
-from typing import Any, Protocol
+from typing import Protocol
 from zlib import crc32
 
 import numpy as np
 
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..backend.peers import DeviceGroup
+from ..backend.protocol import Event
 from ..config import SETTINGS
 from ..device import Device
 from .survivors import WorkerGroup
@@ -44,7 +46,7 @@ class DeviceSums:
         self.device, self.dtypes = device, dtypes
         self._peers, self._leaders, self._machines = peers, leaders, machines
 
-    def sum(self, array: Any, mark: Any) -> Any:
+    def sum(self, array: Array, mark: Event) -> Array:
         """The sum of a contiguous array, which may be overwritten. The sum is complete when this returns.
 
         Parameters

@@ -23,7 +23,7 @@ from ..ndarray.array import NDArray
 from ..opdef import Sparse
 from ..optimizer.base import Index
 from ..optimizer.updater import Updater
-from .base import Give, Key, Keys, Take, UpdateFunction, Values
+from .base import Entry, Give, Key, Keys, Take, UpdateFunction, Values
 from .cluster import Cluster, join
 from .collective_calls import Contributors
 from .collectives import Collectives
@@ -253,7 +253,7 @@ class DistributedStore(KVStore):
             merged = _with_rows(stored, merged)  # other rows stay, as on MXNet's servers
         super()._take(key, merged)
 
-    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
+    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Entry], outs: Sequence[Entry] | None = None) -> None:
         """`pushpull` of the gradients of several keys, summed in common buckets."""
         self._push(keys, values, True)
         self.pull(keys, values if outs is None else outs, ignore_sparse=False)

@@ -174,7 +174,7 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
                 raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
             yield k, stored, target, ids[n if len(ids) > 1 else 0]
 
-    def _check_key(self, key: Any) -> None:
+    def _check_key(self, key: object) -> None:
         kind = str if isinstance(key, str) else int if isinstance(key, int) else None
         if kind is None:
             raise DTypeError("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")

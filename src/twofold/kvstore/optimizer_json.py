@@ -124,7 +124,7 @@ def _class_of(name: str, registered: Mapping[str, type], allowed: Collection[str
     return found
 
 
-def _made(kind: type, attributes: dict[str, Any]) -> Any:
+def _made(kind: type, attributes: Mapping[str, object]) -> Any:
     # no constructor runs: its parameters may have other names than the attributes that it has set
     made: Any = object.__new__(kind)
     # an attribute with the name of a method would replace the method on this instance
@@ -135,7 +135,7 @@ def _made(kind: type, attributes: dict[str, Any]) -> Any:
     return made
 
 
-def _plain(value: Any, place: str) -> Any:
+def _plain(value: object, place: str) -> object:
     """A value as JSON. A dict becomes a list of its items under ``"items"``: keys may be integers."""
     if isinstance(value, np.generic):  # some of NumPy's scalars are Python's too, but JSON takes none of them
         return value.item()

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..ndarray.array import NDArray
 from ..opdef import Sparse
 from ..optimizer.base import Optimizer
 from ..profiler.servers import COMMAND
-from .base import Key, Keys, Values
+from .base import Entry, Key, Keys, Values
 from .client import ServerClient
 from .cluster import Cluster
 from .compression import compression_of
@@ -276,7 +276,7 @@ class ServerStore(KeyedStore[ServerArray]):
             for target in targets:
                 copy_shared(found, target)
 
-    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
+    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Entry], outs: Sequence[Entry] | None = None) -> None:
         """`pushpull` for each of several keys."""
         self.pushpull(keys, values, outs)
 

@@ -28,7 +28,7 @@ class ServerUpdates:
     def __init__(self, allowed: Collection[str] = ()) -> None:
         self._allowed = frozenset(allowed)
         self._optimizer: Optimizer | None = None
-        self._updater: Callable[[Any, NDArray, NDArray], object] | None = None
+        self._updater: Callable[[int | str, NDArray, NDArray], object] | None = None
         #: The number of workers for which the optimizer's ``rescale_grad`` was chosen.
         self._workers = 1
         #: The optimizer's numbers that each worker has changed. Those of all workers are kept, because the first one may leave.
@@ -80,7 +80,7 @@ class ServerUpdates:
         for shard in shards:
             shard.has_state, shard.state = False, None
 
-    def _change(self, worker: int, values: Any) -> None:
+    def _change(self, worker: int, values: object) -> None:
         if self._optimizer is None:
             raise MXNetError("set_learning_rate: the server has no optimizer", None, "call set_optimizer first")
         if not isinstance(values, dict):

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -247,8 +247,7 @@ class Shard:
             return total.ndarray
         ids = np.flatnonzero(self._touched)
         # copies of the rows: an optimizer may keep its gradient, and the memory of the sum is used again
-        found: Any = row_sparse_array((total.array[ids], ids), shape=self.shape, dtype=self.dtype)
-        return found
+        return row_sparse_array((total.array[ids], ids), shape=self.shape, dtype=self.dtype)
 
     def store_sum(self) -> None:
         """Replace the value by the sum; of a row-sparse key only the rows that were pushed."""

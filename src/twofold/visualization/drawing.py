@@ -1,12 +1,16 @@
 """Drawings as text, Mermaid for Markdown viewers and SVG for browsers and notebooks, and by the package graphviz, if it is installed."""
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ..formats.files import join_path, write_file
 from ..formats.urls import is_url
+
+#: The name of a file or folder, for the methods of graphviz, which choose one for None.
+Place = str | PathLike[str] | None
 
 
 class _Text(str):
@@ -67,15 +71,15 @@ def digraph(title: str, save_format: str) -> Any:
 
     # made here, because its base class exists only where graphviz is installed
     class Digraph(graphviz.Digraph):
-        def save(self, filename: Any = None, directory: Any = None, **options: Any) -> str:
+        def save(self, filename: Place = None, directory: Place = None, **options: object) -> str:
             """As ``graphviz.Digraph.save``. What is for a URL is written to a temporary folder and sent."""
             return self._sent(super().save, filename, directory, **options)
 
-        def render(self, filename: Any = None, directory: Any = None, view: bool = False, **options: Any) -> str:
+        def render(self, filename: Place = None, directory: Place = None, view: bool = False, **options: object) -> str:
             """As ``graphviz.Digraph.render``. What is for a URL is written to a temporary folder and sent."""
             return self._sent(super().render, filename, directory, view=view, **options)
 
-        def _sent(self, write: Any, filename: Any, directory: Any, **options: Any) -> str:
+        def _sent(self, write: Callable[..., str], filename: Place, directory: Place, **options: object) -> str:
             whole = join_path(directory, str(filename or self.filename)) if directory else str(filename or "")
             if not is_url(whole):
                 return write(filename, directory=directory, **options)

@@ -21,7 +21,7 @@ DATA, OTHER = "#8dd3c7", "#fccde5"
 COLORS = {"layer": "#fb8072", "activation": "#ffffb3", "norm": "#bebada", "pooling": "#80b1d3", "shape": "#fdb462"}
 
 
-def _infer(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: Mapping[str, Any] | None = None) -> Inference:
+def _infer(symbol: Symbol, shape: Mapping[str, Sequence[int]] | None, dtype: Mapping[str, object] | None = None) -> Inference:
     """Infer all shapes from the given ones."""
     unknown = set(shape or {}) - set(symbol.list_inputs())
     if unknown:
@@ -37,7 +37,7 @@ def _per_sample(shape: PartialShape) -> str:
     return "" if shape is None else "x".join("?" if n is None else str(n) for n in shape[1:])
 
 
-def _check(symbol: Any, what: str) -> None:
+def _check(symbol: object, what: str) -> None:
     if not isinstance(symbol, Symbol):
         raise DTypeError(f"{what}: symbol must be a Symbol", type(symbol).__name__, "pass a symbol")
 
@@ -108,7 +108,7 @@ def plot_network(
     title: str = "plot",
     save_format: str = "pdf",
     shape: Mapping[str, Sequence[int]] | None = None,
-    dtype: Mapping[str, Any] | None = None,
+    dtype: Mapping[str, object] | None = None,
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:

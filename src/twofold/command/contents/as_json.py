@@ -3,14 +3,13 @@
 import json
 import math
 from dataclasses import asdict
-from typing import Any
 
 from .content import Content
 
 
 def json_text(content: Content) -> str:
     """The content without its pictures, as JSON text."""
-    value: dict[str, Any] = {"path": content.path, "kind": content.kind, "size": content.size, "facts": content.facts}
+    value: dict[str, object] = {"path": content.path, "kind": content.kind, "size": content.size, "facts": content.facts}
     value["tables"] = [{"title": t.title, "heads": list(t.heads), "rows": [list(row) for row in t.rows]} for t in content.tables]
     value["arrays"] = [asdict(array) for array in content.arrays]
     value["samples"] = [{"number": s.number, **s.facts, "boxes": [list(box) for box in s.boxes], "fault": s.fault} for s in content.samples]
@@ -21,7 +20,7 @@ def json_text(content: Content) -> str:
     return json.dumps(_finite(value), indent=2)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     match value:
         # before the containers: `json.dumps` would write NaN and Infinity, which JSON does not have
         case float() if not math.isfinite(value):

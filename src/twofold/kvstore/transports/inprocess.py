@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...errors import ClusterError
 from ..messages import Message
@@ -69,7 +69,7 @@ def run_threads(functions: list[Callable[[], T]], on_failure: Callable[[], objec
     Exception
         The first error that a function raised.
     """
-    results: list[Any] = [None] * len(functions)
+    results: dict[int, T] = {}
     errors: list[BaseException] = []
 
     def run(place: int) -> None:
@@ -86,4 +86,4 @@ def run_threads(functions: list[Callable[[], T]], on_failure: Callable[[], objec
         thread.join()
     if errors:
         raise errors[0]
-    return results
+    return [results[place] for place in range(len(functions))]

@@ -119,7 +119,7 @@ class MpiGroup:
         """Wait until all workers have called this."""
         self._call(self._comm.Barrier)
 
-    def _call(self, function: Callable[..., Any], *args: object) -> None:
+    def _call(self, function: Callable[..., object], *args: object) -> None:
         try:
             function(*args)
         except self._failure as error:
