@@ -33,9 +33,11 @@ class ArrayApiBackend(Backend):
         named = library or os.environ.get("TWOFOLD_ARRAY_API", "array_api_strict")
         standard = array_api_compat.array_namespace(importlib.import_module(named).asarray([0.0]))
         computed = standard.__array_namespace_info__().dtypes()
+        # some libraries have integer types that their functions do not take: such arrays are stored there, and computed on the host
         kinds = computed | {name: getattr(standard, name) for name in INTEGERS}
         names = {kind: name for name, kind in kinds.items()}
         facts = {"standard": standard, "kinds": kinds, "names": names, "computed": frozenset(computed)}
+        # a class for each library: its members are class variables, and two backends may have different libraries
         self._xp = type(f"{ArrayApiNamespace.__name__}_{named}", (ArrayApiNamespace,), facts)()
 
     @property

@@ -97,6 +97,7 @@ class ArrayApiNamespace(PortableNamespace):
     def ufunc(self, *operands: Array, name: str) -> Array:
         """A NumPy ufunc: operands cast to the dtypes of its loop, then the standard function."""
         dtypes = [self.dtype_of(x) for x in operands]
+        # the dtypes are those of NumPy's loop, because the standard leaves mixtures of kinds undefined
         given = [NUMPY[promote(*dtypes) if d in WEAK else d] for d in dtypes]
         *before, after = [t.name for t in getattr(np, NUMPY_NAMES.get(name, name)).resolve_dtypes((*given, None))]
         arrays = [self.cast(x, dtype) for x, dtype in zip(operands, before, strict=True)]
@@ -105,6 +106,7 @@ class ArrayApiNamespace(PortableNamespace):
         if before[0] == "bool" and name in OF_BOOLS:
             return self.by_standard(OF_BOOLS[name], arrays[0], arrays[-1])
         if before[0] == "bool" and name not in TAKE_BOOLS:
+            # computed as numbers, which the standard's functions take; the result becomes what NumPy's loop returns
             arrays = [self.astype(x, dtype="uint8") for x in arrays]
         return self.cast(self.by_standard(UFUNCS[name], *arrays), after)
 
@@ -129,9 +131,11 @@ class ArrayApiNamespace(PortableNamespace):
     def put(self, target: Array, key: object, value: Array) -> None:
         """``target[key] = value`` for a basic index; the value is cast."""
         given = [] if key is Ellipsis else key if isinstance(key, tuple) else [key]
+        # flipped values into places in ascending order are the values in the order of the negative step
         places, flipped = _forwards(target.shape, given)
         value = self.cast(value, self.dtype_of(target))
         if flipped:
+            # broadcast first: an axis of size 1 in the value is no axis to flip
             value = self.by_standard("flip", self.standard.broadcast_to(value, target[places].shape), axis=flipped)
         target[places] = value
 
@@ -148,6 +152,7 @@ class ArrayApiNamespace(PortableNamespace):
         return self.standard.asarray(x, copy=True)
 
     def full(self, *, shape, value, dtype):
+        # through NumPy's conversion: a value that the dtype cannot hold wraps as in NumPy, where libraries raise
         return self.standard.full(shape, np.asarray(value).astype(NUMPY[dtype]).item(), dtype=self.kind(dtype))
 
     def iota(self, *, size, dtype):
@@ -165,11 +170,13 @@ class ArrayApiNamespace(PortableNamespace):
 
     def matmul(self, lhs, rhs):
         dtype = promote(self.dtype_of(lhs), self.dtype_of(rhs))
+        # the standard has no products of bools; a sum of ones that is not 0 becomes True
         wide = "int64" if dtype == "bool" else dtype
         return self.cast(self.by_standard("matmul", self.cast(lhs, wide), self.cast(rhs, wide)), dtype)
 
     def take(self, x, index, *, axis):
         at = axis % x.ndim
+        # the standard's `take` has one-dimensional indices only
         flat = self.standard.reshape(self.cast(index, "int64"), (math.prod(index.shape),))
         return self.standard.reshape(self.by_standard("take", x, flat, axis=at), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
 
@@ -184,11 +191,13 @@ def _forwards(shape: Any, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
             seen = range(size)[item]
             if seen.step < 0:
                 flipped.append(axis)
+            # the same places in ascending order
             forward = seen if seen.step > 0 else seen[::-1]
             places.append(slice(forward[0], forward[-1] + 1, forward.step) if forward else slice(0, 0))
             axis += 1
         else:
             places.append(item)
+    # the standard wants an index for each axis, or an ellipsis for the rest
     return (*places, ...), tuple(flipped)
 
 

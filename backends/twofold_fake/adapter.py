@@ -27,6 +27,7 @@ AT_ONCE = ("dtype_of", "full", "iota", "is_by_reference")
 def _as_gpu(target: Target) -> Target:
     epilogues = frozenset({"bias", "bias relu", "sums"})
     own = {"name": "fake", "kind": "gpu", "plain": None, "shares_constants": False}
+    # what real GPUs switch on in the passes, so that tests without a GPU run the same programs as on one
     return replace(target, few_kernels=True, whole_rows=True, epilogues=epilogues, **own)
 
 
@@ -64,6 +65,7 @@ class FakeBackend(NumpyBackend):
                 continue
             run = getattr(NumpyNamespace, name)
             members[name] = staticmethod(partial(self._view, run) if name in VIEWS else partial(self._after_operands, run))
+        # issued like any copy: when it is called, the operand may not be written yet
         members["contiguous"] = staticmethod(lambda x: self._copy(x))
         members["by_ufunc"] = staticmethod(lambda name: partial(self._after_operands, getattr(np, name)))
         return type("FakeNamespace", (NumpyNamespace,), members)()
@@ -113,6 +115,7 @@ class FakeBackend(NumpyBackend):
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """A new uninitialized or poisoned array."""
         try:
+            # at once, whatever the schedule: memory is assigned when an operation is issued, and written when it runs
             return np.empty(shape, NUMPY[dtype]) if self.memory is None else self.memory.empty(shape, NUMPY[dtype])
         except MemoryError as error:
             raise self.failure(error) from error
@@ -128,6 +131,7 @@ class FakeBackend(NumpyBackend):
     def to_host(self, array: np.ndarray) -> np.ndarray:
         """A copy, after the current stream has run."""
         self.streams.synchronize(self.current)
+        # a copy, although the memory is the host's: operations that are issued later may write into it
         return np.array(array)
 
     def copy(self, array: np.ndarray, device: Device) -> np.ndarray:
@@ -162,6 +166,7 @@ class FakeBackend(NumpyBackend):
 
     def _view(self, run: Callable[..., np.ndarray], x: Array, **params: Any) -> np.ndarray:
         """A view of memory that may not be written yet; if NumPy must copy (in some reshapes), the copy is issued."""
+        # shapes and strides are known before the contents are, so a view can be made now
         view = run(x, **params)
         if view.size == 0 or np.may_share_memory(view, x):
             return view
@@ -173,6 +178,7 @@ class FakeBackend(NumpyBackend):
         """NumPy's call, issued to the stream that is current when the program runs."""
         inner = super().call(op, params, inputs, *outputs)
         # a reference runs on the host, where it waits for the current stream itself
+        # nothing runs late and nothing is poisoned: NumPy's call itself does the same
         if (self.streams.schedule == "issue" and self.memory is None) or self._xp.is_by_reference(op):
             return inner
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))

@@ -24,12 +24,14 @@ class PoisonedMemory:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """A new array filled with `FRESH`."""
         size = math.prod(shape) * dtype.itemsize
+        # only a block of exactly this size: the last one that was freed, whose stale readers then see new content
         free = self._free.get(size)
         block = free.pop() if free else bytearray(max(size, 1))
         block[:] = bytes([FRESH]) * len(block)
         # NumPy makes this array, not the block, the base of all views, so it lives as long as any of them
         whole = np.frombuffer(block, np.uint8)
         self.used += size
+        # not at the exit of the interpreter: nobody reads the memory then
         weakref.finalize(whole, self._take_back, block, size).atexit = False
         return whole[:size].view(dtype).reshape(shape)
 

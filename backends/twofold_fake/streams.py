@@ -131,7 +131,9 @@ class Streams:
             item = stream.waiting.popleft()
             stream.done += 1
             if isinstance(item, Mark):
+                # under any schedule: what was issued before the mark runs before what waits for it
                 self._advance(item.stream, item.position)
+            # after the other stream has advanced, since a mark's time is read from there
             if self.timeline is not None:
                 self._record_time(self.timeline, stream, item)
             if not isinstance(item, Mark):
