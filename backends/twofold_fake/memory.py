@@ -31,7 +31,7 @@ class PoisonedMemory:
         # NumPy makes this array, not the block, the base of all views, so it lives as long as any of them
         whole = np.frombuffer(block, np.uint8)
         self.used += size
-        # not at the exit of the interpreter: nobody reads the memory then
+        # not at the exit of the interpreter, when nothing reads the memory any more
         weakref.finalize(whole, self._take_back, block, size).atexit = False
         return whole[:size].view(dtype).reshape(shape)
 

@@ -97,7 +97,7 @@ def serve(own: Compiler, helper: int) -> Callable[[], None]:
     """A helper's loop as a Python function, which returns when the helper has been stopped."""
     slot = FIRST_HELPER + HELPER_SIZE * helper
     lock = _new_lock()
-    # taken here, so that the helper's own attempt to take it is its sleep; who wakes it releases the lock
+    # taken here, so that the helper's own attempt to take it is its sleep; the thread that wakes the helper releases the lock
     _take_lock(lock, 0)
     _board[slot : slot + 6] = [0, lock, 0, -1, 0, 0]
     code = code_of(own, "serve")

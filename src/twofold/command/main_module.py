@@ -39,7 +39,7 @@ class Loaded(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What is run.
+    """A program that can be found and loaded.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def of_script(path: str) -> Program:
     if not os.path.isfile(file) and not (os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)):
         raise LaunchError("run: there is no such script", path, "pass the path of a Python file")
     loader = SourceFileLoader("__main__", file)
-    # what Python puts into the module of a script, of which scripts and `inspect` make use
+    # what Python puts into the module of a script: scripts and `inspect` use it
     variables = {"__file__": file, "__cached__": None, "__loader__": loader, "__spec__": None}
     return Program(os.path.dirname(os.path.realpath(file)), "", lambda: Loaded(path, _compiled(_content(loader, file), file), variables))
 

@@ -28,7 +28,7 @@ HEARTBEATS = ("--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_period"
 
 @dataclass(frozen=True)
 class Job:
-    """What is started.
+    """The processes of a job and where they run.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ printf '%s\\n%s' "$host" "$*" > "$0.new.$$" && mv "$0.new.$$" "$0.ask.$$"
 
 
 class SlotRequest(NamedTuple):
-    """What is asked of Ray.
+    """The slots that a job asks Ray for.
 
     Attributes
     ----------

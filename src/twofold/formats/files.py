@@ -73,7 +73,7 @@ def write_file(path: Name, chunks: Iterable[Buffer]) -> None:
 
 
 def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
-    """Open a file, to be read in parts or written in place. What is written to a local file is not kept in a buffer.
+    """Open a file, to be read in parts or written in place. Writes to a local file are not buffered.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class DetectionReading(Reading):
 
 @dataclass(frozen=True)
 class DetectionNormalizing(Normalizing):
-    """What is done to the pixels of the final size; see `ImageDetRecordIter`."""
+    """How the pixels of images of the final size are changed; see `ImageDetRecordIter`."""
 
     std_r: float = 0
     std_g: float = 0

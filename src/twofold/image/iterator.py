@@ -141,7 +141,7 @@ class ImageIter(DataIter):
         self.provide_data = [(data_name, (batch_size, *data_shape))]
         self.provide_label = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
         self.cur = 0
-        #: Whether the epoch is over although padding has begun the data anew and moved `cur`.
+        #: Whether the epoch is over although padding has gone back to the beginning of the data and moved `cur`.
         self._at_end = False
         #: An incomplete last batch that is left for the next epoch: its arrays, and the number of rows that are filled.
         self._rolled: tuple[NDArray, NDArray, int] | None = None
@@ -275,7 +275,7 @@ class ImageIter(DataIter):
             raise StopIteration
         if pad:
             self._batchify(data, label, count)
-            # padding has begun the data anew, so only this flag still says that the epoch is over
+            # padding has gone back to the beginning of the data, so only this flag still says that the epoch is over
             self._at_end = self.last_batch_handle == "pad"
         # of a batch that rolled over, the images of this epoch count as padding, as in MXNet
         return DataBatch([data], [label], self.batch_size - rolled if rolled else pad)

@@ -31,7 +31,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Normalizing:
-    """What is done to the pixels of the final size; see `ImageRecordIter`."""
+    """How the pixels of images of the final size are changed; see `ImageRecordIter`."""
 
     mirror: bool = False
     rand_mirror: bool = False

@@ -203,7 +203,7 @@ class ImageRecordIter(LoadingIter):
 
     def reset(self) -> None:
         """Start a new epoch, after the images that the last one was padded with."""
-        # an epoch of which no batch was read begins again, in the same order
+        # if no batch of an epoch was read, the epoch begins again, in the same order
         begun = self._at > self._start
         # how many images of later epochs the last batch was padded with; they may be more than one epoch has
         overflow = self._at - len(self._keys)

@@ -72,11 +72,11 @@ def digraph(title: str, save_format: str) -> Any:
     # made here, because its base class exists only where graphviz is installed
     class Digraph(graphviz.Digraph):
         def save(self, filename: Place = None, directory: Place = None, **options: object) -> str:
-            """As ``graphviz.Digraph.save``. What is for a URL is written to a temporary folder and sent."""
+            """As ``graphviz.Digraph.save``. A file for a URL is written to a temporary folder first, and sent from there."""
             return self._sent(super().save, filename, directory, **options)
 
         def render(self, filename: Place = None, directory: Place = None, view: bool = False, **options: object) -> str:
-            """As ``graphviz.Digraph.render``. What is for a URL is written to a temporary folder and sent."""
+            """As ``graphviz.Digraph.render``. A file for a URL is written to a temporary folder first, and sent from there."""
             return self._sent(super().render, filename, directory, view=view, **options)
 
         def _sent(self, write: Callable[..., str], filename: Place, directory: Place, **options: object) -> str:

@@ -1,4 +1,4 @@
-"""What was found in a file as JSON. Numbers that JSON lacks become the strings ``nan``, ``inf`` and ``-inf``."""
+"""Writes the content of a file as JSON. Numbers that JSON lacks become the strings ``nan``, ``inf`` and ``-inf``."""
 
 import json
 import math

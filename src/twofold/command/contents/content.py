@@ -1,4 +1,4 @@
-"""What was found in a file, as plain data that the terminal, the page and JSON show alike."""
+"""The content of a file as plain data, which the terminal, the page and JSON show alike."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Network:
 
 @dataclass(slots=True)
 class Content:
-    """What was found in a file. A reader fills it in as far as it gets.
+    """The content of a file. A reader fills it in as far as it can read.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What was found in a file as a page of HTML: tables with histograms, a contact sheet of images, the network. All text is escaped."""
+"""Writes the content of a file as a page of HTML: tables with histograms, a contact sheet of images, the network. All text is escaped."""
 
 from base64 import b64encode
 from collections.abc import Sequence

@@ -93,7 +93,7 @@ KINDS = (
 
 
 def content_of(path: str, selection: Selection) -> Content:
-    """What is in a file. Nothing in it is executed.
+    """Read the content of a file. None of it is executed.
 
     If it is damaged, or a package is missing, the content has what could be read, and the fault.
 
