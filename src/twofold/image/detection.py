@@ -318,11 +318,11 @@ def areas(boxes: np.ndarray) -> np.ndarray:
 
 
 def CreateMultiRandCropAugmenter(
-    min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = (0.75, 1.33),
-    area_range: Any = (0.05, 1.0),
-    min_eject_coverage: Any = 0.3,
-    max_attempts: Any = 50,
+    min_object_covered: float | list[float] = 0.1,
+    aspect_ratio_range: Range | list[Range] = (0.75, 1.33),
+    area_range: Range | list[Range] = (0.05, 1.0),
+    min_eject_coverage: float | list[float] = 0.3,
+    max_attempts: int | list[int] = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
     """One of several `DetRandomCropAug`, chosen at random.
@@ -340,7 +340,7 @@ def CreateMultiRandCropAugmenter(
         If lists differ in length.
     """
     given = (min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts)
-    lists = [value if isinstance(value, list) else [value] for value in given]
+    lists: list[list[Any]] = [value if isinstance(value, list) else [value] for value in given]
     count = max(map(len, lists))
     if any(len(values) not in (1, count) for values in lists):
         raise ParameterError("CreateMultiRandCropAugmenter: lists differ in length", f"{[len(v) for v in lists]}", "make them equal")
@@ -363,10 +363,10 @@ def CreateDetAugmenter(
     pca_noise: float = 0,
     hue: float = 0,
     inter_method: int = 2,
-    min_object_covered: Any = 0.1,
+    min_object_covered: float | list[float] = 0.1,
     aspect_ratio_range: Any = (0.75, 1.33),
     area_range: Any = (0.05, 3.0),
-    min_eject_coverage: Any = 0.3,
+    min_eject_coverage: float | list[float] = 0.3,
     max_attempts: Any = 50,
     pad_val: float | Sequence[float] = (127, 127, 127),
 ) -> list[DetAugmenter]:
