@@ -7,7 +7,7 @@ repeat the operation.
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class WorkerGroup(Protocol):
         """Whether another worker has noticed a death."""
         ...
 
-    def replace(self, comm: object, members: Sequence[int]) -> None:
+    def replace(self, comm: Any, members: Sequence[int]) -> None:
         """Go on with another communicator. ``members`` are the numbers of its processes."""
         ...
 
