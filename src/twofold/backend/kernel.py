@@ -39,6 +39,10 @@ SIMPLE: set[str] = set()
 ROW_REDUCTIONS: set[str] = set()
 
 
+#: An array of an adapter's library; the core passes it on without looking inside.
+Array = Any
+
+
 class Reference(NamedTuple):
     """A primitive in terms of NumPy functions: the implementation for adapters that have none of their own.
 
@@ -50,7 +54,7 @@ class Reference(NamedTuple):
         Whether it takes NumPy arrays only, because it calls functions that do not work on other libraries' arrays.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Array]
     host: bool = False
 
 
@@ -58,8 +62,6 @@ class Reference(NamedTuple):
 REFERENCES: dict[str, Reference] = {}
 
 
-#: An array of an adapter's library; the core passes it on without looking inside.
-Array = Any
 #: An adapter's namespace of primitives, the ``xp`` of rules.
 Namespace = Any
 #: A program as a function of its inputs.
@@ -164,6 +166,7 @@ class RowProgram(NamedTuple):
 
     def nanoseconds(self, simple: float, other: float) -> float:
         """An estimate of the running time, given the time per element of a simple step (arithmetic, comparison, copy) and of any other."""
+        # steps per row have few elements, and so cost next to nothing
         return math.prod(self.shape) * sum(simple if step.op in SIMPLE else other for step in self.steps if not step.row)
 
     @property

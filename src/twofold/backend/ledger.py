@@ -44,9 +44,8 @@ class HandOffs:
     def __init__(self) -> None:
         self._count = ctypes.c_int64()
         self.address = ctypes.addressof(self._count)
-        ctypes.pythonapi.Py_IncRef(
-            ctypes.py_object(self._count)
-        )  # never freed: another thread's machine code may count until the process ends
+        # never freed: another thread's machine code may count until the process ends
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._count))
 
     @property
     def count(self) -> int:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..config import fake_gpus
 from ..device import TRIMMERS, Device
 from ..errors import BackendUnavailable, DeviceError
 from .protocol import Backend
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 GROUP = "twofold.backends"
 #: Adapters by kind of device, best first; TWOFOLD_BACKEND_CPU and TWOFOLD_BACKEND_GPU override it.
@@ -27,8 +30,8 @@ class EntryPoint(NamedTuple):
     def load(self) -> Callable[[], Backend]:
         """Import the object."""
         module, _, attribute = self.value.partition(":")
-        found: Any = getattr(import_module(module), attribute)
-        return found
+        factory: Callable[[], Backend] = getattr(import_module(module), attribute)
+        return factory
 
 
 def entry_points(group: str) -> Iterator[EntryPoint]:
@@ -88,7 +91,7 @@ def _backend_of_kind(kind: str) -> Backend:
     names = (chosen,) if chosen else PREFERENCE[kind]
     if kind == "gpu" and fake_gpus():
         names = ("fake",)
-    found: dict[str, Any] = {e.name: e for e in entry_points(group=GROUP)}
+    found: dict[str, EntryPoint | metadata.EntryPoint] = {e.name: e for e in entry_points(group=GROUP)}
     if not found.keys() >= set(names):  # installed in another way, such as in a zip archive
         found |= {e.name: e for e in import_module("importlib.metadata").entry_points(group=GROUP)}
     reasons = []
@@ -97,8 +100,10 @@ def _backend_of_kind(kind: str) -> Backend:
             reasons.append(f"{name}: not installed")
             continue
         try:
+            # an entry point names what makes the adapter, a class or a function
             return found[name].load()()
         except ImportError as error:
+            # the adapter is there, but not its array library
             reasons.append(f"{name}: {error}")
     raise BackendUnavailable(f"{kind}: no array library serves this kind of device", "; ".join(reasons), _HINT[kind])
 

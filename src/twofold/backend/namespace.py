@@ -29,7 +29,7 @@ FULL = (None, None, None)
 class Referenced(ABC):
     """Primitives that a namespace does not define itself, by their references."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., Array]:
         """A primitive by its reference; cached."""
         if name not in REFERENCES:
             if name in PRIMITIVES:
@@ -56,7 +56,7 @@ class LacksFunctionError(Exception):
 class Library:
     """An array library's functions under NumPy's names, which references call."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: object) -> None:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
@@ -76,7 +76,7 @@ class Library:
 class PortableNamespace(Referenced):
     """Defaults for primitives that few array libraries have."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable[..., Array]:
         """A primitive by its formula if it is a special function, else by its reference; cached.
 
         The formulas are not members: an adapter whose ``__getattr__`` makes kernels of the element-wise primitives finds those first.
@@ -106,6 +106,7 @@ class PortableNamespace(Referenced):
         return self.on_host(partial(REFERENCES[name].function, np, **params), *operands)
 
     def clip(self, x, low, high):
+        # in this order: where the lower bound is above the upper one, the result is the upper one, as NumPy's
         return self.astype(self.minimum(self.maximum(x, low), high), dtype=self.dtype_of(x))
 
     def stop_gradient(self, x):
@@ -135,6 +136,7 @@ class PortableNamespace(Referenced):
         for place in product(*map(range, kernel)):
             key = window_key(lead, place, shape[lead:], stride, dilate)
             part = self.slice(x, key=(*[FULL] * len(shape), *[(p, p + 1, None) for p in place]))
+            # the same tap of different windows is at different places, so nothing is lost in one addition for all windows
             out = self.slice_update(out, self.add(self.slice(out, key=key), self.reshape(part, shape=shape)), key=key)
         return out
 

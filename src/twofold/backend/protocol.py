@@ -198,6 +198,7 @@ class Backend(ABC):
         if not isinstance(epilogue, str):
             (params, _, program, place) = epilogue
             kernel = self.compile(program)
+            # `others` are the kernel's other inputs and its output's memory; the convolution's result goes where the kernel expects it
             return lambda data, weight, *others: kernel(*others[:place], xp.convolve(data, weight, **params), *others[place:])
 
         def run(lhs: Array, rhs: Array, *others: Array) -> None:
@@ -287,6 +288,7 @@ def _interpreted(backend: Backend, program: RowProgram, *arrays: Array) -> None:
         args = [_operand(backend, ref, step.operand_dtype, arrays, results) for ref in step.args]
         results.append(getattr(xp, step.op)(*args, **dict(step.params)))
     for k, number in enumerate(program.outputs):
+        # a step over smaller inputs has fewer elements than the space
         backend.write(arrays[len(program.inputs) + k], ..., xp.broadcast_to(results[number], shape=program.shape))
 
 

@@ -39,4 +39,4 @@ from .shapes import (
     window_size,
 )
 from .spec import BoundOp, Op, unregistered
-from .vocabulary import Derived
+from .vocabulary import Derived, Operand

@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ..errors import ShapeError
-from ..opdef import Input, Training, elementwise, op
+from ..opdef import Derived, Input, Operand, Training, elementwise, op
 from .joining import check_same_dtype
 from .random_floats import uniform
 
-Forward = Callable[[Any, Any], Any]
-Backward = Callable[[Any, Any, Any, Any], Any]
+Forward = Callable[[Derived, Operand], Operand]
+Backward = Callable[[Derived, Operand, Operand, Operand], Operand]
 
 
 def softplus(xp, x):
@@ -80,7 +80,7 @@ def _outputs(act_type, **_):
 
 
 #: For ``prelu``: one learned slope per channel.
-Slope = Annotated[Any, Input(present=("act_type", "prelu"), initial='["Constant", {"value": 0.25}]')]
+Slope = Annotated[Operand | None, Input(present=("act_type", "prelu"), initial='["Constant", {"value": 0.25}]')]
 
 
 @op(

@@ -220,6 +220,7 @@ def _detections(np, scores, offsets, anchors, *, clip, threshold, nms_threshold,
     found = np.full((b, n, 6), -1, scores.dtype)
     for image, (row, valid) in enumerate(zip(rows, (best >= threshold) & (scores.shape[1] > 1), strict=True)):
         row = row[valid].astype(scores.dtype)
+        # rows that are left out below the threshold stay -1, at the end
         found[image, : len(row)] = _suppressed(np, row, nms_threshold, force_suppress, nms_topk)
     return found
 

@@ -139,6 +139,7 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
     if name == "mod":
         new.grad(modulus_grad)
     if name == "mul":
+        # MXNet's backward pass of a product is dense, unlike that of a sum, even if both factors are row-sparse
         new.gradient_stypes(lambda stypes, head: ["default", "default"])
     new.sample(lambda draw: pair_sample(draw, name, broadcasts))
     return new

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from ..dtype import HALVES
 from ..errors import DTypeError, ShapeError
-from ..opdef import Input, Training, along_axis, normalized_axis, op
+from ..opdef import Input, Operand, Training, along_axis, normalized_axis, op
 
 
 def _along(xp, values, ndim, axis):
@@ -23,9 +23,9 @@ def _centered(xp, data, mean, axis):
 
 
 #: Scales and statistics stay float32 for 16-bit data.
-Wide = Annotated[Any, Input(wide=True)]
-Mean = Annotated[Any, Input(auxiliary=True, initial='["zero", {}]', wide=True)]
-Variance = Annotated[Any, Input(auxiliary=True, initial='["one", {}]', wide=True)]
+Wide = Annotated[Operand, Input(wide=True)]
+Mean = Annotated[Operand, Input(auxiliary=True, initial='["zero", {}]', wide=True)]
+Variance = Annotated[Operand, Input(auxiliary=True, initial='["one", {}]', wide=True)]
 
 
 #: The declaration that `BatchNorm` and its variants share. The results are the data, and the mean and rate in use.

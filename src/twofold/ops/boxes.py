@@ -57,11 +57,13 @@ box_iou.grad(lambda xp: (None, None))
 box_iou.sample(lambda draw: draw(*_two_sets(draw), gradient=False))
 
 
-def _two_sets(draw):
-    def valid(np, u):
-        return np.concatenate([u[..., :2], u[..., :2] + np.abs(u[..., 2:]) + 0.1], -1).astype(u.dtype)
+def _valid(np, u):
+    """Boxes (…, 4) from numbers."""
+    return np.concatenate([u[..., :2], u[..., :2] + np.abs(u[..., 2:]) + 0.1], -1).astype(u.dtype)
 
-    return draw.real((3, 4), then=valid), draw.real((2, 2, 4), then=valid)
+
+def _two_sets(draw):
+    return draw.real((3, 4), then=_valid), draw.real((2, 2, 4), then=_valid)
 
 
 @op("_contrib_box_encode", outputs=2, output_names=("output0", "output1"), real=True)
@@ -95,10 +97,7 @@ box_encode.grad(lambda xp: (None,) * 6)
 
 @box_encode.sample
 def _(draw):
-    def valid(np, u):
-        return np.concatenate([u[..., :2], u[..., :2] + np.abs(u[..., 2:]) + 0.1], -1).astype(u.dtype)
-
-    boxes = draw.real((2, 3, 4), then=valid), draw.real((2, 2, 4), then=valid)
+    boxes = draw.real((2, 3, 4), then=_valid), draw.real((2, 2, 4), then=_valid)
     marks = draw.integer((2, 3), 0, 2, None), draw.integer((2, 3), 0, 2, None)
     return draw(*marks, *boxes, draw.real((4,)), draw.real((4,), low=0.5, high=2), gradient=False)
 
@@ -173,6 +172,7 @@ def _bipartite(np, score, *, is_ascend, threshold, topk):
     shape = score.shape
     score = score.reshape(-1, *shape[-2:])
     allowed = score < threshold if is_ascend else score > threshold
+    # MXNet counts the pairs after it has made one too many
     rows = matched(np, score, allowed, not is_ascend, topk + 1 if topk > 0 else -1)
     columns = np.full((len(score), shape[-1]), -1)
     image, row = np.nonzero(rows >= 0)

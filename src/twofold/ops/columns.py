@@ -6,12 +6,10 @@ from ..errors import ShapeError
 from ..opdef import Shape, op, window_size
 from .windows import padded, per_axis
 
-DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}
-
 
 def _windows(name, ndim, size, kernel, stride, dilate, pad):
     """(kernel, stride, dilate, pad, number of windows), each with one value per spatial axis."""
-    given = per_axis(name, ndim, DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
+    given = per_axis(name, ndim, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
     numbers = tuple(window_size(n, k, s, d, p, p) for n, k, s, d, p in zip(size, *given, strict=True))
     if not kernel or min(numbers, default=0) < 1:
         raise ShapeError(f"{name}: the kernel is larger than the padded image", f"kernel {kernel} for {size}", "pass a smaller kernel")
@@ -65,6 +63,7 @@ def col2im(xp, data, *, output_size: Shape, kernel: Shape, stride: Shape = (), d
     for k, place in enumerate(_places(kernel)):
         part = xp.reshape(xp.take_slice(columns, k, k + 1, 2), shape=(n, c, *numbers))
         for axis, facts in enumerate(zip(place, dilate, stride, numbers, size, pad, strict=True), 2):
+            # the tap's elements are put where they are in the padded image, so that images of all taps can be added
             part = _spread(xp, part, axis, *facts)
         total = part if total is None else total + part
     inside = tuple((p, p + s, None) for p, s in zip(pad, size, strict=True))

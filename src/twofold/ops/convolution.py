@@ -7,7 +7,6 @@ from ..opdef import Bias, Shape, first_known, op, size_at, with_size
 from .windows import Layout, channels_first, from_channels_first, is_channels_last, padded, per_axis
 
 Tuning = Literal["fastest", "limited_workspace", "off"] | None
-DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0}
 
 
 def _check(name, data, weight, bias, wanted, num_filter, no_bias):
@@ -68,7 +67,7 @@ def convolution(
     channels last the weight is (num_filter, kernel…, c / num_group). ``workspace``, ``cudnn_tune`` and ``cudnn_off`` have no effect.
     """
     x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
-    kernel, stride, dilate, pad = per_axis("Convolution", len(x.shape), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
+    kernel, stride, dilate, pad = per_axis("Convolution", len(x.shape), kernel=kernel, stride=stride, dilate=dilate, pad=pad)
     check_operands("Convolution", x, w, bias, kernel, num_filter, num_group, no_bias)
     y = xp.convolve(x, w, stride=stride, dilate=dilate, pad=pad, groups=num_group)
     return from_channels_first(xp, _with_bias(xp, y, bias), layout)
@@ -92,7 +91,7 @@ def _data_of(data, result, layout, *, kernel, stride, dilate, pad, **_):
     if data is None or result is None or not len(data) == len(result) == len(kernel) + 2:
         return data
     first = 1 if is_channels_last(layout) else 2
-    given = per_axis("Convolution", len(data), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
+    given = per_axis("Convolution", len(data), kernel=kernel, stride=stride, dilate=dilate, pad=pad)
     for k, (size, step, spread, edge) in enumerate(zip(*given, strict=True), first):
         # with a larger stride several sizes of the data give the same result
         if step == 1 and result[k] is not None:
@@ -138,7 +137,7 @@ def deconvolution(
     """
     x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
     given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "adj": adj}
-    kernel, stride, dilate, pad, adj = per_axis("Deconvolution", len(x.shape), DEFAULTS, **given)
+    kernel, stride, dilate, pad, adj = per_axis("Deconvolution", len(x.shape), **given)
     channels, *sizes = x.shape[1:]
     _check_groups("Deconvolution", channels, num_filter, num_group)
     _check("Deconvolution", x, w, bias, (channels, num_filter // num_group, *kernel), num_filter, no_bias)

@@ -20,6 +20,7 @@ def histogram(xp, data, bins=None, *, bin_cnt: int | None = None, range: Floats 
             given = f"bin_cnt={bin_cnt}, range={range}"
             raise ParameterError("histogram: edges, or a number of bins and their range, are required", given, "pass bins")
         low, high = range
+        # in float64, and rounded to the data's dtype once
         part = xp.iota(size=bin_cnt + 1, dtype="float64") / bin_cnt
         bins = xp.cast(low * (1 - part) + high * part, xp.dtype_of(data))  # exact at both ends
     if len(bins.shape) != 1 or bins.shape[0] < 2:

@@ -3,28 +3,28 @@
 Source: Graves, Fernández, Gomez & Schmidhuber, "Connectionist temporal classification", ICML 2006, sections 4.1 and 4.2.
 """
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from ..dtype import FLOATS
 from ..errors import ShapeError
-from ..opdef import Input, first_known, op, size_at, with_size
+from ..opdef import Input, Operand, first_known, op, size_at, with_size
 from .softmax import log_softmax_of
 
 #: Stands for log 0: finite, so that a difference of two of them is not NaN.
 LOW = -1e30
-DataLengths = Annotated[Any, Input(present=("use_data_lengths", True), own_dtype=True)]
-LabelLengths = Annotated[Any, Input(present=("use_label_lengths", True), own_dtype=True)]
+DataLengths = Annotated[Operand | None, Input(present=("use_data_lengths", True), own_dtype=True)]
+LabelLengths = Annotated[Operand | None, Input(present=("use_label_lengths", True), own_dtype=True)]
 
 
 class Problem(NamedTuple):
     """The arrays of both recursions; s = 2 · (longest label) + 1 positions, with blanks at even positions."""
 
-    emissions: Any  # (t, n, s) log probabilities of each position's symbol
-    symbols: Any  # (n, s) the positions' symbols
-    skip: Any  # (n, s) 0 where a path may skip the position before, else LOW
-    ends: Any  # (n, s) 0 at positions where a path may end, else LOW
-    last: Any  # (n, 1) the last time step of each sequence
-    log_probabilities: Any  # (t, n, c)
+    emissions: Operand  # (t, n, s) log probabilities of each position's symbol
+    symbols: Operand  # (n, s) the positions' symbols
+    skip: Operand  # (n, s) 0 where a path may skip the position before, else LOW
+    ends: Operand  # (n, s) 0 at positions where a path may end, else LOW
+    last: Operand  # (n, 1) the last time step of each sequence
+    log_probabilities: Operand  # (t, n, c)
 
 
 def _label_lengths(xp, label, padding):

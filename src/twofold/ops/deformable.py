@@ -7,15 +7,14 @@ import math
 from typing import Annotated, Any, Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Bias, Input, Shape, op, size_at, window_size
+from ..opdef import Bias, Input, Operand, Shape, op, size_at, window_size
 from .regions import check_regions, known_regions, regions_of
 from .sampling import corners, pixel_rows, weighted_rows
 from .windows import per_axis
 
 Layout = Literal["NCW", "NCHW", "NCDHW"] | None
-DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0}
 #: Displacements are present unless ``no_trans`` is set.
-Shifts = Annotated[Any, Input(present=("no_trans", False))]
+Shifts = Annotated[Operand | None, Input(present=("no_trans", False))]
 
 
 # convolutions
@@ -35,6 +34,7 @@ def _places(xp, offset, kernel, stride, dilate, pad, groups, sizes):
     dtype = xp.dtype_of(offset)
     base = []
     for axis, (size, at) in enumerate(zip(sizes, ((height, 1, 1, 1), (1, width, 1, 1)), strict=True)):
+        # where each window begins, in pixels of the image without padding
         window = _number(xp, size, at) * stride[axis] - pad[axis]
         element = _number(xp, kernel[axis], (1, 1, kernel[0], 1) if axis == 0 else (1, 1, 1, kernel[1])) * dilate[axis]
         whole = xp.broadcast_to(window + element, shape=(height, width, *kernel))
@@ -81,7 +81,7 @@ def _convolved(xp, name, data, offset, mask, weight, bias, edges, params):
     if len(data.shape) != 4:
         raise ShapeError(f"{name}: needs images", data.shape, "pass data (n, c, h, w)")
     given = {k: params[k] for k in ("kernel", "stride", "dilate", "pad")}
-    kernel, stride, dilate, pad = per_axis(name, 4, DEFAULTS, **given)
+    kernel, stride, dilate, pad = per_axis(name, 4, **given)
     n, c = data.shape[:2]
     sizes = [window_size(*f, f[-1]) for f in zip(data.shape[2:], kernel, stride, dilate, pad, strict=True)]
     count = math.prod(kernel)
@@ -138,7 +138,7 @@ def _offset_shapes(shapes, factors, **params):
     if data is None or len(data) != 4 or None in data[2:]:
         return [None] * len(factors)
     given = {k: params[k] for k in ("kernel", "stride", "dilate", "pad")}
-    facts = per_axis("deformable convolution", 4, DEFAULTS, **given)
+    facts = per_axis("deformable convolution", 4, **given)
     sizes = [window_size(n, k, s, d, p, p) for n, k, s, d, p in zip(data[2:], *facts, strict=True)]
     return [(data[0], f * params["num_deformable_group"] * math.prod(params["kernel"]), *sizes) for f in factors]
 

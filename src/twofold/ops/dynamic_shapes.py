@@ -4,11 +4,11 @@ Their rules run on arrays only (see `imperative.dynamic_shapes`); a symbol that 
 """
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from ..dtype import FLOATS
 from ..errors import DTypeError, IndexingError, ShapeError
-from ..opdef import Index, Input, normalized_axis, numpy_op, op
+from ..opdef import Index, Input, Operand, normalized_axis, numpy_op, op
 
 
 def _places(np, index):
@@ -110,7 +110,7 @@ def _counts(np, data, weights, minlength):
 def npi_bincount(
     xp,
     data: Index,
-    weights: Annotated[Any, Input(own_dtype=True, present=("has_weights", True))] = None,
+    weights: Annotated[Operand | None, Input(own_dtype=True, present=("has_weights", True))] = None,
     *,
     minlength: int = 0,
     has_weights: bool = False,

@@ -195,6 +195,7 @@ def _(xp, dout, data, a_min, a_max):
 
 # zeros that are not stored stay 0 only if 0 is within the bounds
 clip_range.sparse(lambda xp, dense, data, *, a_min, a_max: data.with_values(dense(data.values)) if a_min <= 0 <= a_max else None)
+# as MXNet's backward pass of it
 clip_range.gradient_stypes(lambda stypes, head, **_: ["default"])
 clip_range.sample(lambda draw: draw(draw.real((3, 4), distinct=True), a_min=-1.0, a_max=0.6))
 

@@ -41,7 +41,7 @@ def pooling_v1(
         raise ShapeError("Pooling_v1: needs images", data.shape, "pass data (n, c, h, w)")
     if global_pool:
         return pooling(xp, data, pool_type=pool_type, global_pool=True)
-    kernel, stride, pad = per_axis("Pooling_v1", 4, {"kernel": 1, "stride": 1, "pad": 0}, kernel=kernel, stride=stride, pad=pad)
+    kernel, stride, pad = per_axis("Pooling_v1", 4, kernel=kernel, stride=stride, pad=pad)
     # the padding is made here, of zeros, where `pooling` would leave it out of maxima and means
     kind = "max" if pool_type == "max" else "sum"
     windows = {"kernel": kernel, "stride": stride, "pooling_convention": pooling_convention}

@@ -1,9 +1,7 @@
 """Discrete Fourier transforms along the last axis, without a factor. Gradients follow the convention of `graph.gradient`."""
 
 from ..opdef import primitive
-
-COMPLEX = {"float32": "complex64", "float64": "complex128"}
-REAL = {"complex64": "float32", "complex128": "float64"}
+from .complex_numbers import PART, WHOLE
 
 
 def _transform(np, data, *, inverse):
@@ -11,11 +9,11 @@ def _transform(np, data, *, inverse):
 
 
 def _of_real(np, data):
-    return np.fft.rfft(data).astype("complex64" if data.dtype == "float32" else "complex128", copy=False)
+    return np.fft.rfft(data).astype(WHOLE[data.dtype.name], copy=False)
 
 
 def _to_real(np, data, *, size):
-    return np.fft.irfft(data, size, norm="forward").astype("float32" if data.dtype == "complex64" else "float64", copy=False)
+    return np.fft.irfft(data, size, norm="forward").astype(PART[data.dtype.name], copy=False)
 
 
 @primitive(host_only=True, reference=_transform, floats=("complex64", "complex128"), complex_gradient=True)
@@ -34,9 +32,10 @@ def inverse_real_fourier(xp, data, *, size: int):
 
 
 fourier.type(lambda data, *, inverse: (data.shape, data.dtype))
-real_fourier.type(lambda data: ((*data.shape[:-1], data.shape[-1] // 2 + 1), COMPLEX[data.dtype]))
-inverse_real_fourier.type(lambda data, *, size: ((*data.shape[:-1], size), REAL[data.dtype]))
+real_fourier.type(lambda data: ((*data.shape[:-1], data.shape[-1] // 2 + 1), WHOLE[data.dtype]))
+inverse_real_fourier.type(lambda data, *, size: ((*data.shape[:-1], size), PART[data.dtype]))
 # the matrix of the transform is symmetric
+# no conjugate appears: in the convention of `graph.gradient` a linear map's gradient is its plain transpose
 fourier.grad(lambda xp, dout, *, inverse: xp.fourier(dout, inverse=inverse))
 
 
@@ -82,7 +81,7 @@ def _(make):
     for shape, dtype in (((5,), "float32"), ((2, 4), "float32"), ((3, 1), "float64")):
         yield make(
             make.distinct(shape, dtype) - 1,
-            want=lambda x: _sums(make.np, x, -1, make.np.arange(x.shape[-1] // 2 + 1)).astype(COMPLEX[x.dtype.name]),
+            want=lambda x: _sums(make.np, x, -1, make.np.arange(x.shape[-1] // 2 + 1)).astype(WHOLE[x.dtype.name]),
         )
 
 
@@ -90,7 +89,7 @@ def _(make):
 def _(make):
     def want(x, size):
         mirrored = make.np.conj(x[..., 1 : (size + 1) // 2][..., ::-1])
-        return _sums(make.np, make.np.concatenate([x, mirrored], -1), 1, make.np.arange(size)).real.astype(REAL[x.dtype.name])
+        return _sums(make.np, make.np.concatenate([x, mirrored], -1), 1, make.np.arange(size)).real.astype(PART[x.dtype.name])
 
     for size, dtype in ((1, "complex128"), (4, "complex64"), (5, "complex64")):
         x = make.distinct((2, size // 2 + 1), dtype) * (1 - 2j)

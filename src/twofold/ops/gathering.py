@@ -4,16 +4,16 @@ Indices may be floats, as in MXNet; they are truncated. Gradients accumulate whe
 """
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ..dtype import FLOATS
 from ..errors import ShapeError
-from ..opdef import DType, Index, Input, Shape, agreed, elementwise, normalized_axis, op, stype_of, without_axis
+from ..opdef import DType, Index, Input, Operand, Shape, agreed, elementwise, normalized_axis, op, stype_of, without_axis
 from .sparse_products import rows_of_numbers
 
 Mode = Literal["clip", "raise", "wrap"]
 #: The weight of an embedding: indices say nothing of its dtype, the parameter does.
-Table = Annotated[Any, Input(own_dtype=True, dtype_param="dtype")]
+Table = Annotated[Operand, Input(own_dtype=True, dtype_param="dtype")]
 
 
 def whole(xp, index):
@@ -158,6 +158,7 @@ def _(xp, dense, data, weight, *, input_dim, **_):
     return rows_of_numbers(xp, weight, places(xp, data, input_dim, "clip"))
 
 
+# rows beyond the shape are never looked up: indices are clipped to it
 embedding.spare_rows(lambda stypes, **_: True)
 embedding.gradient_stypes(lambda stypes, head, *, sparse_grad, **_: ["default", "row_sparse" if sparse_grad else "default"])
 embedding.infer(lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)])

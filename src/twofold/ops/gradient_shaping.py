@@ -1,8 +1,8 @@
 """Operators defined by their gradients: straight-through estimators, reversed and regularized gradients."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from ..opdef import Input, Scalar, elementwise, op
+from ..opdef import Input, Operand, Scalar, elementwise, op
 from .elementwise_math import round_away
 
 
@@ -67,7 +67,7 @@ def _moved(xp, data, moving_avg, momentum):
 def identity_attach_kl_sparse_reg(
     xp,
     data,
-    moving_avg: Annotated[Any, Input(initial='["zero", {}]')],
+    moving_avg: Annotated[Operand, Input(initial='["zero", {}]')],
     *,
     sparseness_target: float = 0.1,
     penalty: float = 0.001,

@@ -292,6 +292,7 @@ def random_color_jitter(xp, data, rng, *, brightness: float, contrast: float, sa
         chosen = xp.reshape(xp.take_slice(order, turn, turn + 1, 0), shape=())
         x = changed[0]
         for number, other in enumerate(changed[1:], 1):
+            # the order is drawn on the device, so it is not known when the program is made
             x = xp.where(xp.equal(chosen, number), other, x)
     return x
 

@@ -65,6 +65,7 @@ def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     return found if forward_stype in (None, stype_of(found)) else xp.convert(found, forward_stype)
 
 
+# rows beyond the shape meet no column of the matrix
 dot.spare_rows(lambda stypes, *, transpose_a, **_: stypes == ["csr", "row_sparse"] and not transpose_a)
 
 

@@ -6,12 +6,15 @@ the same rules hold.
 """
 
 import math
-from typing import Any
+from typing import TypeVar
 
 from ..dtype import FLOATS, promote
-from ..opdef import OPS, Draw, Op, Rule, Sample, Scalar, numpy_op
+from ..opdef import OPS, Derived, Draw, Op, Operand, Rule, Sample, Scalar, numpy_op
 from .arithmetic_variants import modulus, modulus_grad, primitive, reversed_modulus_grad
 from .elementwise_math import relu, round_half_down, sigmoid
+
+#: The name of a dtype, or None where it is not known.
+MaybeDType = TypeVar("MaybeDType", bound=str | None)
 
 
 def common_dtype(first: str, second: str) -> str:
@@ -27,13 +30,13 @@ def quotient_dtype(first: str, second: str) -> str:
     return found if found in FLOATS else "float32"
 
 
-def real(xp: Any, x: Any) -> Any:
+def real(xp: Derived, x: Operand) -> Operand:
     """The operand as floating-point numbers: integers as float64, which holds their results, bools as float32."""
     name = xp.dtype_of(x)
     return x if name in FLOATS or name.startswith("complex") else xp.astype(x, dtype="float32" if name == "bool" else "float64")
 
 
-def as_computed(xp: Any, result: Any, dtype: str) -> Any:
+def as_computed(xp: Derived, result: Operand, dtype: str) -> Operand:
     """The result in the operand's dtype, integers truncated; bools give floats."""
     return result if dtype == "bool" else xp.cast(result, dtype)
 
@@ -41,12 +44,12 @@ def as_computed(xp: Any, result: Any, dtype: str) -> Any:
 # functions of one array
 
 
-def lowest(xp: Any, x: Any) -> Any:
+def lowest(xp: Derived, x: Operand) -> Operand:
     """Whether elements are minus infinity."""
     return xp.logical_and(xp.isinf(x), xp.less(x, 0))
 
 
-def highest(xp: Any, x: Any) -> Any:
+def highest(xp: Derived, x: Operand) -> Operand:
     """Whether elements are infinity."""
     return xp.logical_and(xp.isinf(x), xp.greater(x, 0))
 
@@ -96,13 +99,13 @@ def unary(name: str, *aliases: str) -> Op:
         dtype = xp.dtype_of(x)
         if unchanged and dtype not in FLOATS:
             return xp.contiguous(real(xp, x) if dtype == "bool" else x)
+        # array libraries have no negative and no sign of bools
         if dtype == "bool" and name in ("negative", "sign", "square", "absolute"):
             x = real(xp, x)
         return as_computed(xp, formula(xp, real(xp, x)), dtype) if in_floats else formula(xp, x)
 
     rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of each element, in the array's dtype."
-    facts: dict[str, Any] = {"differentiable": False} if name in TESTS or name == "bitwise_not" else {}
-    new = numpy_op(f"_npi_{name}", *aliases, keeps_shape=True, **facts)(rule)
+    new = numpy_op(f"_npi_{name}", *aliases, keeps_shape=True, differentiable=name not in TESTS and name != "bitwise_not")(rule)
     if name in TESTS:
         new.dtypes(lambda dtypes: ["bool"])
     new.sample(lambda draw: unary_sample(draw, name))
@@ -165,7 +168,7 @@ npi_nan_to_num.sample(lambda draw: draw(draw.real((2, 3)), nan=1.0))
 # functions of two arrays, and of an array and a scalar
 
 
-def ldexp(xp: Any, lhs: Any, rhs: Any) -> Any:
+def ldexp(xp: Derived, lhs: Operand, rhs: Operand) -> Operand:
     """The first operand times 2 to the power of the second."""
     return lhs * xp.power(2.0, rhs)
 
@@ -174,7 +177,7 @@ def _least_common_multiple(np, lhs, rhs):
     return np.lcm(lhs, rhs)
 
 
-def lcm(xp: Any, lhs: Any, rhs: Any) -> Any:
+def lcm(xp: Derived, lhs: Operand, rhs: Operand) -> Operand:
     """The least common multiple of integers, computed on the host."""
     wide = (xp.astype(x, dtype="int64") for x in (lhs, rhs))
     return xp.host(_least_common_multiple, *wide, like=xp.astype(lhs + rhs, dtype="int64"))
@@ -203,7 +206,7 @@ WITHOUT_GRADIENT = frozenset({"lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
 REVERSED = ("subtract", "true_divide", "mod", "power", "arctan2", "copysign", "ldexp")
 
 
-def combined(xp: Any, name: str, lhs: Any, rhs: Any, dtype: str) -> Any:
+def combined(xp: Derived, name: str, lhs: Operand | float, rhs: Operand | float, dtype: str) -> Operand:
     """The formula on operands of one dtype, in that dtype."""
     formula, in_floats = PAIRS[name]
     # float64 holds the quotients and powers of 32-bit integers, which are truncated at the end
@@ -232,8 +235,7 @@ def declare_pair(name: str) -> Op:
     rule = numbered if name in ("arctan2", "hypot") else sided
 
     rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of two arrays that broadcast."
-    facts: dict[str, Any] = {"differentiable": False} if name in WITHOUT_GRADIENT else {}
-    new = numpy_op(f"_npi_{name}", **facts)(rule)
+    new = numpy_op(f"_npi_{name}", differentiable=name not in WITHOUT_GRADIENT)(rule)
     new.dtypes(lambda dtypes: ["bool" if relation is not None else None if None in dtypes else dtype_of(*dtypes)])
     if name == "mod":
         new.grad(modulus_grad)
@@ -249,7 +251,7 @@ def pair_sample(draw: Draw, name: str) -> Sample:
     return draw(left, right, gradient=name not in RELATIONS and name != "mod")
 
 
-def converted(xp: Any, scalar: Any, dtype: str) -> Any:
+def converted(xp: Derived, scalar: float, dtype: str) -> Operand | float:
     """A scalar converted for arrays of a dtype: truncated and wrapped for integers."""
     return scalar if dtype in FLOATS else xp.astype(scalar, dtype=dtype)
 
@@ -259,7 +261,7 @@ def declare_scalar(name: str, reverse: bool = False) -> Op:
     relation = RELATIONS.get(name)
 
     def rule(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
-        dtype: Any = xp.dtype_of(data) if relation is not None else scalar_dtype(name, xp.dtype_of(data))
+        dtype = xp.dtype_of(data) if relation is not None else scalar_dtype(name, xp.dtype_of(data))
         # the gradient of `copysign` needs an array's dtype
         lhs, rhs = xp.cast(data, dtype), xp.astype(scalar, dtype=dtype) if name == "copysign" else converted(xp, scalar, dtype)
         lhs, rhs = (rhs, lhs) if reverse else (lhs, rhs)
@@ -268,16 +270,16 @@ def declare_scalar(name: str, reverse: bool = False) -> Op:
     title = f"{'r' if reverse else ''}{name}_scalar"
     rule.__name__ = f"npi_{title}"
     rule.__doc__ = f"NumPy's ``{name}`` of {'a scalar and an array' if reverse else 'an array and a scalar'}. ``is_int`` has no effect."
-    facts: dict[str, Any] = {"differentiable": False} if name in WITHOUT_GRADIENT else {}
-    new = numpy_op(f"_npi_{title}", keeps_shape=True, **facts)(rule)
+    new = numpy_op(f"_npi_{title}", keeps_shape=True, differentiable=name not in WITHOUT_GRADIENT)(rule)
     new.dtypes(lambda dtypes, **_: ["bool" if relation is not None else scalar_dtype(name, dtypes[0])])
     if name == "mod":
+        # the derivative of a remainder with respect to the dividend is 1
         new.grad(reversed_modulus_grad if reverse else (lambda xp, dout: dout))
     new.sample(lambda draw: scalar_sample(draw, name))
     return new
 
 
-def scalar_dtype(name: str, dtype: str | None) -> str | None:
+def scalar_dtype(name: str, dtype: MaybeDType) -> MaybeDType | str:
     """The dtype of a function of an array and a scalar, in which it is computed; None if the array's is not known."""
     if name == "true_divide":
         return dtype if dtype is None or dtype in FLOATS else "float32"

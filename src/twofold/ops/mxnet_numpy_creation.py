@@ -2,10 +2,9 @@
 
 import math
 from functools import partial
-from typing import Any
 
 from ..errors import ParameterError
-from ..opdef import DType, Shape, numpy_op
+from ..opdef import Derived, DType, Operand, Shape, numpy_op
 from .creation import arange as legacy_arange
 from .creation import eye as legacy_eye
 
@@ -106,7 +105,7 @@ def npi_logspace(
 npi_logspace.sample(lambda draw: draw(start=0.0, stop=2.0, num=5))
 
 
-def cosines(xp: Any, places: Any, count: int, *weights: float) -> Any:
+def cosines(xp: Derived, places: Operand, count: int, *weights: float) -> Operand | float:
     """A sum of cosines of multiples of one period over ``count`` places."""
     angle = places * (2 * math.pi / (count - 1))
     total = weights[0]

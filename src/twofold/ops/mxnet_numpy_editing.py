@@ -4,7 +4,7 @@ import math
 from typing import Any, Literal
 
 from ..errors import ParameterError
-from ..opdef import Op, Static, normalized_axis, numpy_op
+from ..opdef import Derived, Op, Operand, Static, normalized_axis, numpy_op
 
 # padding
 
@@ -33,7 +33,7 @@ def runs(places: list[int]) -> list[tuple[int, int | None, int]]:
     return [(r[0], r[-1] + 1, 1) if r[-1] >= r[0] else (r[0], r[-1] - 1 if r[-1] else None, -1) for r in found]
 
 
-def pad_axis(xp: Any, x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+def pad_axis(xp: Derived, x: Operand, axis: int, before: int, after: int, mode: str) -> Operand:
     """One axis padded with its own elements or their extremes."""
     if not before and not after:
         return x
@@ -73,11 +73,14 @@ def pairs_for(width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
         If they are not pairs of sizes.
     """
     found: Any = pairs_of_text(width) if isinstance(width, str) else width
+    # one number for both sides of all axes
     if isinstance(found, int):
         found = ((found, found),) * ndim
     found = tuple(found)
+    # (before, after) for all axes; with two axes too, as in NumPy
     if len(found) == 2 and all(isinstance(n, int) for n in found):
         found = (found,) * ndim
+    # for an axis, n and (n,) are (n, n)
     found = tuple((n, n) if isinstance(n, int) else tuple(n) * (3 - len(n)) for n in found)
     found = found * ndim if len(found) == 1 else found
     if len(found) != ndim or any(len(p) != 2 or min(p) < 0 for p in found):
@@ -101,7 +104,7 @@ def _(draw):
 # inserting and deleting
 
 
-def spliced(xp: Any, arr: Any, values: Any, places: list[int], axis: int) -> Any:
+def spliced(xp: Derived, arr: Operand, values: Operand, places: list[int], axis: int) -> Operand:
     """``arr`` with the slices of ``values`` before the given places, which ascend."""
     parts, last = [], 0
     for k, place in enumerate(places):
@@ -111,14 +114,16 @@ def spliced(xp: Any, arr: Any, values: Any, places: list[int], axis: int) -> Any
     return xp.concat(*[p for p in parts if p.shape[axis]], axis=axis)
 
 
-def _flattened(xp: Any, arr: Any, axis: int | None) -> tuple[Any, int]:
+def _flattened(xp: Derived, arr: Operand, axis: int | None) -> tuple[Operand, int]:
     """The array and the axis to edit along; with None the array is flattened."""
     if axis is None:
         return xp.reshape(arr, shape=(math.prod(arr.shape),)), 0
     return arr, normalized_axis(axis, len(arr.shape))
 
 
-def prepared(xp: Any, arr: Any, values: Any, val: float | None, axis: int | None, count: int | None) -> tuple[Any, Any, int]:
+def prepared(
+    xp: Derived, arr: Operand, values: Operand | None, val: float | None, axis: int | None, count: int | None
+) -> tuple[Operand, Operand, int]:
     """The array (flattened if ``axis`` is None), the values as slices of it, ``count`` of them if that is given, and the axis."""
     x, at = _flattened(xp, arr, axis)
     if values is None:

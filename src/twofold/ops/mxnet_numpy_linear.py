@@ -1,16 +1,15 @@
 """MXNet's NumPy operators of linear algebra: products, contractions, eigenvalues, equations of tensors, polynomials."""
 
 import math
-from typing import Any
 
 from ..errors import ShapeError
-from ..opdef import Shape, normalized_axis, numpy_op, op
+from ..opdef import Derived, Operand, Shape, normalized_axis, numpy_op, op
 from .linear_algebra import FLOATS, WHY, positive_definite
 from .linear_algebra_triangular import potrf
 from .mxnet_numpy_shapes import in_common, joined_dtype
 
 
-def check_matching(name: str, first: int, second: int, a: Any, b: Any) -> None:
+def check_matching(name: str, first: int, second: int, a: Operand, b: Operand) -> None:
     """Check that two axes that are contracted have one size.
 
     Raises
@@ -22,7 +21,7 @@ def check_matching(name: str, first: int, second: int, a: Any, b: Any) -> None:
         raise ShapeError(f"{name}: the contracted axes differ in size", f"{a.shape} and {b.shape}", f"make {first} equal {second}")
 
 
-def contracted(xp: Any, a: Any, b: Any, first: tuple[int, ...], second: tuple[int, ...]) -> Any:
+def contracted(xp: Derived, a: Operand, b: Operand, first: tuple[int, ...], second: tuple[int, ...]) -> Operand:
     """The sum of products over axes of two arrays; the result has the other axes of the first, then those of the second."""
     for i, j in zip(first, second, strict=True):
         check_matching("tensordot", a.shape[i], b.shape[j], a, b)

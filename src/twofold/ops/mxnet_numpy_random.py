@@ -11,19 +11,21 @@ from typing import Any
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..opdef import DType, Floats, Shape, broadcast_shapes, numpy_op
+from ..opdef import Derived, DType, Floats, Operand, Shape, broadcast_shapes, numpy_op
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma
 
 #: The annotation of a size that may be left out.
 OPTIONAL_SHAPE: Any = Shape | None  # type: ignore[operator]  # the alias is `Annotated`
 #: From ``(xp, rng, shape, dtype, parameters)`` to samples in the working dtype.
-Formula = Callable[[Any, Any, tuple[int, ...], str, list[Any]], Any]
+Formula = Callable[[Derived, Operand | None, tuple[int, ...], str, list[Operand]], Operand]
 
 
-def sampled(xp: Any, formula: Formula, rng: Any, given: list[Any], size: Shape | None, dtype: str, batch: bool = False) -> Any:
+def sampled(
+    xp: Derived, formula: Formula, rng: Operand | None, given: list[Operand | float], size: Shape | None, dtype: str, batch: bool = False
+) -> Operand:
     """Samples of a size (the parameters' shape if None), or with ``batch`` of that size for each element of the parameters."""
-    parameters = [xp.full(shape=(), value=v, dtype="float64") if isinstance(v, float) else v for v in given]
+    parameters = [xp.full(shape=(), value=v, dtype="float64") if isinstance(v, (int, float)) else v for v in given]
     shape = broadcast_shapes("random", [p.shape for p in parameters])
     if batch:
         shape = (*(size or ()), *shape)
@@ -33,7 +35,7 @@ def sampled(xp: Any, formula: Formula, rng: Any, given: list[Any], size: Shape |
     return xp.cast(formula(xp, rng, shape, wide, [xp.cast(p, working(wide)) for p in parameters]), dtype)
 
 
-def chosen(values: tuple[float | None, ...], arrays: Sequence[Any]) -> list[Any]:
+def chosen(values: tuple[float | None, ...], arrays: Sequence[Operand | None]) -> list[Operand | float]:
     """The parameters: the numbers, and arrays in order for parameters without a number.
 
     Raises
@@ -43,9 +45,10 @@ def chosen(values: tuple[float | None, ...], arrays: Sequence[Any]) -> list[Any]
     """
     left = iter([a for a in arrays if a is not None])
     found = [next(left, None) if v is None else v for v in values]
-    if any(v is None for v in found):
+    given = [v for v in found if v is not None]
+    if len(given) < len(found):
         raise ParameterError("random: a parameter is missing", str(values), "pass a number or an array for each")
-    return found
+    return given
 
 
 # distributions
@@ -118,6 +121,7 @@ def declare(name: str, formula: Formula, row: str, *names: str, default: object 
         return sampled(xp, formula, rng, chosen(tuple(given[n] for n in names), arrays), size, dtype, batch=name.endswith("_n"))
 
     kind = inspect.Parameter
+    # MXNet's signature: as many optional arrays as parameters, which are given in order for those whose number is None
     inputs = [kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in (*[f"input{k}" for k, _ in enumerate(names, 1)], "rng")]
     settings = [
         *[kind(n, kind.KEYWORD_ONLY, default=default, annotation=float | None) for n in names],
@@ -230,7 +234,7 @@ def npi_multinomial(xp, a=None, rng=None, *, n: int, pvals: Floats | None = None
     return xp.sum(xp.one_hot(place, chances.shape[0], "int64"), axis=-2, keepdims=False)
 
 
-def values_as_vector(xp: Any, values: tuple[float, ...] | None) -> Any:
+def values_as_vector(xp: Derived, values: tuple[float, ...] | None) -> Operand:
     """Numbers as a vector of float64.
 
     Raises

@@ -4,23 +4,24 @@ Sums and deviations of integers stay integers; means of integers are float32, su
 """
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..opdef import Axis, DType, normalized_axes, normalized_axis, numpy_op
+from ..opdef import Axis, Derived, DType, Operand, normalized_axes, normalized_axis, numpy_op
+from .mxnet_numpy_arithmetic import MaybeDType
 from .numpy_reduction import averaged
 from .primitive_reduce import count_of
 
 Interpolation = Literal["linear", "lower", "higher", "midpoint", "nearest"]
 
 
-def total_dtype(dtype: str | None) -> str | None:
+def total_dtype(dtype: MaybeDType) -> MaybeDType | str:
     """The dtype of a sum: bools are counted."""
     return "int64" if dtype == "bool" else dtype
 
 
-def totalled(xp: Any, a: Any, dtype: str | None) -> Any:
+def totalled(xp: Derived, a: Operand, dtype: str | None) -> Operand:
     """The operand of a sum or product, in the dtype to compute in."""
     return xp.upcast(xp.cast(a, dtype or total_dtype(xp.dtype_of(a))))
 
@@ -131,7 +132,7 @@ def npi_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: 
 npi_mean.dtypes(lambda dtypes, *, dtype, **_: [dtype or mean_dtype(dtypes[0])])
 
 
-def deviation(xp: Any, a: Any, axis: Axis, dtype: str | None, ddof: int, keepdims: bool) -> Any:
+def deviation(xp: Derived, a: Operand, axis: Axis, dtype: str | None, ddof: int, keepdims: bool) -> Operand:
     """The variance, in the dtype that it is computed in: integers are averaged as integers, as in MXNet."""
     x = xp.cast(a, dtype or xp.dtype_of(a))
     x = xp.upcast(x if xp.dtype_of(x) != "bool" else xp.astype(x, dtype="float32"))
@@ -170,7 +171,7 @@ for _op in (npi_mean, npi_var, npi_std):
     _op.sample(lambda draw: draw(draw.real((3, 4)), keepdims=True, dtype="float64"))
 
 
-def average_outputs(*, returned: bool, **_: Any) -> int:
+def average_outputs(*, returned: bool, **_: object) -> int:
     """The number of results of an average."""
     return 2 if returned else 1
 
@@ -203,7 +204,7 @@ npi_average.sample(lambda draw: draw(draw.real((2, 3)), draw.real((2, 3), 0.5, 2
 # norms
 
 
-def vector_norm(xp: Any, x: Any, order: float, axis: Axis, keepdims: bool) -> Any:
+def vector_norm(xp: Derived, x: Operand, order: float, axis: Axis, keepdims: bool) -> Operand:
     """The norm of vectors: the number of elements that are not 0 (order 0), the extreme magnitude (±inf), or sum(abs(x)**p)**(1/p)."""
     size = xp.absolute(x)
     if math.isinf(order):
@@ -217,7 +218,7 @@ def vector_norm(xp: Any, x: Any, order: float, axis: Axis, keepdims: bool) -> An
     return xp.power(xp.sum(xp.power(size, order), axis=axis, keepdims=keepdims), 1 / order)
 
 
-def matrix_norm(xp: Any, x: Any, order: float, is_nuclear: bool, axes: tuple[int, int], keepdims: bool) -> Any:
+def matrix_norm(xp: Derived, x: Operand, order: float, is_nuclear: bool, axes: tuple[int, int], keepdims: bool) -> Operand:
     """The norm of matrices: the extreme sum of magnitudes of columns (±1) or rows (±inf), of singular values (±2), or their sum."""
     rows, columns = axes
     if not is_nuclear and (order in (1, -1) or math.isinf(order)):
@@ -247,6 +248,7 @@ def npi_norm(xp, data, *, ord: float = 2.0, axis: Axis = None, flag: int = FLAT,
     dtype = xp.dtype_of(data)
     x = xp.upcast(data if dtype in FLOATS else xp.astype(data, dtype="float64"))
     axes = normalized_axes(axis, len(x.shape))
+    # Frobenius's norm of a matrix is the norm of the vector of its elements
     if flag in (FLAT, FROBENIUS) or len(axes) == 1:
         found = vector_norm(xp, x, ord if flag in (BY_ORDER, SPECTRAL) else 2.0, tuple(axes), keepdims)
     elif len(axes) == 2:
@@ -263,7 +265,7 @@ npi_norm.sample(lambda draw: draw(draw.real((2, 3), 0.5, 2, distinct=True), axis
 # percentiles
 
 
-def weights_of(xp: Any, q: Any, size: int, interpolation: Interpolation) -> tuple[Any, Any, Any]:
+def weights_of(xp: Derived, q: Operand, size: int, interpolation: Interpolation) -> tuple[Operand, Operand, Operand]:
     """For percentages: the sorted places below and above, and the weight of the upper one."""
     # 0 is the first of the sorted elements, 100 the last
     place = q * ((size - 1) / 100.0)
@@ -338,7 +340,7 @@ def npi_diff(xp, a, *, n: int = 1, axis: int = -1):
 npi_diff.sample(lambda draw: [draw(draw.real((2, 4)), n=2), draw(draw.real((3, 2)), axis=0)])
 
 
-def ediff_inputs(given: Any, scalar: float | None, like: Any, xp: Any) -> list[Any]:
+def ediff_inputs(given: Operand | None, scalar: float | None, like: Operand, xp: Derived) -> list[Operand]:
     """What goes before or after differences, as vectors: none, a scalar or an array."""
     if scalar is not None:
         return [xp.full(shape=(1,), value=scalar, dtype=xp.dtype_of(like))]

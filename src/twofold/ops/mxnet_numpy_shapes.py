@@ -2,12 +2,15 @@
 
 import math
 import re
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from ..errors import ParameterError, ShapeError
 from ..opdef import (
     Axis,
+    Derived,
     Op,
+    Operand,
     Shape,
     agreed,
     distinct_axes,
@@ -235,7 +238,7 @@ npi_broadcast_to.sample(lambda draw: draw(draw.real((2, 1)), shape=(3, 2, 4)))
 # joining and splitting
 
 
-def in_common(xp: Any, arrays: Any) -> list[Any]:
+def in_common(xp: Derived, arrays: Sequence[Operand]) -> list[Operand]:
     """Arrays in their common dtype."""
     dtype = xp.dtype_of(arrays[0])
     for a in arrays[1:]:
@@ -243,7 +246,7 @@ def in_common(xp: Any, arrays: Any) -> list[Any]:
     return [xp.cast(a, dtype) for a in arrays]
 
 
-def joined_dtype(dtypes: Any, **_: Any) -> list[str | None]:
+def joined_dtype(dtypes: Sequence[str | None], **_: object) -> list[str | None]:
     """The dtype of arrays that are joined."""
     found = dtypes[0]
     for d in dtypes[1:]:
@@ -281,7 +284,7 @@ def _(shapes, results, *, axis):
 npi_stack.sample(lambda draw: draw(draw.real((2, 3)), draw.real((2, 3)), axis=-1))
 
 
-def at_least(xp: Any, a: Any, ndim: int) -> Any:
+def at_least(xp: Derived, a: Operand, ndim: int) -> Operand:
     """The array with axes of size 1 until it has a number of axes: in front for one and two, around a vector for three."""
     shape = a.shape
     if len(shape) >= ndim:
@@ -299,8 +302,10 @@ def declare_joining(doc: str, ndim: int, axis: int, row: str) -> None:
     def computed(xp, data):
         arrays = in_common(xp, data)
         if name == "column_stack":
+            # a vector is a column here, and a row in `vstack`
             arrays = [xp.reshape(a, shape=(math.prod(a.shape), 1)) if len(a.shape) < 2 else a for a in arrays]
         arrays = [at_least(xp, a, ndim) for a in arrays]
+        # vectors have no second axis to be joined along
         return xp.concat(*arrays, axis=0 if name == "hstack" and len(arrays[0].shape) == 1 else axis)
 
     def plain(xp, *data):
@@ -345,12 +350,13 @@ def declare_splitting(name: str, axis: int) -> Op:
     """Declare ``hsplit`` or ``dsplit``: split at indices that begin with 0, or into equal sections."""
 
     def rule(xp, data, *, indices: Shape, axis: int = axis, squeeze_axis: bool = False, sections: int = 0):
+        # a vector is split along its only axis
         at = 0 if name == "hsplit" and len(data.shape) == 1 else normalized_axis(axis, len(data.shape), f"{name}: axis")
         size = data.shape[at]
         if sections and size % sections:
             raise ShapeError(f"{name}: the array does not split evenly", f"size {size} into {sections}", "pass a divisor of the size")
         edges = [k * (size // sections) for k in range(sections + 1)] if sections else [*indices, size]
-        parts: Any = pieces(xp, data, [min(e, size) for e in edges], at, squeeze_axis, name)
+        parts = pieces(xp, data, [min(e, size) for e in edges], at, squeeze_axis, name)
         return parts if len(parts) != 1 else parts[0]
 
     rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}``: parts along an axis, of equal size or from indices on."

@@ -213,6 +213,7 @@ l2_normalization.sample(lambda draw: [draw(draw.real((2, 3, 2)), mode=mode, eps=
 
 def _sum_of_neighbors(xp, x, nsize):
     """Sums over ``nsize`` channels (axis 1) around each, or ``nsize - 1`` if it is even; channels beyond the ends count as 0."""
+    # MXNet's windows are symmetric, so an even size loses a channel
     half = (nsize - 1) // 2
     wide = xp.pad(x, width=((0, 0), (half, half), *[(0, 0)] * (len(x.shape) - 2)))
     parts = [xp.take_slice(wide, k, k + x.shape[1], 1) for k in range(2 * half + 1)]

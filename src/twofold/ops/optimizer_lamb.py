@@ -8,10 +8,6 @@ from .optimizer_multi import grouped, norm, updated_in_turn, written_states
 from .optimizer_sgd import average, decayed, like, prepared
 
 
-def _moments(xp, gradient, mean, var, beta1, beta2):
-    return average(xp, beta1, mean, gradient), average(xp, beta2, var, gradient * gradient)
-
-
 def _direction(xp, weight, mean, var, beta1, beta2, epsilon, t, wd, bias_correction):
     """The step before it is scaled to the weight's norm."""
     if bias_correction:
@@ -59,7 +55,7 @@ def lamb_update_phase1(
     ``bias_correction`` divides the averages by 1 - beta^t. `lamb_update_phase2` applies the step.
     """
     gradient = prepared(xp, grad, rescale_grad, clip_gradient)
-    mean, var = _moments(xp, gradient, mean, var, beta1, beta2)
+    mean, var = average(xp, beta1, mean, gradient), average(xp, beta2, var, gradient * gradient)
     return _direction(xp, weight, mean, var, beta1, beta2, epsilon, t, wd, bias_correction), {"mean": mean, "var": var}
 
 
@@ -85,33 +81,13 @@ def mp_lamb_update_phase2(xp, weight, g, r1, r2, weight32, *, lr: Scalar, lower_
     return xp.cast_like(new, weight), {"weight32": new}
 
 
-@op("_lamb_update", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True)
-def lamb_update(
-    xp,
-    weight,
-    grad,
-    mean,
-    var,
-    *,
-    lr: Scalar,
-    wd: Scalar,
-    t: Scalar,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-6,
-    rescale_grad: Scalar = 1.0,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-    clip_gradient: float = -1.0,
-    bias_correction: bool = True,
-):
+@op("_lamb_update", like=lamb_update_phase1, mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True)
+def lamb_update(xp, weight, grad, mean, var, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0, **params):
     """Both phases of LAMB with the norms between them."""
-    gradient = prepared(xp, grad, rescale_grad, clip_gradient)
-    mean, var = _moments(xp, gradient, mean, var, beta1, beta2)
-    step = _direction(xp, weight, mean, var, beta1, beta2, epsilon, t, wd, bias_correction)
+    step, states = lamb_update_phase1.rule(xp, weight, grad, mean, var, **params)
     # the norms need all of the weight and the step before the first element can be written: an update is two passes over memory
     factor = _trust(xp, norm(xp, weight), norm(xp, step), lower_bound, upper_bound)
-    return weight - lr * factor * step, {"mean": mean, "var": var}
+    return weight - lr * factor * step, states
 
 
 def _declare_multi(name, width, doc):

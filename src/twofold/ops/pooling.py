@@ -39,6 +39,7 @@ class Window(NamedTuple):
 def _window(size, kernel, stride, pad, convention):
     room = size + 2 * pad - kernel
     if convention == "same":
+        # as many windows as strides fit, rounded up, however large the kernel is
         count = -(-size // stride)
         total = max(0, (count - 1) * stride + kernel - size)
         # the odd element of padding comes last, as in TensorFlow, which defined this convention
@@ -62,7 +63,7 @@ def _windows(shape, kernel, stride, pad, global_pool, convention):
         )
     if convention == "same" and any(pad):
         raise ParameterError('Pooling: the convention "same" chooses the padding', f"pad {pad}", "leave pad out")
-    stride, pad = per_axis("Pooling", len(shape), {"stride": 1, "pad": 0}, stride=stride, pad=pad)
+    stride, pad = per_axis("Pooling", len(shape), stride=stride, pad=pad)
     return [_window(*facts, convention) for facts in zip(shape[2:], kernel, stride, pad, strict=True)]
 
 

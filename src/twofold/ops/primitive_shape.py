@@ -178,6 +178,7 @@ def _(xp, node):
 
 slice.channels_last(lambda last, data, *, key: {"key": last(key)})
 slice.strides(lambda view, *, key: view.sliced([builtins.slice(*triple) for triple in key]))
+# what is written to a reshaped or transposed view is turned back to the whole array; of a slice it replaces the elements
 slice.put_back(lambda whole, *, key: slice_update.bind(key=key))
 
 

@@ -5,10 +5,10 @@ MXNet use 127.5 and 255.5; each constant here is that of the operator. Numbers a
 Source: Jacob et al., "Quantization and training of neural networks for efficient integer-arithmetic-only inference", CVPR 2018.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..opdef import ALWAYS, Input, op
+from ..opdef import ALWAYS, Input, Operand, op
 
 #: The number of levels that the largest absolute value stands for.
 LEVELS = {"int8": 127.0, "uint8": 255.0, "int32": 2147483647.0}
@@ -16,8 +16,8 @@ LEVELS = {"int8": 127.0, "uint8": 255.0, "int32": 2147483647.0}
 HALF_LEVELS = {"int8": 127.5, "uint8": 255.5, "int32": 2147483647.0}
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 #: An end of a range, (1,); a bias, or an end of its range.
-Limit = Annotated[Any, Input(own_dtype=True, present=ALWAYS)]
-Bias = Annotated[Any, Input(own_dtype=True, present=("no_bias", False))]
+Limit = Annotated[Operand | None, Input(own_dtype=True, present=ALWAYS)]
+Bias = Annotated[Operand | None, Input(own_dtype=True, present=("no_bias", False))]
 OutType = Literal["auto", "int8", "uint8"]
 
 
@@ -60,6 +60,7 @@ def kind_of(xp, name, data, allowed=("int8", "uint8")):
 
 def symmetric(xp, x, bound, levels, dtype):
     """Floats quantized so that ``bound`` (0-d) stands for ``levels``; with the range of the results."""
+    # one division of two numbers, and one multiplication per element
     quantized = to_integers(xp, x * (levels / bound), dtype)
     return quantized, vector(xp, -bound), vector(xp, bound)
 
@@ -271,7 +272,7 @@ quantize.sample(lambda draw: [draw(draw.integer((2, 3), -4, 5), *_range(draw), o
 
 @quantize_v2.sample
 def _(draw):
-    data: Any = draw.integer((2, 3), -4, 5)
+    data = draw.integer((2, 3), -4, 5)
     calibrated = [draw(data, out_type=t, min_calib_range=0.0, max_calib_range=3.0, gradient=False) for t in ("int8", "uint8", "auto")]
     return [draw(data, gradient=False), draw(draw.integer((2, 3), -9, 9, "int8"), gradient=False), *calibrated]
 

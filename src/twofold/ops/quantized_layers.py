@@ -14,8 +14,8 @@ from .batch_norm import along_axis, batch_norm
 from .gathering import embedding
 from .joining import concat_arrays
 from .pooling import pooling
-from .quantization import HALF_LEVELS, LEVELS, LIMITS, Limit, assuming, kind_of, largest, ranges, to_integers, vector
-from .quantized_products import NAMES
+from .quantization import HALF_LEVELS, LEVELS, Limit, assuming, kind_of, largest, ranges, to_integers, vector
+from .quantized_products import NAMES, bytes_for, limits_for
 from .reshaping import flatten
 
 
@@ -262,52 +262,44 @@ def _(dtypes, *, min_calib_range, max_calib_range, enable_float_output):
     return ["int32" if min_calib_range is None or max_calib_range is None else "int8", "float32", "float32"]
 
 
-def _limits(draw, count=1):
-    return [x for _ in range(count) for x in (draw.integer((1,), -3, 0), draw.integer((1,), 1, 4))]
-
-
-def _drawn(draw, shape, kind="int8"):
-    return draw.integer(shape, *(LIMITS[kind][0], LIMITS[kind][1] + 1), kind)
-
-
 CALIBRATED = {"min_calib_range": -2.0, "max_calib_range": 2.5}
 
 
 @quantized_pooling.sample
 def _(draw):
-    data, window = _drawn(draw, (2, 3, 4, 4)), {"kernel": (2, 2), "stride": (2, 2)}
-    return [draw(data, *_limits(draw), pool_type=kind, gradient=False, **window) for kind in ("max", "avg")]
+    data, window = bytes_for(draw, (2, 3, 4, 4)), {"kernel": (2, 2), "stride": (2, 2)}
+    return [draw(data, *limits_for(draw), pool_type=kind, gradient=False, **window) for kind in ("max", "avg")]
 
 
-quantized_act.sample(lambda draw: draw(_drawn(draw, (2, 3)), *_limits(draw), act_type="relu", gradient=False))
-quantized_flatten.sample(lambda draw: draw(_drawn(draw, (2, 3, 2)), *_limits(draw), gradient=False))
+quantized_act.sample(lambda draw: draw(bytes_for(draw, (2, 3)), *limits_for(draw), act_type="relu", gradient=False))
+quantized_flatten.sample(lambda draw: draw(bytes_for(draw, (2, 3, 2)), *limits_for(draw), gradient=False))
 
 
 @quantized_concat.sample
 def _(draw):
-    pairs = [[_drawn(draw, (2, n), kind) for n, kind in ((2, first), (3, "uint8"))] for first in ("int8", "uint8")]
-    return [draw(*arrays, *_limits(draw, 2), num_args=2, gradient=False) for arrays in pairs]
+    pairs = [[bytes_for(draw, (2, n), kind) for n, kind in ((2, first), (3, "uint8"))] for first in ("int8", "uint8")]
+    return [draw(*arrays, *limits_for(draw, 2), num_args=2, gradient=False) for arrays in pairs]
 
 
 @quantized_elemwise_add.sample
 def _(draw):
-    arrays = _drawn(draw, (2, 3)), _drawn(draw, (2, 3))
-    return [draw(*arrays, *_limits(draw, 2), gradient=False, **more) for more in ({}, CALIBRATED)]
+    arrays = bytes_for(draw, (2, 3)), bytes_for(draw, (2, 3))
+    return [draw(*arrays, *limits_for(draw, 2), gradient=False, **more) for more in ({}, CALIBRATED)]
 
 
 @quantized_elemwise_mul.sample
 def _(draw):
-    arrays = _drawn(draw, (2, 3)), _drawn(draw, (2, 3))
+    arrays = bytes_for(draw, (2, 3)), bytes_for(draw, (2, 3))
     ways = {}, CALIBRATED, {"enable_float_output": True}
-    return [draw(*arrays, *_limits(draw, 2), gradient=False, **more) for more in ways]
+    return [draw(*arrays, *limits_for(draw, 2), gradient=False, **more) for more in ways]
 
 
 @quantized_batch_norm.sample
 def _(draw):
     channels = [draw.integer((3,), 1, 4)] * 4
-    return draw(_drawn(draw, (2, 3, 4)), *channels, *_limits(draw), gradient=False, **CALIBRATED)
+    return draw(bytes_for(draw, (2, 3, 4)), *channels, *limits_for(draw), gradient=False, **CALIBRATED)
 
 
 @quantized_embedding.sample
 def _(draw):
-    return draw(draw.integer((2, 2), 0, 4), _drawn(draw, (4, 3)), *_limits(draw), input_dim=4, output_dim=3, gradient=False)
+    return draw(draw.integer((2, 2), 0, 4), bytes_for(draw, (4, 3)), *limits_for(draw), input_dim=4, output_dim=3, gradient=False)

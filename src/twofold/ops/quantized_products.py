@@ -5,9 +5,9 @@ from functools import partial
 
 from ..errors import ParameterError
 from ..opdef import Index, Quantizes, op
-from .convolution import DEFAULTS, check_operands, convolution, convolution_shapes
+from .convolution import check_operands, convolution, convolution_shapes
 from .fully_connected import fully_connected, fully_connected_shapes
-from .quantization import HALF_LEVELS, LEVELS, Bias, Limit, assuming, kind_of, largest, vector
+from .quantization import HALF_LEVELS, LEVELS, LIMITS, Bias, Limit, assuming, kind_of, largest, vector
 from .windows import channels_first, from_channels_first, per_axis
 
 
@@ -110,7 +110,7 @@ def quantized_conv(
     kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_conv", arrays, no_bias)
     x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
     given = {name: windows[name] for name in ("kernel", "stride", "dilate", "pad")}
-    kernel, stride, dilate, pad = per_axis("quantized_conv", len(x.shape), DEFAULTS, **given)
+    kernel, stride, dilate, pad = per_axis("quantized_conv", len(x.shape), **given)
     check_operands("quantized_conv", x, w, bias, kernel, num_filter, num_group, no_bias)
     out = xp.integer_convolve(x, w, stride=stride, dilate=dilate, pad=pad, groups=num_group)
     if bias is not None:
@@ -145,29 +145,33 @@ for _op in (quantized_fully_connected, quantized_conv):
     _op.dtypes(lambda dtypes, **_: ["int32", "float32", "float32"])
 
 
-def _limits(draw, count):
+def limits_for(draw, count=1):
+    """The ends of ranges, for samples."""
     return [x for _ in range(count) for x in (draw.integer((1,), -3, 0), draw.integer((1,), 1, 4))]
 
 
-def _drawn(draw, shape, kind="int8"):
-    return draw.integer(shape, *((-128, 128) if kind == "int8" else (0, 256)), kind)
+def bytes_for(draw, shape, kind="int8"):
+    """Integers of all values, for samples."""
+    return draw.integer(shape, LIMITS[kind][0], LIMITS[kind][1] + 1, kind)
 
 
 @quantized_fully_connected.sample
 def _(draw):
-    weight, bias = _drawn(draw, (4, 6)), _drawn(draw, (4,))
-    samples = [draw(_drawn(draw, (2, 6), kind), weight, bias, *_limits(draw, 3), num_hidden=4) for kind in ("int8", "uint8")]
-    bare = draw(_drawn(draw, (2, 3, 2)), weight, None, *_limits(draw, 2), None, None, num_hidden=4, no_bias=True)
-    long = draw(_drawn(draw, (2, 1100)), _drawn(draw, (3, 1100)), None, *_limits(draw, 2), None, None, num_hidden=3, no_bias=True)
+    weight, bias = bytes_for(draw, (4, 6)), bytes_for(draw, (4,))
+    samples = [draw(bytes_for(draw, (2, 6), kind), weight, bias, *limits_for(draw, 3), num_hidden=4) for kind in ("int8", "uint8")]
+    bare = draw(bytes_for(draw, (2, 3, 2)), weight, None, *limits_for(draw, 2), None, None, num_hidden=4, no_bias=True)
+    long = draw(bytes_for(draw, (2, 1100)), bytes_for(draw, (3, 1100)), None, *limits_for(draw, 2), None, None, num_hidden=3, no_bias=True)
     return [*samples, bare, long]
 
 
 @quantized_conv.sample
 def _(draw):
-    weight, bias, params = _drawn(draw, (4, 3, 2, 2)), _drawn(draw, (4,)), {"kernel": (2, 2), "num_filter": 4}
+    weight, bias, params = bytes_for(draw, (4, 3, 2, 2)), bytes_for(draw, (4,)), {"kernel": (2, 2), "num_filter": 4}
     samples = [
-        draw(_drawn(draw, (2, 3, 4, 4), kind), weight, bias, *_limits(draw, 3), stride=(2, 2), **params) for kind in ("int8", "uint8")
+        draw(bytes_for(draw, (2, 3, 4, 4), kind), weight, bias, *limits_for(draw, 3), stride=(2, 2), **params) for kind in ("int8", "uint8")
     ]
-    grouped = draw(_drawn(draw, (2, 6, 4, 4)), weight, None, *_limits(draw, 2), None, None, num_group=2, pad=(1, 1), no_bias=True, **params)
-    wide = [_drawn(draw, (1, 300, 3, 3)), _drawn(draw, (4, 300, 2, 2))]
-    return [*samples, grouped, draw(*wide, None, *_limits(draw, 2), None, None, no_bias=True, **params)]
+    grouped = draw(
+        bytes_for(draw, (2, 6, 4, 4)), weight, None, *limits_for(draw, 2), None, None, num_group=2, pad=(1, 1), no_bias=True, **params
+    )
+    wide = [bytes_for(draw, (1, 300, 3, 3)), bytes_for(draw, (4, 300, 2, 2))]
+    return [*samples, grouped, draw(*wide, None, *limits_for(draw, 2), None, None, no_bias=True, **params)]

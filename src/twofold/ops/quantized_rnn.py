@@ -3,7 +3,7 @@
 from ..errors import ParameterError
 from ..opdef import Index, op
 from .quantization import LEVELS, Limit, assuming, kind_of, to_integers
-from .recurrent import STATES, CellState, Net, clip_of, outputs_of, rnn
+from .recurrent import STATES, CellState, Net, clip_of, outputs_of, rnn, step_of, steps_in_order
 from .recurrent_cells import StateClip
 
 #: A row of zeros has any scale; this keeps it finite.
@@ -35,10 +35,6 @@ class Products:
         return (self.xp.astype(self.xp.integer_matmul(rows, integers), dtype="float32") - shifted) / scale
 
 
-def _step_of(xp, sequence, t):
-    return xp.reshape(xp.take_slice(sequence, t, t + 1, 0), shape=sequence.shape[1:])
-
-
 def _scanned(xp, products, net, rows, shape, w, h, c, direction):
     """One direction over the quantized rows of (t, n, d): the outputs (t, n, h) and the final states."""
     steps, n = shape[:2]
@@ -48,10 +44,10 @@ def _scanned(xp, products, net, rows, shape, w, h, c, direction):
     # the inputs of all steps in one product, as in `RNN`
     shares = xp.reshape(products(rows, weights["input"]) + bias, shape=(steps, n, -1))
     outputs = [None] * steps
-    for t in range(steps) if direction == 0 else range(steps - 1, -1, -1):
+    for t in steps_in_order(steps, direction):
         hidden = products(products.quantized(h), weights["state"])
         hidden = hidden + w["state_bias"] if net.mode == "gru" else hidden
-        h, c, _ = net.cell.forward(xp, _step_of(xp, shares, t), hidden, h, c)
+        h, c, _ = net.cell.forward(xp, step_of(xp, shares, t), hidden, h, c)
         h = h if net.projection is None else products(products.quantized(h), weights["projection"])
         outputs[t] = h
     return xp.stack(outputs), h, c
@@ -94,8 +90,8 @@ def quantized_rnn(
         for d in range(net.directions):
             w = {name: block for (at, way, name), block in blocks.items() if (at, way) == (layer, d)}
             at = layer * net.directions + d
-            c = _step_of(xp, given[0], at) if mode == "lstm" else None
-            out, h, c = _scanned(xp, products, net, rows, shape, w, _step_of(xp, state, at), c, d)
+            c = step_of(xp, given[0], at) if mode == "lstm" else None
+            out, h, c = _scanned(xp, products, net, rows, shape, w, step_of(xp, state, at), c, d)
             ways, last_h, last_c = [*ways, out], [*last_h, h], [*last_c, c]
         out = ways[0] if len(ways) == 1 else xp.concat(*ways, axis=2)
         # the next layer's input is quantized again, like the data

@@ -6,16 +6,16 @@ with the number of steps.
 """
 
 import math
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Input, SequenceLength, Training, agreed, first_known, op, size_at
+from ..opdef import Input, Operand, SequenceLength, Training, agreed, first_known, op, size_at
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
 
 Mode = Literal["gru", "lstm", "rnn_relu", "rnn_tanh"]
-CellState = Annotated[Any, Input(present=("mode", "lstm"))]
+CellState = Annotated[Operand | None, Input(present=("mode", "lstm"))]
 #: Steps from which the state's weights are transposed once instead of by every product: BLAS takes 94 µs for (32, 200) by the transpose of
 #: (800, 200), and 57 µs for (32, 200) by (200, 800).
 TRANSPOSED_FROM = 8
@@ -79,19 +79,21 @@ class Net(NamedTuple):
 class Scan(NamedTuple):
     """The result of a loop over time (a scan): per step, the outputs and what the backward pass needs; and the final states."""
 
-    outputs: list[Any]
-    before: list[Any]
-    saved: list[Any]
-    raw: list[Any]
-    h: Any
-    c: Any
+    outputs: list[Operand | None]
+    before: list[Operand | None]
+    saved: list[object]
+    raw: list[Operand | None]
+    h: Operand | None
+    c: Operand | None
 
 
-def _step_of(xp, sequence, t):
+def step_of(xp, sequence, t):
+    """Element t of the first axis, without that axis."""
     return xp.reshape(xp.take_slice(sequence, t, t + 1, 0), shape=sequence.shape[1:])
 
 
-def _order(steps, direction):
+def steps_in_order(steps, direction):
+    """The steps as a direction visits them: 0 goes forward, 1 back."""
     return range(steps) if direction == 0 else range(steps - 1, -1, -1)
 
 
@@ -115,11 +117,11 @@ def _forward(xp, net, x, w, h, c, direction, valid):
         # pays for itself over the steps; see `TRANSPOSED_FROM`
         state_weight = xp.contiguous(state_weight)
     scan = Scan([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
-    for t in _order(steps, direction):
+    for t in steps_in_order(steps, direction):
         scan.before[t] = h
         hidden = xp.matmul(h, state_weight)
         hidden = hidden + w["state_bias"] if net.mode == "gru" else hidden
-        new, cell_state, scan.saved[t] = cell.forward(xp, _step_of(xp, shares, t), hidden, h, c)
+        new, cell_state, scan.saved[t] = cell.forward(xp, step_of(xp, shares, t), hidden, h, c)
         scan.raw[t] = new
         new = new if net.projection is None else xp.matmul(new, xp.matrix_transpose(w["projection"]))
         if valid[t] is None:
@@ -134,7 +136,7 @@ def _backward(xp, net, x, w, scan, douts, dh, dc, direction, valid):
     """Gradients of x, of the direction's parameters, and of its initial states."""
     cell, (steps, n, depth) = net.cell, x.shape
     dgates, dhidden, draw = [None] * steps, [None] * steps, [None] * steps
-    for t in reversed(_order(steps, direction)):
+    for t in reversed(steps_in_order(steps, direction)):
         dnew, old_dh, old_dc = _sum_of_known(douts[t], dh), None, None
         # past a sequence's end the states were passed through unchanged, and so are their gradients
         if valid[t] is not None:
@@ -190,9 +192,10 @@ class Stack:
             ways = []
             for d in range(net.directions):
                 at = layer * net.directions + d
-                c = None if self.state_cell is None else _step_of(xp, self.state_cell, at)
-                scan = _forward(xp, net, x, self.weights(layer, d), _step_of(xp, self.state, at), c, d, self.valid)
+                c = None if self.state_cell is None else step_of(xp, self.state_cell, at)
+                scan = _forward(xp, net, x, self.weights(layer, d), step_of(xp, self.state, at), c, d, self.valid)
                 self.scans[layer, d] = scan
+                # in the order of time for both directions
                 ways.append(xp.stack(scan.outputs))
             x = ways[0] if len(ways) == 1 else xp.concat(*ways, axis=2)
         return x
@@ -217,9 +220,9 @@ class Stack:
             for d in range(net.directions):
                 at = layer * net.directions + d
                 # the gradients of the final states, where the scan of this direction starts back
-                ends = [None if a is None else _step_of(xp, a, at) for a in (dh, dc)]
+                ends = [None if a is None else step_of(xp, a, at) for a in (dh, dc)]
                 part = xp.take_slice(dout, d * net.out, (d + 1) * net.out, 2)
-                douts = [_step_of(xp, part, t) for t in range(x.shape[0])]
+                douts = [step_of(xp, part, t) for t in range(x.shape[0])]
                 weights, scan = self.weights(layer, d), self.scans[layer, d]
                 more, own, first_h[at], first_c[at] = _backward(xp, net, x, weights, scan, douts, ends[0], ends[1], d, self.valid)
                 grads |= {(layer, d, name): g for name, g in own.items()}

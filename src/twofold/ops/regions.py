@@ -242,6 +242,7 @@ def _sampled_axis(np, low, extent, bins, pixels, samples):
     region, cell = owner // bins, (owner % bins).astype(dtype)
     at = low[region] + cell * step[region] + (inside + dtype.type(0.5)) * step[region] / count[region].astype(dtype)
     valid = (at >= -1) & (at <= pixels)
+    # points up to a pixel outside are read at the edge; those farther away are read anywhere, with the weight 0
     at = np.clip(np.where(valid, at, 0), 0, pixels - 1)
     first = at.astype("int64")
     share, weight = at - first, valid / np.maximum(count, 1)[region]

@@ -1,13 +1,13 @@
 """Images of another size: means over the cells of a regular partition, and bilinear interpolation."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Input, Shape, op
+from ..opdef import Input, Operand, Shape, op
 
 Mode = Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"]
 #: An operand of which only the size matters; its dtype is its own.
-Like = Annotated[Any, Input(present=("mode", "like"), own_dtype=True)]
+Like = Annotated[Operand | None, Input(present=("mode", "like"), own_dtype=True)]
 
 
 def _check_image(name, shape):

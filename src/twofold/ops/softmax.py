@@ -5,14 +5,14 @@ result, so the gradients ignore it.
 """
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ..dtype import HALVES
 from ..errors import ParameterError, ShapeError
-from ..opdef import Input, agreed, normalized_axis, op, without_axis
+from ..opdef import Input, Operand, agreed, normalized_axis, op, without_axis
 
 FloatName = Literal["float16", "float32", "float64"] | None
-Lengths = Annotated[Any, Input(present=("use_length", True), own_dtype=True)]
+Lengths = Annotated[Operand | None, Input(present=("use_length", True), own_dtype=True)]
 
 
 def _working(xp, data, dtype):

@@ -78,6 +78,7 @@ def _(xp, dense, data, *, axis, keepdims, exclude):
     return sums if keepdims else rows_to_dense(xp, sums)
 
 
+# each row has its own sum, so spare rows give spare sums
 square_sum.spare_rows(lambda stypes, *, axis, keepdims, **_: keepdims and axis in (1, (1,)))
 square_sum.gradient_stypes(lambda stypes, head, **_: stypes)
 square_sum.sample(lambda draw: [draw(draw.real((3, 4)), axis=1), draw(draw.real((3, 4)), axis=0, keepdims=True)])

@@ -47,6 +47,7 @@ def up_sampling(
         if len(data) != 2:
             raise ParameterError("UpSampling: bilinear takes an image and a weight", f"{len(data)} inputs", "pass both")
         channels = data[0].shape[1]
+        # a group per channel: each is interpolated by itself
         return deconvolution(xp, *data, num_filter=num_filter or channels, num_group=channels, **bilinear_kernel(scale))
     height, width = (n * scale for n in data[0].shape[2:])
     images = [_repeated(xp, image, height, width) for image in data]

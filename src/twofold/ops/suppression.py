@@ -98,6 +98,7 @@ def _places(np, data, *, overlap_thresh, valid_thresh, topk, coord_start, score_
         if id_index >= 0 and background_id >= 0:
             valid &= rows[:, id_index] != background_id
         order = np.flatnonzero(valid)
+        # stable: of equal scores the earlier row counts as the better one
         order = order[np.argsort(-score[order], kind="stable")][: topk if topk > 0 else None]
         best = rows[order]
         boxes = best[:, coord_start : coord_start + 4]

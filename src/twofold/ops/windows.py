@@ -8,8 +8,12 @@ from ..errors import ParameterError, ShapeError
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None
 
 
-def per_axis(name, ndim, default, **given):
-    """Each parameter with one value per spatial axis (its default where it is omitted), in the given order.
+#: The value of each parameter of windows along an axis where it is left out.
+DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0}
+
+
+def per_axis(name, ndim, **given):
+    """Each parameter of windows with one value per spatial axis (its default where it is omitted), in the given order.
 
     Raises
     ------
@@ -18,11 +22,12 @@ def per_axis(name, ndim, default, **given):
     """
     out = []
     for key, values in given.items():
-        filled = values or (default[key],) * (ndim - 2)
+        filled = values or (DEFAULTS[key],) * (ndim - 2)
         if len(filled) != ndim - 2:
             what = f"{name}: {key} needs one value for each spatial axis"
             raise ShapeError(what, f"{key} {values} for data of {ndim} dimensions", f"pass {ndim - 2} values")
-        if min(filled, default=1) < (0 if key in ("pad", "adj") else 1):
+        # what is 0 by default may be 0; a stride or a kernel may not
+        if min(filled, default=1) < DEFAULTS[key]:
             raise ParameterError(f"{name}: {key} is too small", values, "pass positive sizes and steps, and non-negative padding")
         out.append(filled)
     return out

@@ -166,6 +166,7 @@ def _(onnx, node, data, index):
 
 def _places(onnx, arrays, key, shape):
     """(permutation that puts the indexed axes first, places (…, axes)), for gathers and scatters at index arrays."""
+    # GatherND and ScatterND index the first axes of an array, so the indexed ones are moved there
     used = [k for k, place in enumerate(key) if place is not None]
     extent = broadcast_shapes("index", [a.shape for a in arrays])
     columns = []
@@ -181,6 +182,7 @@ def _places(onnx, arrays, key, shape):
 
 def _moved(extent, key, ndim):
     """Where the axes of the places go in the result of NumPy's indexing: the permutation of (places, other axes)."""
+    # GatherND gives the places' axes first; NumPy puts them where the indexed axes were, if these are neighbors
     front = gather.index_axis((*key, *[None] * (ndim - len(key))))
     count, rest = len(extent), ndim - sum(k is not None for k in key)
     return [*range(count, count + front), *range(count), *range(count + front, count + rest)]
@@ -214,6 +216,7 @@ def _scattered(reduction):
         full = gather.indexed_shape(data.shape, arrays, key)
         (part,) = onnx.in_dtype(node.dtype, value)
         part = part if value.shape == full else onnx.expanded(part, full)
+        # the value has the axes of NumPy's indexing, ScatterND wants those of GatherND
         part = _transposed(onnx, part, _inverse(moved))
         options = {} if reduction is None else {"reduction": reduction}
         found = onnx.ScatterND(_transposed(onnx, data, order), places, part, **options)
