@@ -22,6 +22,7 @@ def matmul(xp: Namespace, rows: Array, weight: Array) -> Array:
     # one round for an empty sum too, which gives zeros of the right shape
     for start in range(0, max(length, 1), most):
         a, b = (_as_floats(xp, x, start, min(start + most, length)) for x in (rows, weight))
+        # each partial sum is exact in float32, so the int32 sum of them is too
         part = xp.astype(xp.matmul(a, xp.permute_dims(b, axes=(1, 0))), dtype="int32")
         total = part if total is None else xp.add(total, part)
     return total

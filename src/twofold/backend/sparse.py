@@ -39,6 +39,7 @@ def check_csr(shape: tuple[int, ...], values: np.ndarray, indices: np.ndarray, i
         raise ShapeError("csr: indptr does not increase from 0 to the number of elements", given, "give each row's end in the data")
     check_range("csr: a column index", indices, columns)
     if ordered and values.size > 1:
+        # whether an element is in the same row as the one before it
         within = np.ones(values.size, bool)
         within[indptr[:-1][indptr[:-1] < values.size]] = False  # the first element of each row
         # difference k is that of elements k and k + 1, so an element is compared with the one before it

@@ -33,6 +33,7 @@ def _mixed(xp, name, attention, values, heads):
     if len(attention.shape) != 3 or attention.shape[0] != values.shape[0] or attention.shape[2] != values.shape[1]:
         given = f"attention {attention.shape} for values {values.shape}"
         raise ShapeError(f"{name}: the attention has the wrong shape", given, "pass (batch · heads, queries, keys)")
+    # (batch · heads, length, depth) back to (length, batch · heads, depth), whose last two axes are the heads' results side by side
     out = xp.permute_dims(xp.matmul(attention, values), axes=(1, 0, 2))
     length, rows, depth = out.shape
     return xp.reshape(out, shape=(length, rows // heads, heads * depth))

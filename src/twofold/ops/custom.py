@@ -33,6 +33,7 @@ def _(xp, dout, out, handle, arrays, *, types, needs, label):
     douts = dout if isinstance(dout, tuple) else (dout,)
     # user code expects an array for every result, also for one that has no gradient
     heads = [xp.zeros(o.shape, o.dtype) if d is None else d for d, o in zip(douts, outs, strict=True)]
+    # `needs` numbers the operands first and then the results
     saved = (*arrays, *outs)
     operands = [*heads, *(saved[k] for k in needs)]
     grads = xp.user_backward(handle, *operands, types=tuple((a.shape, a.dtype) for a in arrays), label=label)

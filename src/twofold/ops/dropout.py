@@ -33,6 +33,7 @@ def dropout(
         return xp.zeros_like(data)
     shared = normalized_axes(axes, len(data.shape))
     shape = tuple(1 if k in shared else n for k, n in enumerate(data.shape))
+    # the scale is a number of the structure: one multiplication by it, and one by the mask
     return data * bernoulli(xp, rng, shape, 1 - p) * (1 / (1 - p))
 
 

@@ -72,6 +72,7 @@ def cumsum(xp, a, *, axis: int | None = None, dtype: DType | None = None):
 
     The result has the given dtype, else that of ``a``: int64 if that is bool.
     """
+    # bools are counted
     own = "int64" if xp.dtype_of(a) == "bool" else xp.dtype_of(a)
     x = xp.cast(a, own if dtype is None else dtype)
     if axis is None:

@@ -22,6 +22,7 @@ def index_copy(xp, old_tensor, index_vector: Index, new_tensor):
 @index_copy.infer
 def _(shapes):
     old, index, new = shapes
+    # one new row for each index
     rows = None if index is None else index[0]
     return [old, index, new if old is None else (rows, *old[1:])]
 

@@ -58,6 +58,7 @@ def product_gradients(xp, dout, a, b, transpose_a, transpose_b):
 @dot.sparse
 def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     found = sparse_product(xp, lhs, rhs, transpose_a, transpose_b)
+    # no product of what is stored is known: the operands are made dense
     if found is None and forward_stype in (None, "default"):
         return None
     if found is None:

@@ -39,6 +39,7 @@ def amp_multicast(xp, *data, num_outputs: int, cast_narrow: bool = False):
 @amp_multicast.dtypes
 def _(dtypes, *, num_outputs, cast_narrow):
     if None in dtypes:
+        # the dtype to cast to is not known before all are
         return [None] * num_outputs
     dtype = _common(dtypes, cast_narrow)
     return [dtype if d in CAST else d for d in dtypes]

@@ -124,6 +124,7 @@ def multi_lars(xp, lrs, weights_sum_sq, grads_sum_sq, wds, *, eta: Scalar, eps: 
     """
     # the sums are of gradients before rescaling, and a norm scales as its vector does
     weight, grad = xp.sqrt(weights_sum_sq), xp.sqrt(grads_sum_sq) * rescale_grad
+    # the trust ratio of LARS
     ratio = eta * weight / (grad + wds * weight + eps)
     both = xp.logical_and(xp.greater(weight, 0), xp.greater(grad, 0))
     return lrs * xp.where(both, ratio, xp.ones_like(ratio))

@@ -17,6 +17,7 @@ def _check(name, data, weight):
 
 
 def _product(np, rows, weight):
+    # widened before, so that products do not wrap in 8 bits
     return rows.astype(np.int32) @ weight.astype(np.int32).T
 
 

@@ -107,6 +107,7 @@ def dirichlet(xp, sample, alpha, *, is_log: bool = False):
     x = xp.upcast(sample)
     (a,) = _beside(xp, "random_pdf_dirichlet", sample, [xp.upcast(alpha)], last=1)
     scale = xp.gammaln(xp.sum(a, axis=-1)) - xp.sum(xp.gammaln(a), axis=-1)
+    # ln of Γ(Σ a) / Π Γ(a) · Π xᵃ⁻¹
     density = xp.sum((a - 1) * xp.log(x), axis=-1) + scale
     return xp.downcast(density if is_log else xp.exp(density), sample)
 

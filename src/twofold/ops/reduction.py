@@ -105,6 +105,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
 @norm.sparse
 def _(xp, dense, data, *, axis, ord, keepdims, **_):
     # what is not stored adds nothing
+    # only of the whole array: norms along an axis would have to know where the stored elements are
     whole = ord == 2 and not keepdims and chosen_axes(data, axis, False) == tuple(range(len(data.shape)))
     return dense(xp.reshape(data.values, shape=(-1,))) if whole and axis is None else None
 

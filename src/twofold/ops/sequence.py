@@ -21,7 +21,7 @@ def _times(xp, data, length, axis):
     """Time steps and whole lengths, reshaped to broadcast over the data, in the lengths' dtype."""
     steps = xp.iota(size=data.shape[axis], dtype=xp.dtype_of(length))
     ndim = len(data.shape)
-    # lengths may be floats, of which MXNet counts whole steps
+    # lengths may be floats; MXNet counts whole steps only
     return xp.reshape(steps, shape=_along(ndim, axis)), xp.reshape(xp.trunc(length), shape=_along(ndim, 1 - axis))
 
 
