@@ -1,16 +1,12 @@
 """Activation and the LeakyReLU family: activation functions of layers, chosen by name."""
 
 import math
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 from ..errors import ShapeError
-from ..opdef import Derived, Input, Operand, Training, elementwise, op
+from ..opdef import Input, Operand, Rule, Training, elementwise, op
 from .joining import check_same_dtype
 from .random_floats import uniform
-
-Forward = Callable[[Derived, Operand], Operand]
-Backward = Callable[[Derived, Operand, Operand, Operand], Operand]
 
 
 def softplus(xp, x):
@@ -19,7 +15,7 @@ def softplus(xp, x):
 
 
 #: Each activation: f(xp, x), and its gradient (xp, dout, out, x), in terms of the result alone where possible.
-_FUNCTIONS: dict[str, tuple[Forward, Backward]] = {
+_FUNCTIONS: dict[str, tuple[Rule, Rule]] = {
     "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.greater(y, 0)),
     # where exp(-x) overflows to infinity, the quotient is 0, which is the correct rounding
     "sigmoid": (lambda xp, x: 1 / (1 + xp.exp(-x)), lambda xp, d, y, x: d * y * (1 - y)),
