@@ -15,6 +15,7 @@ from ..extension_points import LOADERS
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.invoke import host_of
 from ..ndarray.array import NDArray
+from ..ndarray.types import DeviceLike, DTypeLike, Shape
 from ..numpy.array import ndarray as numpy_array
 from ..opdef import Op
 from ..opdef.frontend import function_of, named
@@ -22,7 +23,7 @@ from .array import ndarray
 from .elementwise import Elementwise
 from .front import FRONTS, Unsupported
 from .linear import Products
-from .order_statistics import Reductions
+from .order_statistics import OrderStatistics
 from .rearranging import Shapes
 from .short_creation import ShortCreation, at_once
 
@@ -45,7 +46,7 @@ def _function(op: Op) -> Callable[..., Any]:
     return function_of(op, op.name, CALLS.call, __name__, fast=CALLS.fast)
 
 
-class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
+class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndarray], ShortCreation, Products[ndarray]):
     """The functions of ``mx.np``."""
 
     def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
@@ -64,7 +65,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         """Whether a value is an array of the dialect."""
         return isinstance(value, ndarray)
 
-    def operand(self, value: Any) -> Any:
+    def operand(self, value: Any) -> ndarray:
         """A value as an array; lists and NumPy's arrays are converted, as NumPy does."""
         if isinstance(value, ndarray) or value.__class__ in FRONTS:
             return value
@@ -73,13 +74,13 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
             raise Unsupported(what, repr(value)[:60], "convert it with as_np_ndarray()")
         return self.array(value)
 
-    def context_name(self, ctx: Any) -> Any:
+    def context_name(self, ctx: DeviceLike) -> DeviceLike:
         """A device as a parameter of creating operators."""
         return ctx
 
     # arrays from values
 
-    def array(self, object: Any, dtype: Any = None, ctx: Any = None, device: Any = None) -> ndarray:
+    def array(self, object: Any, dtype: Any = None, ctx: DeviceLike = None, device: DeviceLike = None) -> ndarray:
         """An array from values: float32 for numbers and lists, the dtype of an array or of NumPy's array.
 
         Parameters
@@ -118,27 +119,27 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
             raise DTypeError(f"array: {error}", repr(object)[:60], "pass numbers") from None
         return from_host(ndarray, np.ascontiguousarray(host).reshape(host.shape), where)
 
-    def empty(self, shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None, device: Any = None) -> Any:
+    def empty(self, shape: Shape, dtype: DTypeLike = None, order: str = "C", ctx: DeviceLike = None, device: DeviceLike = None) -> ndarray:
         """An array of a shape, filled with zeros."""
         return self.zeros(shape, dtype, order, ctx, device)
 
-    def _cast(self, x: Any, dtype: Any) -> Any:
+    def _cast(self, x: ndarray, dtype: DTypeLike) -> ndarray:
         return x.astype(dtype, copy=False)
 
-    def _size(self, x: Any, axis: int) -> int | None:
+    def _size(self, x: ndarray, axis: int) -> int | None:
         return x.shape[axis]
 
-    def _filled_like(self, obj: Any, arr: Any, number: Any) -> Any:
+    def _filled_like(self, obj: ndarray, arr: ndarray, number: float | None) -> ndarray:
         return self.full(obj.shape, number, arr.dtype)
 
     # what depends on values
 
-    def nonzero(self, a: Any) -> tuple[ndarray, ...]:
+    def nonzero(self, a: object) -> tuple[ndarray, ...]:
         """The places of the elements that are not 0, an array (int64) for each axis."""
         x = self.operand(a)
         return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
 
-    def split(self, ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    def split(self, ary: object, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
         """The parts of an array along an axis: of equal size, or from indices on.
 
         Raises
@@ -154,7 +155,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
             indices_or_sections = [min(k, x.shape[axis]) for k in indices_or_sections]
         return super().split(x, indices_or_sections, axis)
 
-    def _delete_places(self, arr: Any, obj: Any, axis: int | None) -> Any:
+    def _delete_places(self, arr: object, obj: object, axis: int | None) -> ndarray:
         x = self.operand(arr)
         x, at = (self.ravel(x), 0) if axis is None else (x, axis)
         gone = np.asarray(host_of(obj) if isinstance(obj, Array) else obj)
@@ -162,14 +163,14 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         kept = np.delete(np.arange(x.shape[at]), gone)
         return self.take(x, from_host(ndarray, kept, x.context), at)
 
-    def unique(self, *args: Any, **options: Any) -> Any:
+    def unique(self, *args: Any, **options: Any) -> ndarray | tuple[ndarray, ...]:
         """The sorted distinct elements; a tuple if other results were requested too."""
         found = super().unique(*args, **options)
         return tuple(found) if isinstance(found, list) else found
 
     def histogram(
-        self, a: Any, bins: Any = 10, range: Any = None, normed: Any = None, weights: Any = None, density: Any = None
-    ) -> list[Any]:
+        self, a: object, bins: Any = 10, range: Any = None, normed: object = None, weights: object = None, density: object = None
+    ) -> list[ndarray]:
         """Counts (int64) of values in bins, and the bins' edges.
 
         Raises
@@ -183,7 +184,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         counts, edges = np.histogram(host_of(x), host_of(bins) if isinstance(bins, Array) else bins, range)
         return [from_host(ndarray, counts, x.context), from_host(ndarray, edges.astype(np.float32), x.context)]
 
-    def unravel_index(self, indices: Any, shape: Any, order: str = "C") -> Any:
+    def unravel_index(self, indices: Any, shape: Shape, order: str = "C") -> tuple[ndarray | np.intp, ...]:
         """The coordinates of places in a flattened array, an array for each axis, in the dtype of the places if they are integers."""
         if self.number(indices) is not None:
             return np.unravel_index(int(indices), shape, order)  # type: ignore[call-overload]  # any text; NumPy raises
@@ -192,10 +193,10 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         found = np.unravel_index(places.astype(np.int64), shape, order)  # type: ignore[call-overload]
         return tuple(from_host(ndarray, np.ascontiguousarray(k, kind)) for k in found)
 
-    def _rows(self, found: Any) -> Any:
+    def _rows(self, found: Sequence[ndarray]) -> tuple[ndarray, ...]:
         return tuple(found)
 
-    def meshgrid(self, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    def meshgrid(self, *xi: object, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[ndarray]:
         """Coordinate matrices from vectors; with ``sparse`` arrays that broadcast to them. They are new arrays even without ``copy``."""
         if indexing not in ("xy", "ij"):
             raise ParameterError("meshgrid: unknown indexing", repr(indexing), "pass 'xy' or 'ij'")
@@ -206,7 +207,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         found = [v.reshape([-1 if order[j] == k else 1 for j in range(len(shape))]) for k, v in enumerate(vectors)]
         return found if sparse else [self.broadcast_to(v, full) for v in found]
 
-    def broadcast_arrays(self, *args: Any) -> list[Any]:
+    def broadcast_arrays(self, *args: object) -> list[ndarray]:
         """Arrays broadcast to their common shape."""
         arrays = self.operands(args)
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
@@ -214,11 +215,11 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
 
     # questions
 
-    def shape(self, a: Any) -> tuple[int, ...]:
+    def shape(self, a: object) -> tuple[int, ...]:
         """The shape of an array."""
         return self.operand(a).shape
 
-    def may_share_memory(self, a: Any, b: Any, max_work: int | None = None) -> bool:
+    def may_share_memory(self, a: Array, b: Array, max_work: int | None = None) -> bool:
         """Whether two arrays are the same or views of the same memory."""
         first, second = [x if type(x)._root is None else x._base for x in (a, b)]
         return first is second
@@ -227,18 +228,18 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
 
     # for random
 
-    def _correlated(self, mean: Any, cov: Any, size: Any) -> Any:
+    def _correlated(self, mean: ndarray, cov: ndarray, size: Shape | None) -> ndarray:
         shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
         batch = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
         noise = LOADERS["mxnet_numpy", "random"]().normal(0, 1, (*shape, *batch, mean.shape[-1]))
         factor = LOADERS["mxnet_numpy", "linalg"]().cholesky(cov)
         return self.combined("add", mean, self.squeeze(self.matmul(factor, self.expand_dims(noise, -1)), -1))
 
-    def _shuffled(self, x: Any, op: Op) -> None:
+    def _shuffled(self, x: ndarray, op: Op) -> None:
         x[...] = self.apply(op, (x,))
 
 
-def converted(array: Any) -> Any:
+def converted(array: numpy_array) -> ndarray:
     """An array of ``twofold.np`` as one of the dialect, with the same content and record."""
     if isinstance(array, ndarray):
         return array

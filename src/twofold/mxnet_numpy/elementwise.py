@@ -1,6 +1,6 @@
 """Functions of each element: of one array, of two, of an array and a number; choices and limits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from ..opdef import OPS, Op
 from ..opdef.frontend import named
 from ..ops import dynamic_shapes, elementwise_math, mxnet_numpy_arithmetic, numpy_elementwise
 from ..strictness import tolerate
-from .front import Front, Unsupported, check_options
+from .front import Array, Front, Unsupported, check_options
 from .row_functions import Functions
 
 _U = mxnet_numpy_arithmetic.UNARY
@@ -51,16 +51,16 @@ BINARY: dict[str, tuple[Op, Op, Op]] = {name: _row(name) for name in _A if name 
 }
 
 
-class Elementwise(Functions):
+class Elementwise(Functions[Array]):
     """Functions of each element; those of one and two operands are attached from tables."""
 
-    def combined(self, name: str, x1: Any, x2: Any, out: Any = None) -> Any:
+    def combined(self, name: str, x1: object, x2: object, out: Array | None = None) -> Any:
         """A function of two operands, arrays or numbers."""
         pair, with_number, reverse = BINARY[name]
         left, right = self.number(x1), self.number(x2)
-        if left is None and right is None:
-            return self.apply(pair, (self.operand(x1), self.operand(x2)), None, out)
         if left is None:
+            if right is None:
+                return self.apply(pair, (self.operand(x1), self.operand(x2)), None, out)
             return self.apply(with_number, (self.operand(x1),), _scalar(right, isinstance(right, int) or name in _SHARED), out)
         if right is None:
             # MXNet writes that a number in front is no integer
@@ -68,14 +68,14 @@ class Elementwise(Functions):
             return self.apply(reverse, (self.operand(x2),), _scalar(left, exchanged or name in _SHARED), out)
         return getattr(np, name)(x1, x2)
 
-    def clip(self, a: Any, a_min: float | None, a_max: float | None, out: Any = None) -> Any:
+    def clip(self, a: object, a_min: float | None, a_max: float | None, out: Array | None = None) -> Array:
         """Elements limited to a range; one of the limits may be None."""
         if a_min is None and a_max is None:
             raise Unsupported("clip: array_min and array_max cannot both be None", None, "pass one of them")
         low, high = -np.inf if a_min is None else a_min, np.inf if a_max is None else a_max
         return self.apply(elementwise_math.clip_range, (self.operand(a),), {"a_min": low, "a_max": high}, out)
 
-    def around(self, x: Any, decimals: int = 0, out: Any = None) -> Any:
+    def around(self, x: Any, decimals: int = 0, out: Array | None = None) -> Array | float:
         """Elements rounded to a number of decimals, halves to even."""
         if self.number(x) is not None:
             return np.around(x, decimals)
@@ -84,7 +84,7 @@ class Elementwise(Functions):
     round = round_ = around
 
     def nan_to_num(
-        self, x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, **kwargs: Any
+        self, x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, **kwargs: object
     ) -> Any:
         """NaN and infinities replaced by numbers; in place unless ``copy``."""
         if kwargs:
@@ -94,7 +94,7 @@ class Elementwise(Functions):
         params = {"copy": copy, "nan": nan, "posinf": posinf, "neginf": neginf}
         return self.apply(mxnet_numpy_arithmetic.npi_nan_to_num, (self.operand(x),), params, None if copy else x)
 
-    def where(self, condition: Any, x: Any = None, y: Any = None) -> Any:
+    def where(self, condition: object, x: object = None, y: object = None) -> Array | tuple[Array, ...]:
         """``x`` where the condition is not 0, else ``y``: arrays or numbers; with only a condition, the places where it is not 0."""
         if x is None and y is None:
             return self.nonzero(condition)
@@ -109,30 +109,30 @@ class Elementwise(Functions):
             return self.apply(mxnet_numpy_arithmetic.npi_where_lscalar, (chosen, self.operand(y)), {"scalar": float(first)})
         return self.apply(mxnet_numpy_arithmetic.npi_where_scalar2, (chosen,), {"x": float(first), "y": float(second)})
 
-    def nonzero(self, a: Any) -> Any:
+    def nonzero(self, a: object) -> tuple[Array, ...]:
         """The places of the elements that are not 0, an array for each axis."""
         raise Unsupported("nonzero: the shape of the result depends on the values", type(a).__name__, "call it on arrays")
 
     def unique(
-        self, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
-    ) -> Any:
+        self, ar: object, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
+    ) -> Array | Sequence[Array]:
         """The sorted distinct elements (or slices along an axis); on request their first places, places in them, and counts."""
         options = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
         return self.apply(dynamic_shapes.npi_unique, (self.operand(ar),), options)
 
-    def bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    def bincount(self, x: object, weights: object = None, minlength: int = 0) -> Array:
         """How often each integer from 0 on occurs (in their dtype), or the sums of their weights."""
         operands = (self.operand(x), None if weights is None else self.operand(weights))
         return self.apply(dynamic_shapes.npi_bincount, operands, {"minlength": minlength, "has_weights": weights is not None})
 
 
-def _scalar(number: Any, is_int: bool) -> dict[str, Any]:
+def _scalar(number: float, is_int: bool) -> dict[str, object]:
     return {"scalar": float(number), "is_int": is_int}
 
 
 def _unary(name: str, op: Op, label: str) -> Callable[..., Any]:
     @named(name, f"NumPy's ``{name}`` of each element, in the array's dtype; of a number NumPy's result.")
-    def function(self: Front, x: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(self: Front[Array], x: object, out: Array | None = None, **kwargs: object) -> Any:
         check_options(name, kwargs)
         if self.number(x) is not None:
             return getattr(np, name)(x)
@@ -143,7 +143,7 @@ def _unary(name: str, op: Op, label: str) -> Callable[..., Any]:
 
 def _binary(name: str) -> Callable[..., Any]:
     @named(name, f"NumPy's ``{name}`` of two arrays that broadcast, or of an array and a number; of two numbers NumPy's result.")
-    def function(self: Elementwise, x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(self: Elementwise[Array], x1: object, x2: object, out: Array | None = None, **kwargs: object) -> Any:
         check_options(name, kwargs)
         return self.combined(name, x1, x2, out)
 

@@ -5,16 +5,19 @@ applied. So each function is written once, by the operator names of MXNet's file
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..errors import DTypeError, ParameterError
+from ..ndarray.types import DeviceLike
 from ..opdef import Op
 
 __all__ = ["FRONTS", "NUMBERS", "Front", "Unsupported", "UnsupportedOption", "check_options", "public_name", "without_none"]
 
+#: The arrays of a front: `ndarray` or `NumpySymbol`.
+Array = TypeVar("Array")
 NUMBERS = (bool, int, float, np.generic)
 #: The keywords of NumPy's ufuncs, with the values that MXNet accepts, and the advice for any other value.
 UFUNC_OPTIONS = {
@@ -37,7 +40,7 @@ class UnsupportedOption(ParameterError, NotImplementedError):
     """A keyword of NumPy's ufuncs with a value that MXNet does not support either."""
 
 
-def check_options(name: str, options: Mapping[str, Any]) -> None:
+def check_options(name: str, options: Mapping[str, object]) -> None:
     """Raise for keywords of a ufunc that it would ignore.
 
     Raises
@@ -64,16 +67,16 @@ def public_name(op: Op) -> str:
     return op.title
 
 
-def without_none(**params: Any) -> dict[str, Any]:
+def without_none(**params: object) -> dict[str, object]:
     """The parameters that are not None; MXNet leaves the others out of its files."""
     return {name: value for name, value in params.items() if value is not None}
 
 
-class Front(ABC):
+class Front(ABC, Generic[Array]):
     """Applies operators to arrays or symbols."""
 
     @abstractmethod
-    def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
+    def apply(self, op: Op, arrays: Sequence[object], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
         """The result of an operator, or the list of its results.
 
         Parameters
@@ -91,7 +94,7 @@ class Front(ABC):
         """Whether a value is an array of this front."""
 
     @abstractmethod
-    def operand(self, value: Any) -> Any:
+    def operand(self, value: object) -> Array:
         """A value as an array of this front.
 
         Raises
@@ -101,18 +104,18 @@ class Front(ABC):
         """
 
     @abstractmethod
-    def context_name(self, ctx: Any) -> Any:
+    def context_name(self, ctx: DeviceLike) -> DeviceLike:
         """A device as a parameter of creating operators."""
 
-    def operands(self, values: Any) -> list[Any]:
+    def operands(self, values: Iterable[object]) -> list[Array]:
         """Several values as arrays."""
         return [self.operand(v) for v in values]
 
-    def created(self, op: Op, ctx: Any, out: Any = None, **params: Any) -> Any:
+    def created(self, op: Op, ctx: DeviceLike, out: Array | None = None, **params: object) -> Array:
         """An array that an operator creates on a device."""
         return self.apply(op, (), {**params, "ctx": self.context_name(ctx)}, out)
 
-    def number(self, value: Any) -> float | None:
+    def number(self, value: object) -> float | None:
         """A value as a Python number; None if it is an array."""
         if isinstance(value, np.generic) and not self.is_array(value):
             value = value.item()

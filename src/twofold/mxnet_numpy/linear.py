@@ -1,21 +1,24 @@
 """Products of arrays, contractions, polynomials; and linear algebra, ``np.linalg``."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
+from ..opdef import Op
 from ..ops import einsum, linear_algebra, mxnet_numpy_creation, mxnet_numpy_shapes
 from ..ops import mxnet_numpy_linear as ops
 from ..ops import mxnet_numpy_reduction as norms
+from .front import Array
 from .row_functions import Face, Functions, attach_rows
 
 
-class Products(Functions):
+class Products(Functions[Array]):
     """Products of arrays."""
 
-    def tensordot(self, a: Any, b: Any, axes: Any = 2) -> Any:
+    def tensordot(self, a: object, b: object, axes: Any = 2) -> Array:
         """The sum of products over axes: a number of them, or those of each array."""
         x, y = self.operand(a), self.operand(b)
         if np.isscalar(axes):
@@ -24,43 +27,43 @@ class Products(Functions):
         first, second = [list(k) if isinstance(k, (list, tuple)) else [k] for k in (first, second)]
         return self.apply(ops.npi_tensordot, (x, y), {"a_axes_summed": first, "b_axes_summed": second})
 
-    def inner(self, a: Any, b: Any) -> Any:
+    def inner(self, a: object, b: object) -> Array:
         """The sum of products over the last axes."""
         return self.apply(ops.npi_tensordot, (self.operand(a), self.operand(b)), {"a_axes_summed": (-1,), "b_axes_summed": (-1,)})
 
-    def outer(self, a: Any, b: Any) -> Any:
+    def outer(self, a: object, b: object) -> Array:
         """The products of all pairs of elements of two flattened arrays."""
         return self.tensordot(self._flat(a), self._flat(b), 0)
 
-    def vdot(self, a: Any, b: Any) -> Any:
+    def vdot(self, a: object, b: object) -> Array:
         """The sum of products of two flattened arrays."""
         return self.tensordot(self._flat(a), self._flat(b), 1)
 
-    def _flat(self, a: Any) -> Any:
+    def _flat(self, a: object) -> Array:
         return self.apply(mxnet_numpy_shapes.np_reshape, (self.operand(a),), {"newshape": (-1,), "order": "C"})
 
-    def einsum(self, subscripts: str, *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    def einsum(self, subscripts: str, *operands: object, out: Array | None = None, optimize: object = False, **kwargs: object) -> Array:
         """The sum of products by Einstein's convention."""
         if kwargs:
             raise ParameterError("einsum: unknown arguments", ", ".join(kwargs), "pass subscripts, operands, out and optimize")
         return self.apply(einsum.einstein_sum, self.operands(operands), {"subscripts": subscripts, "optimize": int(bool(optimize))}, out)
 
-    def diag_indices_from(self, arr: Any) -> Any:
+    def diag_indices_from(self, arr: object) -> Sequence[Array]:
         """The coordinates of the main diagonal, an array for each axis."""
         return self._rows(self.apply(mxnet_numpy_creation.npi_diag_indices_from, (self.operand(arr),)))
 
-    def _rows(self, found: Any) -> Any:
+    def _rows(self, found: Sequence[Array]) -> Sequence[Array]:
         """The result of a function that returns an array for each axis."""
         return found
 
 
-class LinearAlgebra(Face):
+class LinearAlgebra(Face[Array]):
     """``np.linalg``: decompositions, equations, norms of matrices."""
 
-    def _apply(self, op: Any, *arrays: Any, **params: Any) -> Any:
+    def _apply(self, op: Op, *arrays: object, **params: object) -> Array:
         return self._front.apply(op, [self._front.operand(a) for a in arrays], params)
 
-    def pinv(self, a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+    def pinv(self, a: object, rcond: object = 1e-15, hermitian: bool = False) -> Array:
         """Pseudo-inverses, in which singular values below ``rcond`` times the largest count as 0."""
         if hermitian:
             raise ParameterError("pinv: hermitian is not supported", "hermitian=True", "leave hermitian out")
@@ -68,7 +71,7 @@ class LinearAlgebra(Face):
             return self._apply(linear_algebra.pinv, a, rcond, hermitian=False)
         return self._apply(linear_algebra.pinv_of_scalar, a, rcond=rcond, hermitian=False)
 
-    def norm(self, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    def norm(self, x: object, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
         """The norm of vectors or matrices along axes.
 
         Parameters

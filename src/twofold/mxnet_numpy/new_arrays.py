@@ -1,28 +1,30 @@
 """Functions that create arrays from parameters: float32 unless a dtype is given."""
 
 import math
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
+from ..ndarray.types import DeviceLike, DTypeLike
 from ..opdef.numpy_rows import sizes
 from ..ops import creation as shared
 from ..ops import mxnet_numpy_creation as ops
-from .front import without_none
+from .front import Array, without_none
 from .row_functions import Functions, only_c
 
 
-def _dtype(dtype: Any) -> Any:
+def _dtype(dtype: DTypeLike) -> DTypeLike:
     return "float32" if dtype is None else dtype
 
 
-class Creation(Functions):
+class Creation(Functions[Array]):
     """Functions that create arrays."""
 
     def full(
         self, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
+    ) -> Array:
         """One value in a shape; an array is broadcast to it. The dtype of a bool is bool, of other numbers float32."""
         only_c("full", order)
         if self.number(fill_value) is None:
@@ -31,8 +33,9 @@ class Creation(Functions):
         kind = "bool" if dtype is None and isinstance(fill_value, (bool, np.bool_)) else _dtype(dtype)
         return self.created(shared.full_value, ctx or device, out, shape=sizes(shape), value=fill_value, dtype=kind)
 
-    def _cast(self, x: Any, dtype: Any) -> Any:
-        return x.astype(dtype)
+    @abstractmethod
+    def _cast(self, x: Array, dtype: DTypeLike) -> Array:
+        """The elements in a dtype."""
 
     def zeros_like(self, a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None) -> Any:
         """Zeros in the shape of an array, in its dtype unless another is given."""
@@ -51,7 +54,7 @@ class Creation(Functions):
 
     def arange(
         self, start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Any = None, device: Any = None
-    ) -> Any:
+    ) -> Array:
         """``start, start + step, …`` below ``stop``; a single number is the end."""
         first, last = (0, start) if stop is None else (start, stop)
         if step == 0:
@@ -65,11 +68,11 @@ class Creation(Functions):
         num: int = 50,
         endpoint: bool = True,
         retstep: bool = False,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         axis: int = 0,
-        ctx: Any = None,
-        device: Any = None,
-    ) -> Any:
+        ctx: DeviceLike = None,
+        device: DeviceLike = None,
+    ) -> Array | tuple[Array, float]:
         """``num`` evenly spaced values from ``start`` to ``stop``; with ``retstep`` the distance too."""
         if axis != 0 or isinstance(start, (list, np.ndarray)) or isinstance(stop, (list, np.ndarray)):
             raise ParameterError("linspace: start and stop must be numbers, and axis 0", f"axis={axis}", "pass numbers")
@@ -85,17 +88,17 @@ class Creation(Functions):
         num: int = 50,
         endpoint: bool = True,
         base: float = 10.0,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         axis: int = 0,
-        ctx: Any = None,
-        device: Any = None,
-    ) -> Any:
+        ctx: DeviceLike = None,
+        device: DeviceLike = None,
+    ) -> Array:
         """``num`` powers of a base, whose exponents are evenly spaced from ``start`` to ``stop``."""
         if axis != 0:
             raise ParameterError("logspace: axis must be 0", f"axis={axis}", "leave axis out")
         params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "base": base, **without_none(dtype=dtype)}
         return self.created(ops.npi_logspace, ctx or device, **params)
 
-    def identity(self, n: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
+    def identity(self, n: int, dtype: DTypeLike = None, ctx: DeviceLike = None, device: DeviceLike = None) -> Array:
         """The identity matrix (n, n)."""
         return self.created(ops.npi_identity, ctx or device, shape=(n, n), dtype=_dtype(dtype))

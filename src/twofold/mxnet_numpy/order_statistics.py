@@ -1,45 +1,44 @@
-"""Functions along axes: sums, extrema, means, tests, places, sorting, percentiles, differences."""
+"""Functions along axes that need more than the row of an operator: weighted means, sorting, percentiles, differences."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from ..ndarray.types import Axis
 from ..ops import mxnet_numpy_reduction as ops
 from ..ops import ordering
-from .front import Unsupported
+from .front import Array, Unsupported
 from .row_functions import Functions
 
-Axis = int | tuple[int, ...] | None
 
+class OrderStatistics(Functions[Array]):
+    """Weighted means, sorting, percentiles and differences."""
 
-class Reductions(Functions):
-    """Functions along axes."""
-
-    def average(self, a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, out: Any = None) -> Any:
+    def average(self, a: object, axis: Axis = None, weights: object = None, returned: bool = False, out: Array | None = None) -> Any:
         """The weighted mean along axes; with ``returned`` also the sums of the weights."""
         arrays = (self.operand(a), None if weights is None else self.operand(weights))
         given = {"axis": axis, "returned": returned, **({"weighted": False} if weights is None else {})}
         return self.apply(ops.npi_average, arrays, given, out)
 
-    def sort(self, a: Any, axis: int | None = -1, kind: str | None = None, order: None = None) -> Any:
+    def sort(self, a: object, axis: int | None = -1, kind: str | None = None, order: None = None) -> Array:
         """The elements sorted along an axis, flattened if None; the sort is stable, whatever the ``kind``."""
         _no_fields("sort", order)
         return self.apply(ordering.sort_axis, (self.operand(a),), {"axis": axis, "is_ascend": True})
 
-    def argsort(self, a: Any, axis: int | None = -1, kind: str | None = None, order: None = None) -> Any:
+    def argsort(self, a: object, axis: int | None = -1, kind: str | None = None, order: None = None) -> Array:
         """The indices (int64) that sort along an axis, of the flattened array if None; the sort is stable, whatever the ``kind``."""
         _no_fields("argsort", order)
         return self.apply(ordering.argsort_axis, (self.operand(a),), {"axis": axis, "is_ascend": True, "dtype": "int64"})
 
     def percentile(
         self,
-        a: Any,
+        a: object,
         q: Any,
         axis: Axis = None,
-        out: Any = None,
+        out: Array | None = None,
         overwrite_input: bool | None = None,
         interpolation: str = "linear",
         keepdims: bool = False,
-    ) -> Any:
+    ) -> Array:
         """The percentiles ``q`` (a number or an array) along axes, of all elements if None. Nothing is written to the input."""
         params = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims, "q_scalar": self.number(q)}
         arrays = (self.operand(a), self.operand(q) if params["q_scalar"] is None else None)
@@ -47,25 +46,25 @@ class Reductions(Functions):
 
     def quantile(
         self,
-        a: Any,
+        a: object,
         q: Any,
         axis: Axis = None,
-        out: Any = None,
+        out: Array | None = None,
         overwrite_input: bool | None = None,
         interpolation: str = "linear",
         keepdims: bool = False,
-    ) -> Any:
+    ) -> Array:
         """The quantiles ``q`` (a number or an array, from 0 to 1) along axes, of all elements if None."""
         return self.percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
 
-    def diff(self, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    def diff(self, a: object, n: int = 1, axis: int = -1, prepend: object = None, append: object = None) -> Array:
         """The ``n``-th differences of neighbors along an axis, of the array with values before or after it."""
         parts = [p for p in (prepend, a, append) if p is not None]
         if len(parts) > 1:
             a = self.concatenate(parts, axis=axis)
         return self.apply(ops.npi_diff, (self.operand(a),), {"n": n, "axis": axis})
 
-    def ediff1d(self, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    def ediff1d(self, ary: object, to_end: object = None, to_begin: object = None) -> Array:
         """The differences of neighbors in the flattened array, between numbers or arrays to begin and to end with."""
         begin, end = self.number(to_begin), self.number(to_end)
         arrays = [self.operand(p) for p, number in ((to_begin, begin), (to_end, end)) if p is not None and number is None]

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from ..errors import ParameterError
 from ..opdef import OPS
 from ..opdef.frontend import LazyMethod
 from ..opdef.numpy_rows import Row, assembled_row, rows_of
-from .front import Front, check_options
+from .front import Array, Front, check_options
 
 
-class Functions(Front):
+class Functions(Front[Array]):
     """A front with the functions of rows."""
 
     if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Functions(Front):
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
 
-class Face:
+class Face(Generic[Array]):
     """The functions of a sub-namespace.
 
     Parameters
@@ -32,7 +32,7 @@ class Face:
         The functions of arrays or symbols.
     """
 
-    def __init__(self, front: Functions) -> None:
+    def __init__(self, front: Functions[Array]) -> None:
         self._front = front
 
     if TYPE_CHECKING:

@@ -5,18 +5,19 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..ndarray.types import DeviceLike, DTypeLike, Shape
 from ..opdef import Op
 from ..opdef.numpy_rows import sizes
 from ..ops import gathering, ordering, random_sampling
 from ..ops import mxnet_numpy_random as ops
-from .front import without_none
+from .front import Array, without_none
 from .row_functions import Face, attach_rows
 
 
-class Random(Face):
+class Random(Face[Array]):
     """Samplers of ``np.random``."""
 
-    def _draw(self, op: Op, values: dict[str, Any], params: dict[str, Any], out: Any = None) -> Any:
+    def _draw(self, op: Op, values: dict[str, Any], params: dict[str, object], out: Array | None = None) -> Array:
         """Samples, with parameters of the distribution that are numbers or arrays."""
         front = self._front
         numbers = {name: front.number(v) for name, v in values.items()}
@@ -38,21 +39,21 @@ class Random(Face):
 
     def lognormal(
         self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
+    ) -> Array:
         """Exponentials of normal samples."""
         return self._front.exp(self.normal(mean, sigma, size, dtype, ctx or device), out=out)
 
-    def rand(self, *size: int, **kwargs: Any) -> Any:
+    def rand(self, *size: int, **kwargs: object) -> Array:
         """Uniform samples from [0, 1) of a shape given as arguments."""
         return self.uniform(0, 1, **(kwargs | {"size": size or kwargs.get("size")}))
 
-    def randn(self, *size: int, **kwargs: Any) -> Any:
+    def randn(self, *size: int, **kwargs: object) -> Array:
         """Standard normal samples of a shape given as arguments."""
         return self.normal(0, 1, **(kwargs | {"size": size or kwargs.get("size")}))
 
     def randint(
         self, low: int, high: int | None = None, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
+    ) -> Array:
         """Integers (int64) from [low, high), or from [0, low) with one number."""
         first, last = (0, low) if high is None else (low, high)
         if last <= first:
@@ -64,7 +65,7 @@ class Random(Face):
 
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
+    ) -> Array:
         """Draws from ``range(a)``, or from the elements of a vector, with probabilities ``p``, with or without replacement."""
         front, count = self._front, self._front.number(a)
         arrays = [*([] if count is not None else [front.operand(a)]), *([] if p is None else [front.operand(p)])]
@@ -78,7 +79,7 @@ class Random(Face):
         places = front.apply(ops.npi_choice, [*arrays, *[None] * (2 - len(arrays))], params, out if count is not None else None)
         return places if count is not None else front.apply(gathering.take_places, (front.operand(a), places), {}, out)
 
-    def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:
+    def multinomial(self, n: int, pvals: object, size: Shape | None = None) -> Array:
         """How often (int64) each class occurs in ``n`` draws with the given probabilities."""
         front = self._front
         params = {"n": n, **without_none(size=sizes(size))}
@@ -93,24 +94,24 @@ class Random(Face):
             raise ParameterError("multivariate_normal: check_valid and tol are not supported", None, "leave them out")
         return front._correlated(front.operand(mean), front.operand(cov), size)
 
-    def shuffle(self, x: Any) -> None:
+    def shuffle(self, x: object) -> None:
         """Shuffle an array in place along its first axis."""
         self._front._shuffled(x, ordering.shuffle)
 
 
-class Batches(Random):
+class Batches(Random[Array]):
     """Samplers of ``npx.random``, which are not NumPy's."""
 
     def bernoulli(
         self,
-        prob: Any = None,
-        logit: Any = None,
-        size: Any = None,
-        dtype: Any = None,
-        ctx: Any = None,
-        out: Any = None,
-        device: Any = None,
-    ) -> Any:
+        prob: object = None,
+        logit: object = None,
+        size: Shape | None = None,
+        dtype: DTypeLike = None,
+        ctx: DeviceLike = None,
+        out: Array | None = None,
+        device: DeviceLike = None,
+    ) -> Array:
         """1 with a probability, or with the probability of a logit, else 0.
 
         Raises

@@ -11,6 +11,7 @@ from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.guards import plain_or_value
 from ..imperative.tape import tls
 from ..ndarray.new_arrays import SHAPES, TYPES
+from ..ndarray.types import DeviceLike, DTypeLike, Shape
 from ..scheduler.observers import LISTENERS
 from .array import ndarray
 from .new_arrays import Creation
@@ -31,7 +32,7 @@ def _cell(fresh: Any) -> ndarray:
     return made
 
 
-def at_once(values: Any, dtype: Any) -> ndarray | None:
+def at_once(values: object, dtype: DTypeLike) -> ndarray | None:
     """An array on the host from a list or a NumPy array; None if making it takes more than a copy."""
     if tls.tape is not None or DEFAULTS.stack or LISTENERS:
         return None
@@ -43,7 +44,7 @@ def at_once(values: Any, dtype: Any) -> ndarray | None:
         return None
 
 
-def _filled(shape: Any, value: Any, dtype: np.dtype) -> ndarray | None:
+def _filled(shape: Shape, value: Any, dtype: np.dtype) -> ndarray | None:
     """A new array of one number, if the dtype represents it in a way that needs no rule: a float, or an integer that fits."""
     v = np.empty(shape, dtype)
     if dtype.kind != "f" and not (dtype.kind in "iu" and value.__class__ is int):
@@ -55,7 +56,7 @@ def _filled(shape: Any, value: Any, dtype: np.dtype) -> ndarray | None:
     return _cell(v)
 
 
-def _like(a: Any, value: Any, dtype: Any) -> ndarray | None:
+def _like(a: Any, value: Any, dtype: DTypeLike) -> ndarray | None:
     """An array of one number in the shape of another array; None if that array is not ready on the host."""
     if a.__class__ is not ndarray or tls.tape is not None or DEFAULTS.stack or LISTENERS:
         return None
@@ -70,10 +71,10 @@ def _like(a: Any, value: Any, dtype: Any) -> ndarray | None:
         return None
 
 
-class ShortCreation(Creation):
+class ShortCreation(Creation[ndarray]):
     """`Creation` for arrays, with short paths."""
 
-    def zeros(self, shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None, device: Any = None) -> Any:
+    def zeros(self, shape: Shape, dtype: DTypeLike = None, order: str = "C", ctx: DeviceLike = None, device: DeviceLike = None) -> ndarray:
         """Zeros of a shape."""
         if ctx is None and device is None and order == "C" and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
             try:
@@ -82,7 +83,7 @@ class ShortCreation(Creation):
                 pass
         return super().zeros(shape, dtype, order, ctx, device)
 
-    def ones(self, shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None, device: Any = None) -> Any:
+    def ones(self, shape: Shape, dtype: DTypeLike = None, order: str = "C", ctx: DeviceLike = None, device: DeviceLike = None) -> ndarray:
         """Ones of a shape."""
         if ctx is None and device is None and order == "C" and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
             try:
@@ -96,7 +97,7 @@ class ShortCreation(Creation):
 
     def full(
         self, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
+    ) -> ndarray:
         """One value in a shape; an array is broadcast to it. The dtype of a bool is bool, of other numbers float32."""
         is_simple = fill_value.__class__ in NUMBERS and shape.__class__ in SHAPES and order == "C"
         if is_simple and ctx is None and device is None and out is None and not (DEFAULTS.stack or LISTENERS):
@@ -110,7 +111,7 @@ class ShortCreation(Creation):
 
     def full_like(
         self, a: Any, fill_value: float, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None
-    ) -> Any:
+    ) -> ndarray:
         """One value in the shape of an array, in its dtype unless another is given."""
         if fill_value.__class__ in NUMBERS and ctx is None and device is None and out is None and order == "C":
             found = _like(a, fill_value, dtype)
@@ -135,7 +136,7 @@ class ShortCreation(Creation):
 
     def arange(
         self, start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Any = None, device: Any = None
-    ) -> Any:
+    ) -> ndarray:
         """``start, start + step, …`` below ``stop``; a single number is the end."""
         if start.__class__ is int and stop is None and step == 1 and ctx is None and device is None and not (DEFAULTS.stack or LISTENERS):
             try:
@@ -151,11 +152,11 @@ class ShortCreation(Creation):
         num: int = 50,
         endpoint: bool = True,
         retstep: bool = False,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         axis: int = 0,
-        ctx: Any = None,
-        device: Any = None,
-    ) -> Any:
+        ctx: DeviceLike = None,
+        device: DeviceLike = None,
+    ) -> ndarray | tuple[ndarray, float]:
         """``num`` evenly spaced values from ``start`` to ``stop``; with ``retstep`` the distance too."""
         is_simple = start.__class__ in NUMBERS and stop.__class__ in NUMBERS and num.__class__ is int and num > 0 and axis == 0
         if is_simple and not retstep and ctx is None and device is None and not (DEFAULTS.stack or LISTENERS):

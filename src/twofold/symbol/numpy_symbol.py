@@ -17,7 +17,7 @@ from ..mxnet_numpy.front import FRONTS, Unsupported, public_name
 from ..mxnet_numpy.linear import LinearAlgebra, Products
 from ..mxnet_numpy.method_names import FUNCTION_OF, method_of, methods_of
 from ..mxnet_numpy.new_arrays import Creation
-from ..mxnet_numpy.order_statistics import Reductions
+from ..mxnet_numpy.order_statistics import OrderStatistics
 from ..mxnet_numpy.rearranging import Shapes
 from ..mxnet_numpy.sampling import Batches, Random
 from ..opdef import NAMES, Op
@@ -105,7 +105,7 @@ class NumpySymbol(Symbol):
         return f"<_Symbol {self.name}>"
 
 
-class SymbolFunctions(Elementwise, Reductions, Shapes, Creation, Products):
+class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
     """The functions of ``mx.sym.np``."""
 
     def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
