@@ -58,6 +58,7 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
     arrays = list(arrays_in((args, options)))
     name = getattr(function, "__qualname__", "a function of NumPy")
     device = arrays[0].context if arrays else current_device()
+    # NotImplemented: this form has no gradient for these arguments. NumPy computes them, unless that would cut a gradient.
     if is_recorded(arrays) and (form := FORMS.get(function)) is not None:
         found = form(*args, **options)
         if found is not NotImplemented:
@@ -68,6 +69,7 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
             _move_recorded(function, target, args, options)
             return None
         if isinstance(target, ndarray):
+            # NumPy writes to the array's own memory, if the change need not wait or be recorded
             others = to_numpy(tuple(a for k, a in enumerate(args) if k != writes))
             named = to_numpy(options)
             if changed_at_once(target, lambda host: function(*others[:writes], host, *others[writes:], **named)):
@@ -183,6 +185,7 @@ class _Indexed:
         def function(key: object) -> object:
             return self._numpys[key]
 
+        # the name that `by_numpy` gives in errors
         function.__qualname__ = self._name
         return by_numpy(function, (key,), {})
 
@@ -216,6 +219,7 @@ def _polynomial(cls: Any) -> type:
         cls.__init__(self, *args, **options)
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
+        # pickle would look up this class by its name in NumPy's module, and find NumPy's class
         return _polynomial_again, (cls, self.coef, self.domain, self.window, self.symbol)
 
     return type(cls.__name__, (cls,), {"__init__": __init__, "__reduce__": __reduce__, "__module__": cls.__module__})
@@ -318,6 +322,7 @@ def attribute(module: ModuleType, name: str) -> Any:
         return _Namespace(found, MODULES[name])
     if name in INDEXED:
         return _Indexed(name, found)
+    # functions that dispatch on the class of their arguments have a class of their own, which is not public
     is_function = isinstance(found, (FunctionType, BuiltinFunctionType, type(np.sum)))
     return wrapped(found) if is_function and name not in PLAIN_FUNCTIONS else found
 

@@ -88,6 +88,7 @@ def get(x: ndarray, index: Any) -> ndarray:
     if basic is None:
         single = _without_arrays(index)
         if single is not None:
+            # NumPy copies where the index is a 0-d array, not a scalar (see `_without_arrays`)
             return x[single].copy() if any(i.__class__ is ndarray and i.context is CPU for i in _items(index)) else x[single]
         memory = memory_of(x)
         if memory is None:

@@ -113,7 +113,9 @@ def einsum(
 def _view_by_subscripts(subscripts: str, x: ndarray) -> ndarray | None:
     """What einsum makes of one array without adding: a view, read-only if it has to be a copy. None if it adds."""
     have, arrow, want = subscripts.replace(" ", "").partition("->")
+    # without an arrow the result has all letters in alphabetical order; a letter that stands twice is summed over, which is no view
     want = want if arrow else "..." * ("..." in have) + "".join(sorted(have.replace("...", "")))
+    # letters for the axes that the ellipsis stands for
     free = [k for k in LETTERS if k not in have][: max(x.ndim - len(have.replace("...", "")), 0)]
     have, want = (text.replace("...", "".join(free)) for text in (have, want))
     if not have.isalpha() or len(have) != x.ndim or set(have) != set(want) or len(set(want)) < len(want):

@@ -132,6 +132,7 @@ def loop_dtypes(ufunc: str, *names: str, dtype: str | None = None, casting: Cast
         return (dtype or promote(*names),) * len(names)
     function = getattr(np, ufunc)
     try:
+        # `resolve_dtypes` takes Python's classes for weak scalars, and None for the dtypes that it is to find
         given = (*[WEAK.get(n) or NUMPY[n] for n in names], *(None,) * function.nout)
         options: dict[str, Any] = {}
         if dtype is not None:
@@ -176,6 +177,7 @@ def _of_views(op: Op, operands: Sequence[Any]) -> Content | None:
             return None
         has_gaps = has_gaps or not data.flags.c_contiguous
         arrays.append(data)
+    # operands without gaps are read where they are in every mode, and may wait to be fused
     if not has_gaps:
         return None
     try:
@@ -210,6 +212,7 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
     def general(*values: Any) -> Any:
         if not all(map(is_array_like, values)):
             return NotImplemented
+        # small results of programs become plain, so that the next operation on them takes the short path
         for value in values:
             if value.__class__ is ndarray and value._content.__class__ is Value:
                 make_plain(value)
@@ -311,6 +314,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
         raise ShapeError(f"in-place {op.name}: the result has a different shape", f"{shape} into {target.shape}", "write it to a new array")
     if result != dtype:
         new = invoke(primitive_arithmetic.astype.bind(dtype=dtype), (wrap(ndarray, new),))[0]
+    # a view writes its part into its root; an array that owns its memory takes the new content as it is
     if chain:
         write(root, chain, None, wrap(ndarray, new))
     else:
@@ -348,6 +352,7 @@ def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray 
     if first is None or second is None or first.dtype != second.dtype:
         return None
     seen = first if matrix is a else second
+    # BLAS takes gaps between rows, but none inside them; the stride of an axis of size 1 says nothing
     if seen.flags.c_contiguous or seen.strides[1] != seen.itemsize or seen.shape[1] < 2:
         return None
     try:
@@ -373,10 +378,13 @@ def _attach_products(op: Op) -> None:
             if len(sizes) + len(others) == 3 and (found := _by_vector(multiply, self, other)) is not None:
                 return found
             if len(sizes) == 2 and sizes[1:] == others and (matrix := _untransposed(self)) is not None:
+                # Aᵀ · v = v · A
                 return other @ matrix
             if len(sizes) == 1 and sizes == others[:1] and len(others) == 2 and (matrix := _untransposed(other)) is not None:
+                # v · Aᵀ = A · v
                 return matrix @ self
             if min(len(sizes), len(others)) > 1 and sizes[-1] == others[-2] and sizes[:-2] == others[:-2] and self._dtype == other._dtype:
+                # the operator takes transposed matrices of one batch and dtype as they are; others are copied by `matmul`
                 (a, first), (b, second) = _unexchanged(self), _unexchanged(other)
                 if first or second:
                     return wrap(ndarray, invoke(_matrix_product(first, second), (a, b))[0])

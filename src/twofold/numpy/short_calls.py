@@ -53,6 +53,7 @@ def short_call(
     """
     if PLAIN is not np.ndarray:
         return function
+    # the three templates' ways for arguments that they do not take themselves: see the parameters
     at_length = partial(_at_length, content_of=_first if reads else _memory) if of_large else _at_length if of_views else _by_itself
     names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
     call = _generated(short.any_call, numpys, names, of_views=of_views)
@@ -112,6 +113,7 @@ DRAWS = frozenset({
 
 def is_draw(numpys: Any) -> bool:
     """Whether a function is one of these methods."""
+    # the functions of `numpy.random` are methods too, of its global RandomState
     owner = getattr(numpys, "__self__", None)
     return numpys.__name__ in DRAWS and isinstance(owner, (np.random.Generator, np.random.RandomState))
 
@@ -120,6 +122,7 @@ def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
     """Other results of `short_call`."""
     for v, argument in zip(given, args, strict=True):
         if v is result and v is not argument:  # NumPy may have written to it, or to a copy
+            # the content of this view was a copy of its part, so NumPy has not written to the view's own memory
             if argument.__class__ is ndarrayView and argument._seen is not v:
                 raise NotPlain
             return argument
@@ -147,6 +150,7 @@ def _at_length(
             if not OWN_OPTIONS.isdisjoint(options) or options.get("out") is not None:
                 raise NotPlain
             options = {name: _plain(value, arrays, content_of and _memory) for name, value in options.items()}
+        # without an array among the arguments the result belongs on the current device, which a `with` block may have changed
         if not arrays and DEFAULTS.stack:
             raise NotPlain
         result = numpys(*given, **options)
@@ -204,6 +208,7 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
             raise NotPlain  # before it is copied
         v = value._content
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
+            # a view of a Value shows a buffer that others may share: NumPy must not write to it
             v = v if kind is ndarray or value._of.__class__ is PLAIN else _read_only(v)
             arrays.append(v)
             return v
@@ -258,6 +263,7 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
             return result
         if base is not None and getattr(base, "size", None) != result.size:  # part of an array without other users
             result = np.array(result)
+        # contents are always in row-major order; NumPy's results have the order of their operands
         fresh = result if result.flags.c_contiguous else HOST.as_array(result)
         c = new(ndarray)
         c._content = plain_or_value(fresh)
@@ -268,6 +274,7 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
         return c
     if isinstance(result, (list, tuple)):
         items = [_wrapped(item, arrays) for item in result]
+        # named tuples, as `numpy.linalg` returns them, take their items one by one
         return kind(items) if kind is list or kind is tuple else kind(*items)
     return result
 

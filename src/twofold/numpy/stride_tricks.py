@@ -54,6 +54,7 @@ def as_strided(
     if len(sizes) != len(steps) or any(step % array.itemsize for step in steps) or any(n < 0 for n in sizes):
         given = f"shape {sizes}, strides {steps}, elements of {array.itemsize} bytes"
         raise ParameterError("as_strided: invalid shape or strides", given, "pass one multiple of the size of an element for each axis")
+    # the place of each element in the owner's memory
     places = np.full(sizes, array._strided.offset)
     for step, grid in zip(steps, np.ogrid[tuple(slice(n) for n in sizes)], strict=True):
         places += grid * (step // array.itemsize)
@@ -104,6 +105,7 @@ def sliding_window_view(
         return read_only(_copied_windows(x, window_shape, axis))
     order = (*[k for k in range(ndim) if k not in axes], *axes)
     ones = (1,) * len(kernel)
+    # the axes that windows slide along go last for `unfold`, which adds those of the windows, and then back to their places
     return array._view(
         permute_dims.bind(axes=order),
         unfold.bind(kernel=kernel, stride=ones, dilate=ones),

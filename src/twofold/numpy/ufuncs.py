@@ -109,6 +109,7 @@ class ufunc:  # NumPy's name
                 self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None} | {"casting": casting}
             )
         targets = out if isinstance(out, tuple) else (out,) * (out is not None)
+        # of several results ``out`` may hold arrays for the first ones only
         targets += (None,) * (len(results) - len(targets))
         done = [_deliver_where(r, t, where, casting) for r, t in zip(results, targets, strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
@@ -155,6 +156,7 @@ class ufunc:  # NumPy's name
     ) -> ndarray:
         """The array reduced along axes by the function."""
         function = REDUCE.get(self.__name__)
+        # of our functions only `sum` and `prod`, which have cumulative forms, take a dtype
         if function is None or (dtype is not None and self.__name__ not in ACCUMULATE):
             given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
             return by_numpy(self._numpys.reduce, (array,), given | options)
@@ -173,6 +175,7 @@ class ufunc:  # NumPy's name
     def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
         """Apply the function to all pairs of elements of two arrays."""
         a, b = operands(A, B)
+        # the axes of the first array stand before those of the second, so that broadcasting makes all pairs
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def reduceat(self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:

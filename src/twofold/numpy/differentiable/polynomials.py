@@ -45,6 +45,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool 
     if w is not None:
         weights = operand(w) + 0.0
         matrix, values = matrix * weights.reshape(-1, 1), values * (weights.reshape(-1, 1) if values.ndim > 1 else weights)
+    # columns of length 1, as in NumPy: powers differ by orders of magnitude, which would cost digits
     scale = function_of("sqrt")(sum(matrix * matrix, 0))
     bound = at.size * float(np.finfo(at.dtype).eps) if rcond is None else rcond
     found = linalg.lstsq(matrix / scale, values, bound)[0]
@@ -74,6 +75,7 @@ def roots(p: ArrayLike) -> Any:
         return NotImplemented
     if not given.size:
         return zeros((0,), device=a.context)
+    # coefficients 0 at the end are roots at 0; those in front are dropped
     zero, a = a.size - 1 - int(given[-1]), a[int(given[0]) : int(given[-1]) + 1]
     count = a.size - 1
     rest = zeros((zero,), a.dtype, device=a.context)
@@ -105,6 +107,7 @@ def polymul(a1: Any, a2: Any) -> Any:
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return NotImplemented
     arrays = [operand(a).reshape(-1) for a in (a1, a2)]
+    # without zeros in front, as NumPy's `poly1d` has it; the first element if all are 0
     x, y = [a[int(np.argmax(host_of(a) != 0)) :] if a.size else zeros((1,), a.dtype, device=a.context) for a in arrays]
     return convolve(x, y)
 

@@ -95,6 +95,7 @@ def unique(
     """The distinct elements, or slices along an axis, in order. The first one of several equal ones gets their gradient."""
     x = operand(ar)
     options |= {"axis": axis, "equal_nan": equal_nan}
+    # the places of first occurrences are always needed: the values are taken from there, with a gradient
     _, places, *others = by_numpy(np.unique, (x.detach(), True, return_inverse, return_counts), options)
     values = take(x if axis is not None else x.reshape(-1), places, 0 if axis is None else axis)
     results = (values, *([places] if return_index else []), *others)
@@ -159,6 +160,7 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> ndarray:
     # NumPy trims the numbers of elements, which are 0 where the elements are
     numbers = np.where(host_of(x) == 0, 0, np.arange(1, x.size + 1))
     kept = np.trim_zeros(numbers, trim)
+    # where the first kept element stands: argmax gives the first True
     first = 0 if "f" not in trim.lower() else int(np.argmax(numbers != 0)) if len(kept) else 0
     return x[first : first + len(kept)].copy()
 
@@ -191,7 +193,9 @@ def _concatenated(numpys: Any, key: Any) -> ndarray:
     """What an object such as ``r_`` makes of an index that contains recorded arrays."""
     elements = Numbered()
     items = key if isinstance(key, tuple) else (key,)
+    # the bounds of a slice, as in ``r_[x:y]``, become the constants of a range
     refuse_cut(type(numpys).__name__, [k for k in items if isinstance(k, slice)], np.empty(0))
+    # text such as ``'r'`` or ``'0,2'`` directs the joining, and is no element
     given = tuple([k if isinstance(k, str) else elements.numbers(numpys[k] if isinstance(k, slice) else k) for k in items])
     return elements.elements(numpys[given], np.asarray(numpys[to_numpy(key)]).dtype)
 

@@ -32,6 +32,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     kind = np.result_type(*[v.dtype if isinstance(v, ndarray) else to_numpy(v) for v in (*choicelist, default)])
     *choices, result = [operand(v).astype(kind, copy=False) for v in (*choicelist, default)]
     shape = broadcast_shapes("select", [v.shape for v in (*conditions, *choices, result)])
+    # backwards, so that the first condition that holds decides
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         result = chosen(condition, choice, result)
     return result if result.shape == shape else broadcast_view(result, shape).copy()
@@ -42,9 +43,11 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     """Functions of the elements where conditions hold: the last function whose condition does."""
     a = operand(x)
     given = np.asarray(to_numpy(condlist), bool)
+    # one condition may be given without a list around it
     if isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (list, tuple, ndarray, np.ndarray)) and a.ndim:
         given = given[None]
     conditions = list(given.reshape(-1, *a.shape) if given.ndim <= a.ndim else given)
+    # one more function is that for elements without a condition
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.any(conditions, axis=0))
     elif len(funclist) != len(conditions):
@@ -106,6 +109,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
         return NotImplemented
     for axis, (width, end, length) in enumerate(zip(widths, ends, lengths, strict=True)):
         rows = moveaxis(x, axis, 0)
+        # the end of an axis is padded as the beginning of its reversed rows
         before, after = [
             PADDING[mode](side, int(n), e, k)
             for side, n, e, k in ((rows, width[0], end[0], length[0]), (rows[::-1], width[1], end[1], length[1]))
@@ -127,6 +131,7 @@ def _filled(rows: ndarray, count: int, value: Any) -> ndarray:
 
 
 def _ramp(rows: ndarray, count: int, end: Any, length: Any) -> ndarray:
+    # as ``linspace(end, edge, count, endpoint=False)``
     parts = (np.arange(count) / np.maximum(count, 1)).reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
     return (rows[:1] - end) * parts + end
 

@@ -34,6 +34,7 @@ def _convolved(a: ArrayLike, v: ArrayLike, mode: str | int, *, correlates: bool)
     if x.ndim > 1 or y.ndim > 1 or not x.size or not y.size or kind not in MODES.values():
         return NotImplemented  # NumPy raises
     dtype = promote(x._dtype, y._dtype)
+    # half precision is summed in float32
     wide = "float32" if is_float(dtype) and dtype not in ("float32", "float64") else dtype
     x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
     if correlates:
@@ -42,6 +43,7 @@ def _convolved(a: ArrayLike, v: ArrayLike, mode: str | int, *, correlates: bool)
     short, long = sorted((x.size, y.size))
     if kind == MODES["full"]:
         return every
+    # where the shorter vector lies wholly inside the longer one
     if kind == MODES["valid"]:
         return every[short - 1 : long].copy()
     # NumPy's correlation swaps the vectors if the second one is longer, and reverses the result
@@ -76,12 +78,14 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
         if not is_recorded(period) and float(period) == 0:
             raise ParameterError("period must be a non-zero value", repr(period), "pass another")
         period, left, right = abs(period), None, None
+        # one period, with its last point repeated before it and its first point after it: every x lies between two points
         at, places = at % period, places % period
         order = np.argsort(host_of(places))
         places, values = elements_at(places, order), elements_at(values, order)
         places = concatenate([places[-1:] - period, places, places[:1] + period])
         values = concatenate([values[-1:], values, values[:1]])
     here, known, last = host_of(at), host_of(places), places.size - 1
+    # the points around each x; beyond the ends the nearest two, whose line `left` and `right` replace below
     low = np.clip(np.searchsorted(known, here, "right") - 1, 0, max(last - 1, 0))
     high = np.minimum(low + 1, last)
     start, height = elements_at(places, low), elements_at(values, low)
@@ -160,6 +164,7 @@ def linspace(
         raise ParameterError(f"Number of samples, {num}, must be non-negative.", None, "pass 0 or more")
     first, last = _in_one_dtype(start, stop)
     steps = num - 1 if endpoint else num
+    # a single sample is the start, and the distance to the next one is NaN
     parts = (np.arange(num) / (steps or 1)).reshape(-1, *[1] * max(first.ndim, last.ndim)).astype(first.real.dtype)
     values = moveaxis(first * (1 - parts) + last * parts, 0, axis)
     values = values if dtype is None else values.astype(dtype, copy=False)
@@ -179,6 +184,7 @@ def logspace(
 def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0) -> ndarray:
     """Numbers from ``start`` to ``stop`` with equal ratios."""
     first, last = [v.astype(np.result_type(v.dtype, np.float64), copy=False) for v in operands(start, stop)]
+    # the logarithm of the ratio exists for negative numbers too, if both have the same sign
     exponents = linspace(zeros_like(first), function_of("log")(last / first), num, endpoint, axis=axis)
     values = expand_dims(first, axis) * function_of("exp")(exponents)
     return values if dtype is None else values.astype(dtype, copy=False)
@@ -200,6 +206,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     across = x0 * y1 - x1 * y0
     if sizes == (2, 2):
         return across
+    # a vector in the plane has the third component 0
     x2, y2 = [v[..., 2] if v.shape[-1] == 3 else zeros_like(v[..., 0]) for v in (x, y)]
     parts = [x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, across]
     return moveaxis(stack(parts, -1), -1, axisc)

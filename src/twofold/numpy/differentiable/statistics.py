@@ -39,9 +39,11 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
         return NotImplemented
     x, q = operand(a), to_numpy(q)
     axes = normalized_axes(axis, x.ndim)
+    # the reduced axes are merged into the last one: each row is one sample
     kept = [k for k in range(x.ndim) if k not in axes]
     rows = x.transpose([*kept, *axes]).reshape([*[x.shape[k] for k in kept], math.prod([x.shape[k] for k in axes])])
     if options.get("weights") is not None:
+        # one weight for each element, or for each place along the axis, in the order of the rows
         weights = np.asarray(to_numpy(options["weights"]))
         if weights.shape != x.shape and len(axes) == 1:
             weights = np.broadcast_to(weights.reshape([-1 if k in axes else 1 for k in range(x.ndim)]), x.shape)
@@ -51,10 +53,12 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
         return NotImplemented
     if not x.size:
         return by_numpy(numpys, (x.detach(), *q), options | {"axis": axis, "keepdims": keepdims})
+    # NumPy's quantile of the ranks 0, 1, … says which two elements are combined, and in which proportion
     host = host_of(rows)
     order = np.argsort(host, -1, kind="stable")
     ranks = np.empty(host.shape)
     np.put_along_axis(ranks, order, np.broadcast_to(np.arange(float(count)), host.shape), -1)
+    # NaN stays NaN, so that NumPy lets it spoil the result or ignores it, as the function does
     ranks[np.isnan(host)] = np.nan
     at = np.asarray(numpys(ranks, *q, axis=-1, **options))
     shape = at.shape[: at.ndim - len(kept)] + tuple([1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdims else at.shape
@@ -67,6 +71,7 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
     part = ((at - low).reshape(shape)).astype(x.dtype)
     value = _between(lower, upper, part)
     value = chosen(missing, np.nan, value) if missing.any() else value
+    # the dtype of NumPy's result, found on one element
     kind = numpys(np.zeros(1, x.dtype), *q, **(options | ({"weights": np.ones(1)} if options.get("weights") is not None else {}))).dtype
     return value.astype(kind, copy=False)
 
@@ -124,6 +129,7 @@ def _nan_extremum(numpys: Callable[..., Any], reduce: Callable[..., ndarray], be
         options = {} if initial is None else {"initial": initial, "where": where}
         result = reduce(chosen(missing, beyond, x), axis, keepdims=bool(keepdims), **options)
         if initial is None:
+            # where all elements are missing, what they were replaced with must not be the result
             result = chosen(all(missing, axis, keepdims=bool(keepdims)), np.nan, result)
         return deliver(result, out, "unsafe")
 
@@ -170,6 +176,7 @@ def _spread(numpys: Callable[..., Any], ignores_nan: bool, finish: Callable[[nda
         apart = chosen(mask, x - centre, 0)
         squares = apart * apart if is_float(apart._dtype) else apart.real**2 + apart.imag**2
         less = counts - (ddof if correction is None else correction)
+        # too few elements give NaN where NaN is ignored, else a division by 0, as in NumPy
         variance = sum(squares, axis, keepdims=True) / chosen(less > 0, less, np.nan if ignores_nan else 0)
         result = finish(variance)
         return deliver(result if keepdims else shapes.squeeze(result, normalized_axes(axis, x.ndim)), out, "unsafe")
@@ -222,6 +229,7 @@ def cov(
         return shapes.squeeze(dot(centred, _conjugate(centred).T) / np.maximum(count - less, 0.0))
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum(w)
+    # the degrees of freedom lost, by the formula in the documentation of `numpy.cov`
     lost = total * 0 if less == 0 else less if aweights is None else less * sum(w * given[-1]) / total
     centred = x - shapes.expand_dims(average(x, 1, w), 1)
     return shapes.squeeze(dot(centred, _conjugate(centred * w).T) / (total - lost))
@@ -286,6 +294,7 @@ def histogram(a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | N
         return NotImplemented
     host, w = np.asarray(to_numpy(a)).ravel(), operand(weights).reshape(-1)
     _, edges = np.histogram(host, to_numpy(bins), range, weights=host_of(w))
+    # bins are half-open, except the last one, which includes its right edge
     inside = (host >= edges[0]) & (host <= edges[-1])
     places = np.minimum(np.searchsorted(edges, host[inside], "right") - 1, len(edges) - 2)
     totals = bincount(places, w[np.flatnonzero(inside)], len(edges) - 1).astype(w.dtype, copy=False)

@@ -113,6 +113,7 @@ form_of(np.fft.ifft)(ifft)
 def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None) -> ndarray:
     """The transform of real numbers, without the frequencies that follow by symmetry."""
     x = operand(a)
+    # NumPy chooses the precision for other dtypes
     rows = moveaxis(x if x._dtype in ("float32", "float64") else x.astype(np.fft.rfft(np.zeros(1, x.dtype)).real.dtype), axis, -1)
     rows = _fitted(rows, rows.shape[-1] if n is None else n)
     return _finished(run(fourier.real_fourier, rows), _scale(norm, rows.shape[-1], False), axis, out)
@@ -150,9 +151,11 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
 def _sizes(x: ndarray, s: Sizes, axes: Axes, halved: bool = False) -> list[tuple[int, int]]:
     """The axes of a transform, with the length of each; ``halved``: the last one holds half of the frequencies."""
     over = list(range(x.ndim)) if axes is None and s is None else list(range(-len(s), 0)) if axes is None else list(axes)  # type: ignore[arg-type]
+    # a size of -1 is that of the axis, as in NumPy 2
     full = [x.shape[normalized_axis(k, x.ndim)] for k in over]
     given = full if s is None else [n if k == -1 else k for k, n in zip(s, full, strict=True)]
     if s is None and halved:
+        # m frequencies are those of 2 (m - 1) real numbers, as far as can be told
         given[-1] = 2 * (full[-1] - 1)
     return list(zip(over, given, strict=True))
 
@@ -161,6 +164,7 @@ def _each(
     one: Callable[..., ndarray], default: Axes, a: ArrayLike, s: Sizes = None, axes: Axes = None, norm: str | None = None, out: Out = None
 ) -> ndarray:
     x = operand(a)
+    # the last axis first, as in NumPy: the order decides how results are rounded
     for axis, size in reversed(_sizes(x, s, default if axes is None else axes)):
         x = one(x, size, axis, norm)
     return deliver(x, out)

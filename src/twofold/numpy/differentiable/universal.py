@@ -88,6 +88,7 @@ def _running_extremum(name: str, array: ArrayLike, axis: int = 0, dtype: DTypeLi
     at = normalized_axis(axis, x.ndim)
     found = np.moveaxis(getattr(np, name).accumulate(host_of(x), at), at, 0)
     is_new = np.ones(found.shape, bool)
+    # the gradient goes to the element that the running extremum comes from: the latest change, carried on. NaN never changes again.
     is_new[1:] = (found[1:] != found[:-1]) & ~np.isnan(found[:-1])
     places = np.arange(len(found)).reshape(-1, *[1] * (x.ndim - 1))
     places = np.maximum.accumulate(np.where(is_new, places, 0), 0)
@@ -118,6 +119,7 @@ def _reduced_between(name: str, array: ArrayLike, indices: ArrayLike, axis: int 
     if any(not 0 <= k < len(rows) for k in starts):
         raise ParameterError("reduceat: an index is out of bounds", f"{starts} of {len(rows)}", "pass positions on the axis")
     ends = [*starts[1:], len(rows)]
+    # an index that is not below the next one selects its element alone
     parts = [function.reduce(rows[i:j], 0) if i < j else rows[i] for i, j in zip(starts, ends, strict=False)]
     return deliver(moveaxis(stack(parts) if parts else rows[:0], 0, axis), out, "unsafe")
 
