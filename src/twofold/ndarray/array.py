@@ -139,7 +139,7 @@ class NDArray(Array):
 
     # shapes
 
-    def reshape(self, *shape: Shape, **options: Any) -> "NDArray":
+    def reshape(self, *shape: Shape, **options: object) -> "NDArray":
         """A view of the array in another shape.
 
         Parameters
@@ -283,7 +283,7 @@ CLASSES["default"] = NDArray
 items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY)
 
 
-def _apply(op: Op, array: NDArray, **params: Any) -> NDArray:
+def _apply(op: Op, array: NDArray, **params: object) -> NDArray:
     return applied(op.bind(True, **params), (array,))
 
 

@@ -136,7 +136,7 @@ def multi_adamw_update(
     out: NDArray | Arrays | None = None,
     name: str | None = None,
     size: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """`adamw_update` of several weights, each with its own rate, decay and multiplier; ``size`` is their number, 0 for all.
 
@@ -160,7 +160,7 @@ def multi_mp_adamw_update(
     out: NDArray | Arrays | None = None,
     name: str | None = None,
     size: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """`multi_adamw_update` of 16-bit weights with float32 master copies."""
     scale = _scale(rescale_grad, weights[0])
@@ -178,7 +178,7 @@ def multi_lamb_update(
     wds: Sequence[float],
     out: NDArray | Arrays | None = None,
     num_tensors: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """LAMB updates of several weights; writes new values to ``mean`` and ``var``. Returns the list of new weights, or ``out``.
 
@@ -211,7 +211,7 @@ def multi_mp_lamb_update(
     wds: Sequence[float],
     out: NDArray | Arrays | None = None,
     num_tensors: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """`multi_lamb_update` of 16-bit weights with float32 master copies."""
     settings = {"learning_rates": lrs, "wds": wds, "step_count": step_count, "num_tensors": num_tensors or len(weights), **kwargs}

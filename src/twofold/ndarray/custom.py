@@ -224,7 +224,7 @@ class CustomHandle(UserFunction):
         return self._op
 
     # users' functions get arrays over the program's memory, off the tape: the gradient is `_backward`'s
-    def _cells(self, arrays: Sequence[Any]) -> list[NDArray]:
+    def _cells(self, arrays: Sequence[object]) -> list[NDArray]:
         return [wrap(NDArray, Value(a, device=self._device)) for a in arrays]
 
     def _empty(self, types: Any) -> list[NDArray]:
@@ -329,7 +329,7 @@ def _entry(method: str, entry: Any) -> Any:
     return tuple(int(n) for n in entry) if method == "infer_shape" else dtype_name(np.dtype(entry))
 
 
-def Custom(*data: NDArray, op_type: str, **parameters: Any) -> NDArray | list[NDArray]:
+def Custom(*data: NDArray, op_type: str, **parameters: object) -> NDArray | list[NDArray]:
     """Call a registered custom operator on arrays.
 
     Parameters

@@ -29,7 +29,7 @@ class Capsule:
         If it is not a capsule, or has been consumed already.
     """
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, capsule: object) -> None:
         self._capsule = capsule
         self._device = _device_of(capsule)
 
@@ -40,7 +40,7 @@ class Capsule:
         return self._device
 
 
-def _device_of(capsule: Any) -> tuple[int, int]:
+def _device_of(capsule: object) -> tuple[int, int]:
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

@@ -45,7 +45,7 @@ class _Graph(NamedTuple):
         return (starts - before)[owners] + np.arange(len(owners)), owners
 
 
-def _graph(name: str, data: Any, dtype: str | None = "int64") -> _Graph:
+def _graph(name: str, data: object, dtype: str | None = "int64") -> _Graph:
     if not isinstance(data, CSRNDArray):
         raise DTypeError(f"{name}: the graph is no csr matrix", type(data).__name__, "make it with mx.nd.sparse.csr_matrix")
     if dtype is not None and data._dtype != dtype:

@@ -90,7 +90,7 @@ def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     return result
 
 
-def _is_number(operand: Any) -> bool:
+def _is_number(operand: object) -> bool:
     """Whether an operand is one of NumPy's numbers, which NumPy's own comparisons turn into arrays without axes."""
     return isinstance(operand, np.number) or (isinstance(operand, np.ndarray) and operand.ndim == 0 and operand.dtype.kind in "iuf")
 

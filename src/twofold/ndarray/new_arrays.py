@@ -85,14 +85,14 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
 
 
 @inlined
-def _cell(fresh: Any) -> NDArray:
+def _cell(fresh: object) -> NDArray:
     """A new array around a new NumPy array, whose memory it takes over."""
     made = new(NDArray)
     made._content = plain_or_value(fresh)
     return made
 
 
-def _recorded_copy(source: Any, device: Device, dtype: DTypeLike) -> NDArray:
+def _recorded_copy(source: object, device: Device, dtype: DTypeLike) -> NDArray:
     """`array` of a recorded array, or of a list that contains one, as recorded operations."""
     if isinstance(source, Array):
         name = source._dtype if dtype is None else dtype_name(dtype)
@@ -192,7 +192,7 @@ def _adopt_host(array: np.ndarray) -> Any:
     return array if HOST.target.plain is not None else HOST.from_dlpack(array)
 
 
-def _wrap_pinned(cls: type[A], data: Any, device: Device) -> A:
+def _wrap_pinned(cls: type[A], data: object, device: Device) -> A:
     """An array over memory that is visible outside the library: written in place, never donated."""
     value = Value(data, device=device)
     value.sharing = PINNED

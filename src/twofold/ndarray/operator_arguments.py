@@ -88,7 +88,7 @@ def _choice(values: list[str], or_none: bool, param: Param) -> str:
     return f"{word}, required" if param.required else f"{word},optional, default={str(param.default)!r}"
 
 
-def _default(value: Any) -> str:
+def _default(value: object) -> str:
     if isinstance(value, bool):
         return str(int(value))
     return f"{np.float32(value):.9g}" if isinstance(value, float) else "[]" if value == () else repr(value)

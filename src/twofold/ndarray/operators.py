@@ -49,7 +49,7 @@ def _sig(op: Op) -> BoundOp:
 def _general(op: Op, reverse: bool) -> Callable[..., Any]:
     bound_op = _sig(op)
 
-    def method(self: NDArray, other: Any) -> NDArray:
+    def method(self: NDArray, other: object) -> NDArray:
         if isinstance(other, NUMPYS):
             self, other = operands((self, other))
         elif not isinstance(other, OPERAND):
@@ -91,7 +91,7 @@ def _binary(op: Op, reverse: bool) -> Callable[..., Any]:
 def _comparison(op: Op) -> Callable[..., Any]:
     name, compare = op.name, _general(op, False)
 
-    def general(self: NDArray, other: Any) -> NDArray:
+    def general(self: NDArray, other: object) -> NDArray:
         result = compare(self, other)
         if result is NotImplemented:  # Python would fall back to comparing identities and hide the mistake
             raise DTypeError(f"{name}: type {type(other)} not supported", repr(other)[:60], "compare with an array or a number")
@@ -104,7 +104,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
     name, bound_op, own = op.name, _sig(op), not op.front.legacy_differs
     fn, everywhere = getattr(HOST.xp, name), op.front.wraps
 
-    def general(self: NDArray, other: Any) -> NDArray:
+    def general(self: NDArray, other: object) -> NDArray:
         if isinstance(other, NUMPYS):
             other = _cast(self, other, name)
         elif not isinstance(other, OPERAND):

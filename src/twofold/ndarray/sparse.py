@@ -55,7 +55,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *names_in("sparse")})
 
 
-def csr_matrix(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None) -> CSRNDArray:
+def csr_matrix(arg1: object, shape: Shape | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None) -> CSRNDArray:
     """Make a csr matrix.
 
     Parameters
@@ -101,7 +101,7 @@ def csr_matrix(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = None, dt
     raise ParameterError(f"Unexpected length of input tuple: {len(arg1)}", None, "pass (data, indices, indptr) or (data, (row, column))")
 
 
-def row_sparse_array(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None) -> RowSparseNDArray:
+def row_sparse_array(arg1: object, shape: Shape | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None) -> RowSparseNDArray:
     """Make a row-sparse array.
 
     Parameters
@@ -142,14 +142,14 @@ def row_sparse_array(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = No
     return _made("row_sparse", sizes, (values, indices), device)
 
 
-def multiply(lhs: Any, rhs: Any) -> NDArray:
+def multiply(lhs: object, rhs: object) -> NDArray:
     """The product of two arrays, or of an array and a number. It is sparse if one operand is sparse and has the other's shape."""
     if isinstance(lhs, NDArray) and isinstance(rhs, BaseSparseNDArray) and lhs.shape == rhs.shape:
         return call(_PRODUCT, (lhs, rhs), {})
     return broadcast_product(lhs, rhs)
 
 
-def divide(lhs: Any, rhs: Any) -> NDArray:
+def divide(lhs: object, rhs: object) -> NDArray:
     """The quotient of two arrays, or of an array and a number. For two arrays of one shape it is dense, and NaN where both are 0."""
     if isinstance(lhs, NDArray) and isinstance(rhs, NDArray) and lhs.shape == rhs.shape:
         return call(_QUOTIENT, (lhs, rhs), {})

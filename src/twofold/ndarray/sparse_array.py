@@ -72,13 +72,13 @@ class BaseSparseNDArray(NDArray, SparseArray):
         for part in self._content.sparse.parts:
             part.wait_to_write()
 
-    def _rebind(self, v: Any) -> None:
+    def _rebind(self, v: object) -> None:
         self._content = v if isinstance(v, SparseValue) else converted(wrap(NDArray, v), self._stype)._content
         variable = getattr(self, "_gradient", None)
         if variable is not None:
             _mark_values(self._content, variable)
 
-    def _promote(self, content: Any) -> Value:
+    def _promote(self, content: object) -> Value:
         """A dense copy for graphs, which have no other storage. The array itself stays sparse."""
         return dense_array(self)._capture()
 
@@ -103,7 +103,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         own = stype or self._stype
         self._attach(zeros(self.shape, self.context, self._dtype) if own == "default" else self._zeros_in(own), grad_req)
 
-    def _attach(self, grad: Any, grad_req: str) -> None:
+    def _attach(self, grad: object, grad_req: str) -> None:
         kind = RowVariable if self._stype == "row_sparse" else Variable
         self._gradient = kind(GradientCell(self, grad), grad_req)
         _mark_values(self._content, self._gradient)
@@ -202,7 +202,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         """Not possible: arrays of ``mx.np`` are dense."""
         raise ParameterError(f"cannot convert ndarray of stype {self._stype} to numpy ndarray", None, "call tostype('default') first")
 
-    def reshape(self, *shape: Any, **options: Any) -> NoReturn:
+    def reshape(self, *shape: object, **options: object) -> NoReturn:
         """Not supported for sparse arrays.
 
         Raises
@@ -214,13 +214,13 @@ class BaseSparseNDArray(NDArray, SparseArray):
 
     # Python protocols
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         if key is not Ellipsis and (not isinstance(key, slice) or key != slice(None)):
             raise IndexingError(f"{type(self).__name__} only supports [:] for assignment", repr(key), "assign to x[:]")
         if value is not self:
             self._assign(value)
 
-    def _assign(self, value: Any) -> None:
+    def _assign(self, value: object) -> None:
         """Take over the elements of an array."""
         source = value if isinstance(value, NDArray) else from_host(NDArray, np.asarray(value, self.dtype), self.context)
         if source.shape != self.shape:
@@ -294,7 +294,7 @@ class CSRNDArray(BaseSparseNDArray):
         values, indices, indptr = (np.array(p) for p in self._content.hosts())
         return csr_matrix((values, indices, indptr), shape=self.shape, dtype=self.dtype)
 
-    def __getitem__(self, key: Any) -> "CSRNDArray":
+    def __getitem__(self, key: object) -> "CSRNDArray":
         """Rows: ``a[k]`` as a matrix of one row, ``a[begin:end]``.
 
         Raises
@@ -343,7 +343,7 @@ class RowSparseNDArray(BaseSparseNDArray):
     _stype = "row_sparse"
     _variable = RowVariable
 
-    def __getitem__(self, key: Any) -> "RowSparseNDArray":
+    def __getitem__(self, key: object) -> "RowSparseNDArray":
         """``a[:]``, the array itself.
 
         Raises
@@ -355,7 +355,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             return self
         raise IndexingError("RowSparseNDArray only supports [:] for __getitem__", repr(key), "convert it with tostype('default')")
 
-    def _assign(self, value: Any) -> None:
+    def _assign(self, value: object) -> None:
         if isinstance(value, (int, float, np.generic)):  # every row is stored then
             self._rebind(with_every_row(full(self.shape, value, self.context, self.dtype))._content)
         else:

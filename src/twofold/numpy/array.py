@@ -422,7 +422,7 @@ class ndarrayElement(ElementMixin, ndarray):
         return self._raw.item(*index)
 
 
-def element_of(scalar: Any) -> ndarray:
+def element_of(scalar: object) -> ndarray:
     """A single element that holds NumPy's scalar."""
     element = ndarrayElement.__new__(ndarrayElement)
     element._raw = scalar

@@ -284,7 +284,7 @@ def _of_library(module: ModuleType, name: str) -> Any:
 
 
 @wraps(np.nditer, assigned=("__name__", "__qualname__"), updated=())
-def _nditer(op: Any, *args: object, **options: object) -> np.nditer:
+def _nditer(op: object, *args: object, **options: object) -> np.nditer:
     """NumPy's iterator over copies of arrays of ours, which it cannot write to.
 
     Raises

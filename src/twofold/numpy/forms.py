@@ -8,7 +8,7 @@ FORMS: dict[Any, Callable[..., Any]] = {}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def form_of(*functions: Any) -> Callable[[F], F]:
+def form_of(*functions: object) -> Callable[[F], F]:
     """Decorator: the form of NumPy functions (or of objects such as ``r_``) for recorded arrays."""
 
     def enter(form: F) -> F:

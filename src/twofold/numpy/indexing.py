@@ -75,7 +75,7 @@ def _value(value: Any, x: ndarray) -> Any:
 INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separates=True))
 
 
-def get(x: ndarray, index: Any) -> ndarray:
+def get(x: ndarray, index: object) -> ndarray:
     """``x[index]``."""
     if x._root is not None:
         piece = _piece(x, index)

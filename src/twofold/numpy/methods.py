@@ -40,7 +40,7 @@ def _imag(self: ndarray) -> ndarray:
     return _part(self, np.imag)
 
 
-def _part(self: ndarray, function: Callable[..., Any]) -> ndarray:
+def _part(self: ndarray, function: Callable[..., object]) -> ndarray:
     found = by_numpy(function, (self,), {})
     return found if self.__class__ is ndarrayElement else read_only(found)
 

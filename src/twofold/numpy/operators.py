@@ -161,7 +161,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
     return invoke(op.bind(), operands)
 
 
-def _of_views(op: Op, operands: Sequence[Any]) -> Content | None:
+def _of_views(op: Op, operands: Sequence[object]) -> Content | None:
     """The result of an operation that reads a large view with gaps, by NumPy, where it is: a copy of the view would take as long.
 
     None if there is no such view, or an operand is pending, has to be recorded, or is on a device.
@@ -340,7 +340,7 @@ def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
     return found[0], True
 
 
-def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray | None:
+def _by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarray | None:
     """The product of a vector and a part of a large matrix, which BLAS reads where it is: a copy would take longer than the product.
 
     None if there is no such part, or an operand is pending, has to be recorded, or is on a device.
@@ -425,7 +425,7 @@ def attach() -> None:
     attach_method(ndarray, "__pos__", lambda self: self.copy())
 
 
-def _attach_both(name: str, op: Op, general: Callable[..., Any], reverse: bool = False) -> None:
+def _attach_both(name: str, op: Op, general: Callable[..., object], reverse: bool = False) -> None:
     attach_method(ndarray, name, _short(op, general, reverse))
     attach_method(ndarrayElement, name, of_elements(op, *CLASSES, general, reverse))
 

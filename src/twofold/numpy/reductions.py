@@ -418,7 +418,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
 def _without_nan(name: str, neutral: float, reduce: Callable[..., ndarray]) -> Callable[..., ndarray]:
     @named(name, f"As `{reduce.__name__}`, with NaN as {neutral:g}.")
     @wraps(reduce)
-    def function(a: ArrayLike, *args: Any, **options: Any) -> ndarray:
+    def function(a: ArrayLike, *args: object, **options: object) -> ndarray:
         x = _ready(a)
         return reduce(chosen(function_of("isnan")(x), neutral, x) if is_float(x._dtype) else x, *args, **options)
 

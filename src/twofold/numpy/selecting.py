@@ -271,7 +271,7 @@ def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order:
     return wrap(ndarray, content(_sorted(np.argsort, host_of(x), axis, kind, stable), CPU))
 
 
-def _sorted(function: Callable[..., np.ndarray], memory: np.ndarray, axis: int | None, kind: Any, stable: bool | None) -> np.ndarray:
+def _sorted(function: Callable[..., np.ndarray], memory: np.ndarray, axis: int | None, kind: object, stable: bool | None) -> np.ndarray:
     try:
         return function(memory, axis, kind, stable=stable)
     except (ValueError, TypeError) as error:

@@ -34,7 +34,7 @@ ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, 
 
 
 def short_call(
-    function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True, of_large: bool = False, reads: bool = False
+    function: Callable[..., object], numpys: Callable[..., object], of_views: bool = True, of_large: bool = False, reads: bool = False
 ) -> Callable[..., Any]:
     """A function that calls NumPy's own instead if all its arguments are small host arrays or no arrays.
 
@@ -217,7 +217,7 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
     raise NotPlain
 
 
-def _first(x: Any) -> np.ndarray:
+def _first(x: object) -> np.ndarray:
     """`_memory` that NumPy does not write to."""
     v = ready_memory(x)
     if v is None or v.dtype is BFLOAT16:

@@ -85,7 +85,7 @@ class ufunc:  # NumPy's name
 
     def _general(
         self,
-        inputs: tuple[Any, ...],
+        inputs: tuple[object, ...],
         *,
         out: Out = None,
         where: ArrayLike = True,
@@ -93,7 +93,7 @@ class ufunc:  # NumPy's name
         casting: Casting = "same_kind",
         order: str = "K",
         subok: bool = True,
-        **unknown: Any,
+        **unknown: object,
     ) -> Any:
         if unknown or len(inputs) != self.nin or (isinstance(out, tuple) and len(out) > self.nout):
             given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
@@ -114,7 +114,7 @@ class ufunc:  # NumPy's name
         done = [_deliver_where(r, t, where, casting) for r, t in zip(results, targets, strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
 
-    def _is_written(self, inputs: tuple[Any, ...], out: Any) -> bool:
+    def _is_written(self, inputs: tuple[object, ...], out: object) -> bool:
         """Whether NumPy has written the result to memory that may be written now; the operands are ready arrays and numbers."""
         target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
         if self._op is None or not self._op.simple or not isinstance(target, ndarray) or not target.shape:
@@ -128,7 +128,7 @@ class ufunc:  # NumPy's name
         except Exception:  # Whatever the error was, the general path gives a result or raises an error that says what to do.
             return False
 
-    def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
+    def _computed(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
         op = self._op
         if self.__name__ == "divmod" and dtype is None:  # two operators, which have gradients
             return [function_of(name)(*inputs) for name in ("floor_divide", "remainder")]
@@ -139,7 +139,7 @@ class ufunc:  # NumPy's name
         values = element_operands(op, inputs) if dtype is None and op.primitive else self._cast(inputs, dtype, casting)
         return [wrap(ndarray, c) for c in evaluated(op, values)]
 
-    def _cast(self, inputs: tuple[Any, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
+    def _cast(self, inputs: tuple[object, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
         """The operands cast for results of a dtype, or to those that NumPy computes in."""
         like = next((v for v in inputs if isinstance(v, ndarray)), None)
         values = [element_operand(v, like) for v in inputs]
@@ -152,7 +152,7 @@ class ufunc:  # NumPy's name
     # methods
 
     def reduce(
-        self, array: ArrayLike, axis: Axis = 0, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, **options: Any
+        self, array: ArrayLike, axis: Axis = 0, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, **options: object
     ) -> ndarray:
         """The array reduced along axes by the function."""
         function = REDUCE.get(self.__name__)

@@ -39,14 +39,14 @@ class Numbered:
         self._arrays.append(x)
         return np.arange(first, self._count).reshape(x.shape)
 
-    def elements(self, numbers: Any, dtype: DTypeLike = None) -> ndarray:
+    def elements(self, numbers: object, dtype: DTypeLike = None) -> ndarray:
         """The elements with these numbers, in their common dtype if none is given."""
         kind = promote(*[a._dtype for a in self._arrays]) if dtype is None else dtype
         return elements_at(concatenate([a.reshape(-1).astype(kind, copy=False) for a in self._arrays]), np.asarray(numbers))
 
 
 @form_of(np.insert)
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> ndarray:
+def insert(arr: ArrayLike, obj: object, values: ArrayLike, axis: int | None = None) -> ndarray:
     """An array with values inserted before positions along an axis, flattened if None."""
     elements = Numbered()
     found = np.insert(elements.numbers(arr), to_numpy(obj), elements.numbers(asarray(values)), axis)
@@ -54,7 +54,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
 
 
 @form_of(np.block)
-def block(arrays: Any) -> ndarray:
+def block(arrays: object) -> ndarray:
     """An array assembled from nested lists of blocks."""
     elements = Numbered()
     return elements.elements(np.block(elements.numbers(arrays)))
@@ -68,7 +68,7 @@ def choose(a: ArrayLike, choices: Any, out: Out = None, mode: Any = "raise") -> 
 
 
 @form_of(np.ndarray.choose)
-def _choose(self: ArrayLike, choices: Any, out: Out = None, mode: Any = "raise") -> ndarray:
+def _choose(self: ArrayLike, choices: object, out: Out = None, mode: object = "raise") -> ndarray:
     return choose(self, choices, out, mode)
 
 
@@ -90,7 +90,7 @@ def unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
-    **options: Any,
+    **options: object,
 ) -> Any:
     """The distinct elements, or slices along an axis, in order. The first one of several equal ones gets their gradient."""
     x = operand(ar)
@@ -184,7 +184,7 @@ def sort_complex(a: ArrayLike) -> ndarray:
 
 
 @form_of(np.asanyarray, np.asfortranarray, np.asarray_chkfinite, np.require)
-def _copy(a: ArrayLike, dtype: DTypeLike = None, *_: Any, **options: Any) -> ndarray:
+def _copy(a: ArrayLike, dtype: DTypeLike = None, *_: object, **options: object) -> ndarray:
     """The array itself: there is one memory order, and a recorded array is not written to."""
     return asarray(a, dtype)
 

@@ -130,14 +130,14 @@ def _filled(rows: ndarray, count: int, value: Any) -> ndarray:
     return broadcast_view(operand(value).astype(rows.dtype, copy=False), (count, *rows.shape[1:]))
 
 
-def _ramp(rows: ndarray, count: int, end: Any, length: Any) -> ndarray:
+def _ramp(rows: ndarray, count: int, end: object, length: object) -> ndarray:
     # as ``linspace(end, edge, count, endpoint=False)``
     parts = (np.arange(count) / np.maximum(count, 1)).reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
     return (rows[:1] - end) * parts + end
 
 
 def _statistic(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
-    def padding(rows: ndarray, count: int, end: Any, length: int | None) -> ndarray:
+    def padding(rows: ndarray, count: int, end: object, length: int | None) -> ndarray:
         return _filled(rows, count, function(rows[:length], 0, keepdims=True))
 
     return padding

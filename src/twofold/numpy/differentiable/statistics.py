@@ -95,7 +95,7 @@ def _median(numpys: Callable[..., Any]) -> Callable[..., Any]:
     return form_of(numpys)(median)
 
 
-def _quantile(numpys: Callable[..., Any]) -> None:
+def _quantile(numpys: Callable[..., object]) -> None:
     def quantile(
         a: ArrayLike,
         q: ArrayLike,
@@ -122,7 +122,7 @@ for _function in (np.quantile, np.percentile, np.nanquantile, np.nanpercentile):
 # reductions that ignore elements
 
 
-def _nan_extremum(numpys: Callable[..., Any], reduce: Callable[..., ndarray], beyond: float) -> None:
+def _nan_extremum(numpys: Callable[..., object], reduce: Callable[..., ndarray], beyond: float) -> None:
     def extremum(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
         x = operand(a)
         missing = isnan(x)

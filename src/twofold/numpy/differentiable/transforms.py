@@ -208,7 +208,7 @@ form_of(np.fft.ifftshift)(partial(_shifted, False))
 # functions that become complex where a real one has no result
 
 
-def _extended(name: str, needs_complex: Callable[[np.ndarray], Any]) -> Callable[..., ndarray]:
+def _extended(name: str, needs_complex: Callable[[np.ndarray], object]) -> Callable[..., ndarray]:
     function = function_of(name)
 
     def extended(x: ArrayLike) -> ndarray:

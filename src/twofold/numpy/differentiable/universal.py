@@ -96,7 +96,7 @@ def _running_extremum(name: str, array: ArrayLike, axis: int = 0, dtype: DTypeLi
 
 
 def _reduced(
-    name: str, array: ArrayLike, axis: Axis = 0, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, **options: Any
+    name: str, array: ArrayLike, axis: Axis = 0, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, **options: object
 ) -> Any:
     x = operand(array) if dtype is None else operand(array).astype(dtype)
     axes = normalized_axes(axis, x.ndim)
