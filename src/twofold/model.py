@@ -112,7 +112,7 @@ class FeedForward:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_predictor": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
 
     # data

@@ -51,7 +51,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *made})
 
 
-def images(package: str, find: Callable[[str], Any]) -> ModuleType:
+def images(package: str, find: Callable[[str], object]) -> ModuleType:
     """The module ``npx.image``, of the operators on images.
 
     Parameters

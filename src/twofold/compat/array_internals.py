@@ -59,7 +59,7 @@ def _new_empty_handle() -> _Handle:
     return _HANDLES["NDArrayHandle"]()
 
 
-def _storage_type(handle: Any) -> int:
+def _storage_type(handle: object) -> int:
     """The code of an array's storage type; MXNet asks its handle."""
     return _STORAGE_TYPE_STR_TO_ID[getattr(handle, "stype", "default")]
 
@@ -67,7 +67,7 @@ def _storage_type(handle: Any) -> int:
 # indexing
 
 
-def get_indexing_dispatch_code(key: tuple[Any, ...]) -> int:
+def get_indexing_dispatch_code(key: tuple[object, ...]) -> int:
     """How a tuple indexes an array: 0 if it has integers, slices and None only, 1 if it has lists or arrays.
 
     Raises
@@ -185,7 +185,7 @@ def _int_to_slice(idx: int) -> slice:
     return slice(idx, None if idx == -1 else idx + 1)
 
 
-def _is_advanced_index(idx: Any) -> bool:
+def _is_advanced_index(idx: object) -> bool:
     """Whether an index is an integer, a list or an array."""
     return isinstance(idx, (int, np.integer, list, tuple, np.ndarray, Array))
 

@@ -111,7 +111,7 @@ def c_handle_array(objs: Sequence[Any]) -> Any:
     return (ctypes.c_void_p * len(objs))()
 
 
-def ctypes2buffer(cptr: Any, length: int) -> bytearray:
+def ctypes2buffer(cptr: object, length: int) -> bytearray:
     """A copy of so many bytes at a pointer to characters.
 
     Raises
@@ -124,7 +124,7 @@ def ctypes2buffer(cptr: Any, length: int) -> bytearray:
     return bytearray(ctypes.string_at(cptr, length))
 
 
-def ctypes2numpy_shared(cptr: Any, shape: tuple[int, ...]) -> np.ndarray:
+def ctypes2numpy_shared(cptr: object, shape: tuple[int, ...]) -> np.ndarray:
     """A NumPy array of shape ``shape`` on the memory at a pointer to floats.
 
     Raises
@@ -225,7 +225,7 @@ class _MXClassPropertyDescriptor:
 class _MXClassPropertyMetaClass(type):
     """The type of classes whose class properties can be set."""
 
-    def __setattr__(cls, key: str, value: Any) -> None:
+    def __setattr__(cls, key: str, value: object) -> None:
         found = cls.__dict__.get(key)
         if isinstance(found, _MXClassPropertyDescriptor) and not isinstance(value, _MXClassPropertyDescriptor):
             found.__set__(cls, value)

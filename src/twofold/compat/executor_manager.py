@@ -101,7 +101,7 @@ class DataParallelExecutorGroup:
         """Compute the gradients of the parameters. The outputs must be losses."""
         self._group.backward()
 
-    def update_metric(self, metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, metric: EvalMetric, labels: object, pre_sliced: bool = False) -> None:
         """Update a metric with labels (for each device if ``pre_sliced``) and the devices' outputs."""
         self._group.update_metric(metric, labels, pre_sliced)
 
@@ -217,7 +217,7 @@ class DataParallelExecutorManager:
         """Compute the gradients of the parameters. The outputs must be losses."""
         self.curr_execgrp.backward()
 
-    def update_metric(self, metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, metric: EvalMetric, labels: object, pre_sliced: bool = False) -> None:
         """Update a metric with labels (for each device if ``pre_sliced``) and the devices' outputs."""
         self.curr_execgrp.update_metric(metric, labels, pre_sliced)
 

@@ -145,7 +145,7 @@ class _Proxy(ModuleType):
 _NOTHING = object()
 
 
-def _shown(source: Any) -> list[str]:
+def _shown(source: object) -> list[str]:
     """What ``dir()`` of an MXNet module shows of a source: not what the source itself has imported."""
     listed = None if "__dir__" in vars(source) else getattr(source, "__all__", None)
     return dir(source) if listed is None else [*listed, *(name for name in dir(source) if name.startswith("_"))]

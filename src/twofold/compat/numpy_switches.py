@@ -142,7 +142,7 @@ def np_ufunc_legal_option(key: str, value: Any) -> bool:
     return value in _LEGAL.get(key, ())
 
 
-def _checked(func: Callable[..., Any], options: dict[str, Any]) -> None:
+def _checked(func: Callable[..., object], options: dict[str, object]) -> None:
     for key, value in options.items():
         if key not in _ONLY:
             raise DTypeError(f"{key} is an invalid keyword to function '{func.__name__}'", None, f"the keywords are {', '.join(_ONLY)}")

@@ -20,15 +20,15 @@ import_to_gluon_ = import_to_gluon
 class GraphProto:
     """Reads graphs that the package ``onnx`` has loaded."""
 
-    def from_onnx(self, graph: Any, opset_version: int) -> Model:
+    def from_onnx(self, graph: object, opset_version: int) -> Model:
         """The symbol, parameters and auxiliary states of a graph; see `contrib.onnx.import_model`."""
         return read_model(_model_of(graph, opset_version))
 
-    def get_graph_metadata(self, graph: Any) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
+    def get_graph_metadata(self, graph: object) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
         """Names and shapes of a graph's inputs and outputs; see `contrib.onnx.get_model_metadata`."""
         return described(graph)
 
-    def graph_to_gluon(self, graph: Any, ctx: Device = CPU, opset_version: int = 13) -> SymbolBlock:
+    def graph_to_gluon(self, graph: object, ctx: Device = CPU, opset_version: int = 13) -> SymbolBlock:
         """A graph as a block; see `contrib.onnx.import_to_gluon`."""
         return block_of(read_model(_model_of(graph, opset_version)), ctx)
 

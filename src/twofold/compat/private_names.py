@@ -40,7 +40,7 @@ def _apply_weighting(F: Functions, loss: Operand, weight: float | None = None, s
     return weighted(F, loss, weight, sample_weight)
 
 
-def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
+def _init_data(data: object, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
     """(name, array) pairs of the data of an iterator: what iterators of scripts call."""
     pairs = [] if data is None else named_arrays(data, default_name)
     if not pairs and not allow_empty:
@@ -129,7 +129,7 @@ def _parse_data_desc(
 # blocks
 
 
-def _infer_weight_shape(op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, Any]) -> list[tuple[int, ...]]:
+def _infer_weight_shape(op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, object]) -> list[tuple[int, ...]]:
     """The shapes of a layer's arguments for data of a shape, 0 where unknown: what layers of scripts call.
 
     Parameters

@@ -29,7 +29,7 @@ from ..ops import primitive_arithmetic, primitive_shape
 __all__ = ["ndarray", "ndarrayView"]
 
 
-def _places(item: Any) -> np.ndarray:
+def _places(item: object) -> np.ndarray:
     """An item of an index as a NumPy array of bools or integers: this dialect's arrays of indices are float32 by default."""
     if isinstance(item, ndarray) and is_float(item._dtype):
         return host_of(item).astype(np.int64)
@@ -65,7 +65,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
 
     # indexing
 
-    def __getitem__(self, key: Any) -> "ndarray":
+    def __getitem__(self, key: object) -> "ndarray":
         """Basic indices of contiguous memory give views, all others copies.
 
         Raises
@@ -75,7 +75,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         """
         return INDEXER.get(self, key)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         INDEXER.put(self, key, value)
 
     def _view(self, *chain: BoundOp) -> "ndarray":
@@ -169,7 +169,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return self._view(primitive_shape.reshape.bind(shape=filled_shape(tuple(given), self.size, "reshape_view")))
 
-    def transpose(self, *axes: Any) -> "ndarray":
+    def transpose(self, *axes: object) -> "ndarray":
         """A copy with the axes in the given order, reversed by default."""
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return functions().transpose(self, given or None)
@@ -187,7 +187,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         self[tuple(slice(b, e, s) for b, e, s in zip(begin, end, step or [None] * len(begin), strict=True))] = rhs
         return self
 
-    def slice_assign_scalar(self, value: float, begin: Any, end: Any, step: Any) -> "ndarray":
+    def slice_assign_scalar(self, value: float, begin: object, end: object, step: object) -> "ndarray":
         """Assign a number to ``self[begin:end:step, …]`` and return this array."""
         return self.slice_assign(value, begin, end, step)
 

@@ -65,7 +65,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         """Whether a value is an array of the dialect."""
         return isinstance(value, ndarray)
 
-    def operand(self, value: Any) -> ndarray:
+    def operand(self, value: object) -> ndarray:
         """A value as an array; lists and NumPy's arrays are converted, as NumPy does."""
         if isinstance(value, ndarray) or value.__class__ in FRONTS:
             return value
@@ -184,7 +184,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         counts, edges = np.histogram(host_of(x), host_of(bins) if isinstance(bins, Array) else bins, range)
         return [from_host(ndarray, counts, x.context), from_host(ndarray, edges.astype(np.float32), x.context)]
 
-    def unravel_index(self, indices: Any, shape: Shape, order: str = "C") -> tuple[ndarray | np.intp, ...]:
+    def unravel_index(self, indices: object, shape: Shape, order: str = "C") -> tuple[ndarray | np.intp, ...]:
         """The coordinates of places in a flattened array, an array for each axis, in the dtype of the places if they are integers."""
         if self.number(indices) is not None:
             return np.unravel_index(int(indices), shape, order)  # type: ignore[call-overload]  # any text; NumPy raises

@@ -48,7 +48,7 @@ def __dir__() -> list[str]:
 image = shared.images(__name__, __getattr__)
 
 
-def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
+def constraint_check(x: object, msg: str = "Constraint violated.") -> ndarray:
     """True, as an array, if every element is not 0.
 
     Raises

@@ -32,7 +32,7 @@ class OrderStatistics(Functions[Array]):
     def percentile(
         self,
         a: object,
-        q: Any,
+        q: object,
         axis: Axis = None,
         out: Array | None = None,
         overwrite_input: bool | None = None,

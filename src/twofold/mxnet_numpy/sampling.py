@@ -17,7 +17,7 @@ from .row_functions import Face, attach_rows
 class Random(Face[Array]):
     """Samplers of ``np.random``."""
 
-    def _draw(self, op: Op, values: dict[str, Any], params: dict[str, object], out: Array | None = None) -> Array:
+    def _draw(self, op: Op, values: dict[str, object], params: dict[str, object], out: Array | None = None) -> Array:
         """Samples, with parameters of the distribution that are numbers or arrays."""
         front = self._front
         numbers = {name: front.number(v) for name, v in values.items()}

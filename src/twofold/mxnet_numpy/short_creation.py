@@ -25,7 +25,7 @@ NUMBERS = (int, float)
 
 
 @inlined
-def _cell(fresh: Any) -> ndarray:
+def _cell(fresh: object) -> ndarray:
     """A new array around a new NumPy array, whose memory it takes over."""
     made = new(ndarray)
     made._content = plain_or_value(fresh)
@@ -44,7 +44,7 @@ def at_once(values: object, dtype: DTypeLike) -> ndarray | None:
         return None
 
 
-def _filled(shape: Shape, value: Any, dtype: np.dtype) -> ndarray | None:
+def _filled(shape: Shape, value: object, dtype: np.dtype) -> ndarray | None:
     """A new array of one number, if the dtype represents it in a way that needs no rule: a float, or an integer that fits."""
     v = np.empty(shape, dtype)
     if dtype.kind != "f" and not (dtype.kind in "iu" and value.__class__ is int):
@@ -135,7 +135,7 @@ class ShortCreation(Creation[ndarray]):
         return super().empty_like(prototype, dtype, order, subok, shape) if found is None else found
 
     def arange(
-        self, start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Any = None, device: Any = None
+        self, start: float, stop: float | None = None, step: float = 1, dtype: object = None, ctx: object = None, device: object = None
     ) -> ndarray:
         """``start, start + step, …`` below ``stop``; a single number is the end."""
         if start.__class__ is int and stop is None and step == 1 and ctx is None and device is None and not (DEFAULTS.stack or LISTENERS):

@@ -61,7 +61,7 @@ def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -
             expect(backend, f"kernel of {case}", by_kernel(backend, case), case.want)
 
 
-def expect(backend: Backend, what: str, got: Any, want: np.ndarray) -> None:
+def expect(backend: Backend, what: str, got: object, want: np.ndarray) -> None:
     """Compare an array of the adapter with a NumPy array: type, then values within `TOLERANCE`.
 
     Raises
@@ -251,7 +251,7 @@ def kernels_fuse(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
         expect(backend, "fused kernel", got, want)
 
 
-def step(op: str, *args: Ref, dtype: str = "float32", operand_dtype: str = "float32", **params: Any) -> KernelStep:
+def step(op: str, *args: Ref, dtype: str = "float32", operand_dtype: str = "float32", **params: object) -> KernelStep:
     """Shorthand for a step of a primitive."""
     declared = primitives()[op]
     return KernelStep(op, declared.ufunc, declared.execution.c, args, dtype, operand_dtype, tuple(params.items()))

@@ -103,7 +103,7 @@ def checkShapes(a: Any, b: Any) -> None:
         raise AssertionError(np.testing.build_err_msg([a, b], err_msg=text))
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: object, b: object) -> bool:
     """Whether two arrays have the same shape and equal elements; NaN is equal to nothing."""
     return np.array_equal(_on_host(a), _on_host(b))
 
@@ -165,8 +165,8 @@ class _Mismatches:
 
 
 def assert_almost_equal(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     names: Names = ("a", "b"),
@@ -201,8 +201,8 @@ def assert_almost_equal(
 
 
 def _compare(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     tolerances: tuple[float, float],
     names: Names,
     equal_nan: bool,
@@ -231,14 +231,14 @@ def _compare(
         raise AssertionError(np.testing.build_err_msg([a, b], err_msg=text))
 
 
-def assert_allclose(a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True) -> None:
+def assert_allclose(a: object, b: object, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True) -> None:
     """`assert_almost_equal` with the defaults of NumPy's ``assert_allclose``."""
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def assert_almost_equal_with_err(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     etol: float | None = None,
@@ -251,7 +251,7 @@ def assert_almost_equal_with_err(
     _compare(_on_host(a), _on_host(b), tolerances, names, equal_nan, True, mismatches, get_etol(etol) or None)
 
 
-def assert_almost_equal_ignore_nan(a: Any, b: Any, rtol: Tolerance = None, atol: Tolerance = None, names: Names = ("a", "b")) -> None:
+def assert_almost_equal_ignore_nan(a: object, b: object, rtol: Tolerance = None, atol: Tolerance = None, names: Names = ("a", "b")) -> None:
     """`assert_almost_equal` for the elements that are NaN in neither array."""
     a, b = np.array(_on_host(a)), np.array(_on_host(b))
     missing = np.isnan(a) | np.isnan(b)
@@ -259,7 +259,7 @@ def assert_almost_equal_ignore_nan(a: Any, b: Any, rtol: Tolerance = None, atol:
     assert_almost_equal(a, b, rtol, atol, names)
 
 
-def assert_exception(f: Callable[..., object], exception_type: type[BaseException], *args: Any, **kwargs: Any) -> None:
+def assert_exception(f: Callable[..., object], exception_type: type[BaseException], *args: object, **kwargs: object) -> None:
     """Assert that a function of the further arguments raises an exception of a type; others are passed on."""
     try:
         f(*args, **kwargs)

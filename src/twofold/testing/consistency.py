@@ -151,7 +151,7 @@ class _Check:
                 if array is not None and self.truth.get(name) is not None:
                     self._compare(f"{mode} Err: ctx {number} vs ctx {self.best} at {name}", array, self.truth[name])
 
-    def _compare(self, title: str, array: Any, truth: Any) -> None:
+    def _compare(self, title: str, array: object, truth: object) -> None:
         try:
             assert_almost_equal(array, truth, rtol=self.rtol, atol=self.atol, equal_nan=self.equal_nan)
         except AssertionError:

@@ -53,7 +53,7 @@ def _dtype_name(dtype: Any) -> str:
     return name
 
 
-def _on_device(value: Any, ctx: Device, dtype: str) -> NDArray:
+def _on_device(value: object, ctx: Device, dtype: str) -> NDArray:
     """An array on a device: NumPy's in the given dtype, those of this library as they are."""
     if isinstance(value, Array):
         return value.copyto(ctx)  # a copy: the check may write into it
@@ -107,7 +107,7 @@ def check_symbolic_forward(
     aux_states: Location | None = None,
     ctx: Device | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: object = np.float32,
 ) -> list[NDArray]:
     """Assert that a symbol has the expected results.
 
@@ -161,7 +161,7 @@ def check_symbolic_backward(
     ctx: Device | None = None,
     grad_stypes: Mapping[str, str] | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: object = np.float32,
 ) -> dict[str, NDArray]:
     """Assert that a symbol has the expected gradients.
 
@@ -291,7 +291,7 @@ def check_numeric_gradient(
     use_forward_train: bool = True,
     ctx: Device | None = None,
     grad_stype_dict: Mapping[str, str] | None = None,
-    dtype: Any = np.float32,
+    dtype: object = np.float32,
 ) -> None:
     """Assert that a symbol's gradients are those that finite differences give.
 

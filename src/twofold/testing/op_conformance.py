@@ -251,7 +251,7 @@ def _run(op: Op, sample: Sample, dtype: str) -> list[np.ndarray]:
     return [host_of(r) for r in results]
 
 
-def _is_free(a: Any, dtype: str) -> bool:
+def _is_free(a: object, dtype: str) -> bool:
     return isinstance(a, np.ndarray) and a.dtype == NUMPY[dtype]
 
 
