@@ -75,7 +75,7 @@ def reason_for_absence(name: str) -> tuple[str, str] | None:
     return next((why for module, why in ABSENT.items() if name == module or name.startswith(module + ".")), None)
 
 
-def _namespace(path: str) -> Any:
+def _namespace(path: str) -> ModuleType | None:
     """A module of Twofold, or a namespace that a module creates on request, such as ``ndarray.linalg``; None for other names."""
     full = f"{ROOT}.{path}" if path else ROOT
     if full in sys.modules:

@@ -1,6 +1,5 @@
 """Functions along axes that need more than the row of an operator: weighted means, sorting, percentiles, differences."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..ndarray.types import Axis
@@ -77,6 +76,6 @@ class OrderStatistics(Functions[Array]):
         return self.apply(ops.npi_ediff1d, (self.operand(ary), *arrays, *[None] * (2 - len(arrays))), params)
 
 
-def _no_fields(name: str, order: Sequence[str] | None) -> None:
+def _no_fields(name: str, order: object) -> None:
     if order is not None:
         raise Unsupported(f"{name}: arrays have no fields", f"order={order!r}", "leave order out")

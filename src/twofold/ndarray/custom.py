@@ -325,7 +325,7 @@ def infer(label: str, prop: CustomOpProp, method: str, given: list[Any]) -> list
     return found
 
 
-def _entry(method: str, entry: Any) -> Any:
+def _entry(method: str, entry: Any) -> tuple[int, ...] | str:
     return tuple(int(n) for n in entry) if method == "infer_shape" else dtype_name(np.dtype(entry))
 
 

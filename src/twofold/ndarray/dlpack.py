@@ -1,7 +1,7 @@
 """DLPack exporters, and bare capsules, whose device can only be read from their contents."""
 
 import ctypes
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from ..errors import DTypeError
 
@@ -15,7 +15,7 @@ OFFSETS = {b"dltensor": 8, b"dltensor_versioned": 40}
 class Exporter(Protocol):
     """An object that exports its memory through DLPack."""
 
-    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack__(self, **options: object) -> object: ...
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
@@ -33,7 +33,7 @@ class Capsule:
         self._capsule = capsule
         self._device = _device_of(capsule)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> object:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -109,7 +109,7 @@ def _with_mapping(pairs: Sequence[tuple[CSRNDArray, CSRNDArray]], return_mapping
     return found[0] if len(found) == 1 else found
 
 
-def dgl_subgraph(graph: CSRNDArray, *data: NDArray, return_mapping: bool, num_args: int | None = None) -> Any:
+def dgl_subgraph(graph: CSRNDArray, *data: NDArray, return_mapping: bool, num_args: int | None = None) -> CSRNDArray | list[CSRNDArray]:
     """The subgraphs that sets of vertices induce.
 
     Parameters

@@ -1,6 +1,6 @@
 """`get_operator_arguments`: the inputs and parameters of an operator, with the texts by which MXNet describes their types."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

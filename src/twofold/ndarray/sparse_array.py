@@ -229,19 +229,19 @@ class BaseSparseNDArray(NDArray, SparseArray):
             raise DTypeError("copyto does not support destination NDArray", f"stype {self._stype}", "convert it with tostype('default')")
         self._rebind(converted(source, self._stype).copyto(self.context).astype(self.dtype)._content)
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: Any) -> "BaseSparseNDArray":
         return self._updated(self + other)
 
-    def __isub__(self, other: Any) -> Any:
+    def __isub__(self, other: Any) -> "BaseSparseNDArray":
         return self._updated(self - other)
 
-    def __imul__(self, other: Any) -> Any:
+    def __imul__(self, other: Any) -> "BaseSparseNDArray":
         return self._updated(self * other)
 
-    def __itruediv__(self, other: Any) -> Any:
+    def __itruediv__(self, other: Any) -> "BaseSparseNDArray":
         return self._updated(self / other)
 
-    def _updated(self, new: Any) -> Any:
+    def _updated(self, new: Any) -> "BaseSparseNDArray":
         self._rebind(converted(new, self._stype)._content)
         return self
 
@@ -379,7 +379,7 @@ def with_every_row(dense: NDArray) -> RowSparseNDArray:
     return sparse_array(Sparse("row_sparse", dense.shape, dense, numbers), checked=True)
 
 
-def retained(array: RowSparseNDArray, numbers: NDArray) -> Any:
+def retained(array: RowSparseNDArray, numbers: NDArray) -> RowSparseNDArray:
     """The rows of a row-sparse array with the given numbers, of any shape, each once, in increasing order."""
     return array.retain(adopted(NDArray, np.unique(numbers.asnumpy().astype(np.int64)), numbers.context))
 

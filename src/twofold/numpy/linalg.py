@@ -418,21 +418,8 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> ndarr
 
 #: Functions that round as NumPy's do, because they call the same routine.
 SAME = (
-    "cholesky",
-    "cross",
-    "det",
-    "eig",
-    "eigh",
-    "eigvals",
-    "inv",
-    "matmul",
-    "matrix_power",
-    "matrix_rank",
-    "outer",
-    "qr",
-    "slogdet",
-    "solve",
-)
+    "cholesky", "cross", "det", "eig", "eigh", "eigvals", "inv", "matmul", "matrix_power", "matrix_rank", "outer", "qr", "slogdet", "solve",
+)  # fmt: skip
 
 for _name in SAME:
     if isinstance(globals().get(_name), FunctionType):

@@ -7,7 +7,6 @@ import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ..formats.datasets import load_idx
 from ..formats.downloads import data_dir, fetch, retried
 from ..formats.files import file_exists, join_path, make_folder, read_file
 from ..io.file_iterators import MNISTIter
-from ..io.iterator import DataIter
+from ..io.iterator import DataBatch, DataIter
 
 #: Training images and labels, then those for testing; each may be compressed as .gz.
 MNIST_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
@@ -44,7 +43,7 @@ class DummyIter(DataIter):
     def __iter__(self) -> "DummyIter":
         return self
 
-    def next(self) -> Any:
+    def next(self) -> DataBatch:
         """The batch."""
         return self.the_batch
 

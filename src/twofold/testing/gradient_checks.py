@@ -207,14 +207,14 @@ def check_symbolic_backward(
     return gradients
 
 
-def _gradient_array(before: np.ndarray, want: Any, name: str, stype: str, ctx: Device, dtype: str) -> Any:
+def _gradient_array(before: np.ndarray, want: Any, name: str, stype: str, ctx: Device, dtype: str) -> NDArray:
     """The array for a gradient, in the storage type that is asked for, with random contents."""
     own = np.asarray(want.asnumpy() if isinstance(want, Array) else want).dtype
     array = nd.array(before, ctx=ctx, dtype=own if dtype == "asnumpy" else dtype)
     return array if stype == "default" else array.tostype(stype)
 
 
-def _heads(symbol: Symbol, out_grads: Location | None, ctx: Device, dtype: str) -> Any:
+def _heads(symbol: Symbol, out_grads: Location | None, ctx: Device, dtype: str) -> list[NDArray | None] | None:
     if out_grads is None:
         return None
     assert isinstance(out_grads, (Mapping, list, tuple)), "out_grads: pass a list with one array for each output, or a dictionary"

@@ -53,7 +53,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool 
 
 
 @form_of(np.poly)
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: Any) -> ndarray:
     """The coefficients of the polynomial with given roots, whose first one is 1."""
     roots = operand(seq_of_zeros)
     if roots.ndim != 1:
@@ -67,7 +67,7 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 @form_of(np.roots)
-def roots(p: ArrayLike) -> Any:
+def roots(p: ArrayLike) -> ndarray:
     """The roots of a polynomial, which must be real: the eigenvalues of its companion matrix."""
     a = operand(p) + 0.0
     given = np.flatnonzero(host_of(a))
@@ -102,7 +102,7 @@ form_of(np.polysub)(_termwise(lambda x, y: x - y))
 
 
 @form_of(np.polymul)
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: Any, a2: Any) -> ndarray:
     """The coefficients of a product."""
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return NotImplemented
@@ -113,7 +113,7 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 
 @form_of(np.polydiv)
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: Any, v: Any) -> tuple[ndarray, ndarray]:
     """The coefficients of the quotient and of the remainder."""
     if isinstance(u, np.poly1d) or isinstance(v, np.poly1d):
         return NotImplemented
@@ -129,7 +129,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
 
 @form_of(np.polyder)
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: Any, m: int = 1) -> ndarray:
     """The coefficients of the m-th derivative."""
     found = operand(p)
     for _ in range(m):
@@ -138,7 +138,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @form_of(np.polyint)
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: Any, m: int = 1, k: Any = None) -> ndarray:
     """The coefficients of the m-th antiderivative, with constants of integration."""
     found = operand(p)
     constants = np.broadcast_to(np.asarray(0.0 if k is None else to_numpy(k)), (m,))

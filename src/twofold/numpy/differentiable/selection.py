@@ -94,7 +94,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Any) -> ndarra
 
 
 @form_of(np.pad)
-def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any) -> ndarray:
     """An array padded with constants, statistics of its edges, or ramps: along one axis after the other, as NumPy does."""
     x = operand(array)
     widths = _pairs(pad_width, x.ndim)

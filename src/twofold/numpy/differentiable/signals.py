@@ -26,7 +26,7 @@ from ..ufuncs import chosen, function_of
 MODES = {"valid": 0, "same": 1, "full": 2}
 
 
-def _convolved(a: ArrayLike, v: ArrayLike, mode: str | int, *, correlates: bool) -> Any:
+def _convolved(a: ArrayLike, v: ArrayLike, mode: str | int, *, correlates: bool) -> ndarray:
     """The convolution of two vectors, or the correlation, which is that with the reversed and conjugated second one."""
     x, y = [operand(k) for k in (a, v)]
     x, y = [k if k.ndim else k.reshape(1) for k in (x, y)]
@@ -52,13 +52,13 @@ def _convolved(a: ArrayLike, v: ArrayLike, mode: str | int, *, correlates: bool)
 
 
 @form_of(np.convolve)
-def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> ndarray:
     """The convolution of two vectors."""
     return _convolved(a, v, mode, correlates=False)
 
 
 @form_of(np.correlate)
-def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> Any:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> ndarray:
     """The correlation of two vectors, the second one conjugated."""
     return _convolved(a, v, mode, correlates=True)
 
@@ -67,7 +67,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> Any:
 
 
 @form_of(np.interp)
-def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: Any = None) -> ndarray:
     """The piecewise linear function through points (``xp``, ``fp``), which is differentiated in all three arguments."""
     at, places, values = operands(x, xp, fp)
     if places.ndim != 1 or places.shape != values.shape or not places.size:
@@ -102,7 +102,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
 
 
 @form_of(np.gradient)
-def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> ndarray | tuple[ndarray, ...]:
     """Derivatives along axes by central differences, one-sided at the ends; for uniform distances or at given coordinates."""
     x = operand(f)
     axes = normalized_axes(axis, x.ndim)
@@ -137,7 +137,7 @@ def _derivative(rows: ndarray, distance: Any, edge_order: int) -> ndarray:
 
 
 @form_of(np.unwrap)
-def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> ndarray:
     """Phases without jumps: multiples of the period are added, which are constants."""
     if is_recorded((discont, period)):
         return NotImplemented
@@ -158,7 +158,7 @@ def _in_one_dtype(*values: ArrayLike) -> list[ndarray]:
 @form_of(np.linspace)
 def linspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike = None, axis: int = 0
-) -> Any:
+) -> ndarray | tuple[ndarray, ndarray]:
     """Evenly spaced numbers from ``start`` to ``stop``."""
     if num < 0:
         raise ParameterError(f"Number of samples, {num}, must be non-negative.", None, "pass 0 or more")
@@ -194,7 +194,7 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
 
 
 @form_of(np.cross)
-def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> ndarray:
     """Cross products of vectors with 2 or 3 components; those of two vectors in a plane have the component across it only."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
     x, y = operands(a, b)
@@ -213,7 +213,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
 
 
 @form_of(np.linalg.cross)
-def _cross_of_matrices(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
+def _cross_of_matrices(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
     if any(operand(v).shape[normalized_axis(axis, operand(v).ndim)] != 3 for v in (x1, x2)):
         raise ShapeError("Both input arrays must be (arrays of) 3-dimensional vectors", None, "use np.cross")
     return cross(x1, x2, axis=axis)

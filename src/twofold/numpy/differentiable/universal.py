@@ -168,7 +168,7 @@ def _complex_operands(*values: ArrayLike) -> list[ndarray]:
 
 
 @form_of(np.linalg.norm)
-def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
     """Norm of vectors, or the Frobenius norm of matrices: that of the magnitudes."""
     a = operand(x)
     whole = a.ndim if axis is None else 1 if isinstance(axis, int) else len(axis)
