@@ -185,7 +185,7 @@ def empty(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
     return zeros(stype, shape, ctx, dtype)
 
 
-def array(source_array: Any, ctx: DeviceLike = None, dtype: DTypeLike = None) -> RowSparseNDArray | CSRNDArray:
+def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None) -> RowSparseNDArray | CSRNDArray:
     """A sparse array with the elements of another one, or of a SciPy csr matrix.
 
     Raises

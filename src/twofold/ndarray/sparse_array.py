@@ -229,19 +229,19 @@ class BaseSparseNDArray(NDArray, SparseArray):
             raise DTypeError("copyto does not support destination NDArray", f"stype {self._stype}", "convert it with tostype('default')")
         self._rebind(converted(source, self._stype).copyto(self.context).astype(self.dtype)._content)
 
-    def __iadd__(self, other: Any) -> "BaseSparseNDArray":
+    def __iadd__(self, other: object) -> "BaseSparseNDArray":
         return self._updated(self + other)
 
-    def __isub__(self, other: Any) -> "BaseSparseNDArray":
+    def __isub__(self, other: object) -> "BaseSparseNDArray":
         return self._updated(self - other)
 
-    def __imul__(self, other: Any) -> "BaseSparseNDArray":
+    def __imul__(self, other: object) -> "BaseSparseNDArray":
         return self._updated(self * other)
 
-    def __itruediv__(self, other: Any) -> "BaseSparseNDArray":
+    def __itruediv__(self, other: object) -> "BaseSparseNDArray":
         return self._updated(self / other)
 
-    def _updated(self, new: Any) -> "BaseSparseNDArray":
+    def _updated(self, new: object) -> "BaseSparseNDArray":
         self._rebind(converted(new, self._stype)._content)
         return self
 

@@ -53,7 +53,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool 
 
 
 @form_of(np.poly)
-def poly(seq_of_zeros: Any) -> ndarray:
+def poly(seq_of_zeros: ArrayLike) -> ndarray:
     """The coefficients of the polynomial with given roots, whose first one is 1."""
     roots = operand(seq_of_zeros)
     if roots.ndim != 1:
@@ -102,7 +102,7 @@ form_of(np.polysub)(_termwise(lambda x, y: x - y))
 
 
 @form_of(np.polymul)
-def polymul(a1: Any, a2: Any) -> ndarray:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     """The coefficients of a product."""
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return NotImplemented
@@ -113,7 +113,7 @@ def polymul(a1: Any, a2: Any) -> ndarray:
 
 
 @form_of(np.polydiv)
-def polydiv(u: Any, v: Any) -> tuple[ndarray, ndarray]:
+def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
     """The coefficients of the quotient and of the remainder."""
     if isinstance(u, np.poly1d) or isinstance(v, np.poly1d):
         return NotImplemented
@@ -129,7 +129,7 @@ def polydiv(u: Any, v: Any) -> tuple[ndarray, ndarray]:
 
 
 @form_of(np.polyder)
-def polyder(p: Any, m: int = 1) -> ndarray:
+def polyder(p: ArrayLike, m: int = 1) -> ndarray:
     """The coefficients of the m-th derivative."""
     found = operand(p)
     for _ in range(m):

@@ -64,7 +64,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
 
 
 @form_of(np.apply_along_axis)
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> ndarray:
+def apply_along_axis(func1d: Callable[..., ArrayLike], axis: int, arr: ArrayLike, *args: object, **kwargs: object) -> ndarray:
     """The results of a function of each vector along an axis, whose axes take the place of that axis."""
     x = operand(arr)
     at = normalized_axis(axis, x.ndim)
@@ -78,7 +78,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
 
 
 @form_of(np.apply_over_axes)
-def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Any) -> ndarray:
+def apply_over_axes(func: Callable[..., ArrayLike], a: ArrayLike, axes: ArrayLike) -> ndarray:
     """A function ``(array, axis)`` applied over one axis after the other, which are kept with size 1."""
     x = operand(a)
     for axis in np.ravel(axes):
@@ -126,7 +126,7 @@ def _pairs(value: Any, ndim: int) -> list[Any]:
     return np.broadcast_to(np.asarray(to_numpy(value)), (ndim, 2)).tolist()
 
 
-def _filled(rows: ndarray, count: int, value: Any) -> ndarray:
+def _filled(rows: ndarray, count: int, value: ArrayLike) -> ndarray:
     return broadcast_view(operand(value).astype(rows.dtype, copy=False), (count, *rows.shape[1:]))
 
 

@@ -102,7 +102,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
 
 
 @form_of(np.gradient)
-def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> ndarray | tuple[ndarray, ...]:
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int = 1) -> ndarray | tuple[ndarray, ...]:
     """Derivatives along axes by central differences, one-sided at the ends; for uniform distances or at given coordinates."""
     x = operand(f)
     axes = normalized_axes(axis, x.ndim)
@@ -114,7 +114,7 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _derivative(rows: ndarray, distance: Any, edge_order: int) -> ndarray:
+def _derivative(rows: ndarray, distance: ArrayLike, edge_order: int) -> ndarray:
     """The derivative along the first axis; ``distance`` is a number, or the coordinates."""
     count = rows.shape[0]
     if edge_order not in (1, 2) or count < edge_order + 1:
@@ -173,7 +173,7 @@ def linspace(
 
 @form_of(np.logspace)
 def logspace(
-    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: DTypeLike = None, axis: int = 0
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, base: ArrayLike = 10.0, dtype: DTypeLike = None, axis: int = 0
 ) -> ndarray:
     """Powers of a base whose exponents are evenly spaced."""
     values = function_of("power")(base if np.ndim(base) == 0 else expand_dims(base, axis), linspace(start, stop, num, endpoint, axis=axis))

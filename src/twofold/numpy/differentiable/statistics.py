@@ -154,7 +154,7 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, o
     return cumprod(chosen(isnan(x), 1, x), axis, dtype, out)
 
 
-def _spread(numpys: Callable[..., Any], ignores_nan: bool, finish: Callable[[ndarray], ndarray]) -> None:
+def _spread(numpys: Callable[..., object], ignores_nan: bool, finish: Callable[[ndarray], ndarray]) -> None:
     def spread(
         a: ArrayLike,
         axis: Axis = None,
@@ -163,7 +163,7 @@ def _spread(numpys: Callable[..., Any], ignores_nan: bool, finish: Callable[[nda
         ddof: float = 0,
         keepdims: Any = False,
         *,
-        where: Any = True,
+        where: ArrayLike = True,
         mean: ArrayLike | None = None,
         correction: float | None = None,
     ) -> ndarray:
