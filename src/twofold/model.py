@@ -239,6 +239,7 @@ class FeedForward:
         if self.sym_gen is None:
             return Module(self.symbol, data, label, logger, self.ctx, work_load_list)
         generate: Callable[[Any], Any] = self.sym_gen
+        # the symbol of the default bucket has all parameters
         key = cast("DataIter", train_data).default_bucket_key
         self.symbol = generate(key)
         self._check_arguments()
@@ -280,6 +281,7 @@ class FeedForward:
                 if monitor is not None:
                     monitor.toc_print()
                 module.update_metric(eval_metric, data_batch.label)
+                # batches count on when the data begins anew, up to `epoch_size`
                 nbatch += 1
                 call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
                 if self.epoch_size is not None and nbatch >= self.epoch_size:
@@ -303,11 +305,13 @@ class FeedForward:
         extra = [n for n in self.arg_params if n not in arguments] + [n for n in self.aux_params or () if n not in aux]
         if extra and not self.allow_extra_params:
             raise ParameterError(f'Find name "{extra[0]}" that is not in the arguments', None, "pass allow_extra_params=True")
+        # arguments without data or parameters can only be labels, whose values inference does not read
         labels = [n for n in arguments if n not in names and n not in self.arg_params]
         unknown = [n for n in labels if not n.endswith("label")]
         if unknown:
             raise ParameterError("FeedForward: there is no parameter", ", ".join(unknown), "fit the model, or pass it in arg_params")
         module = self._predictor
+        # binding compiles programs: a module for the same shapes is used again
         if module is None or module.symbol is not self.symbol or [(x.name, x.shape) for x in module.data_shapes or ()] != shapes:
             module = self._predictor = Module(self.symbol, names, labels, context=self.ctx[0])
             module.bind(data.provide_data, for_training=False)

@@ -81,12 +81,14 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     def create(*args: Any, **kwargs: Any) -> Any:
         if not args and nickname not in kwargs:
             raise ParameterError(f"{nickname}.create: nothing to create", None, f"pass the name of a {nickname}")
+        # what to create may be given by keyword, as ``create(metric='acc')``
         what, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(what, base_class):
             if args or kwargs:
                 raise ParameterError(f"{nickname}.create: an instance takes no further arguments", repr(what), "omit them")
             return what
         if isinstance(what, dict):
+            # a dictionary names its class under the nickname: ``{'metric': 'acc', …}``
             return create(**what)
         if not isinstance(what, str):
             raise WrongType(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, "pass its name or a dict")

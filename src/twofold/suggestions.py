@@ -42,6 +42,7 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
         return f"use {known[name]}"
     names = [n for n in names if not n.startswith("_")]
     # without regard to capital letters first: `relu` for `ReLU`
+    # reversed, so that of names that differ in capitals the first one is kept
     folded = {n.lower(): n for n in reversed(names)}
     near = [folded[name.lower()]] if name.lower() in folded else get_close_matches(name, names, 2, 0.75)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise

@@ -127,6 +127,7 @@ def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[t
             parts.append(part)
     if len(places) > 1:
         raise IndexingError("Cannot use more than one ellipsis (`...`) for indexing", repr(key), "leave out all but one")
+    # None adds an axis and takes none; what is left over goes where the ellipsis stands, else to the end
     missing = len(shape) - sum(part is not None for part in parts)
     at = places[0] if places else len(parts)
     return (*parts[:at], *[slice(None)] * max(missing, 0), *parts[at:]), code

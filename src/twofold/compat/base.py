@@ -160,6 +160,7 @@ def c2pyerror(err_msg: str) -> tuple[str, str | None]:
     """
     message, _, trace = err_msg.partition("\nStack trace:\n")
     kind = re.match(r"([\w.]+):", message)
+    # C lists the innermost frame first, Python last
     if trace:
         frames = "\n".join(reversed(trace.rstrip("\n").split("\n")))
         message = f"Traceback (most recent call last):\n{frames}\n{message}"

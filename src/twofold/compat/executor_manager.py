@@ -200,6 +200,7 @@ class DataParallelExecutorManager:
     def load_data_batch(self, data_batch: Any) -> None:
         """Copy a batch to the devices, to the executors of its bucket."""
         if self.sym_gen is not None:
+            # each bucket has executors of its own, which share the parameters of the default one
             key = data_batch.bucket_key
             if key not in self.execgrp_bucket:
                 symbol = self.sym_gen(key)

@@ -111,6 +111,7 @@ class _Proxy(ModuleType):
         return sorted({*super().__dir__(), *(name for source in self.__dict__["_sources"] for name in _shown(source))})
 
     def __getattr__(self, name: str) -> Any:
+        # Python asks modules for special names, such as ``__wrapped__``: no source may answer in their place
         if name.startswith("__") and name != "__version__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         for source in self.__dict__["_sources"]:
@@ -119,6 +120,7 @@ class _Proxy(ModuleType):
                 break
         else:
             return self._submodule_or_shared(name)
+        # a module that is found in a module must be a proxy again, which knows MXNet's names
         if value is sys.modules[ROOT]:  # `mx` of test_utils
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):

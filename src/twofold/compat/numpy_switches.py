@@ -146,6 +146,7 @@ def _checked(func: Callable[..., object], options: dict[str, object]) -> None:
     for key, value in options.items():
         if key not in _ONLY:
             raise DTypeError(f"{key} is an invalid keyword to function '{func.__name__}'", None, f"the keywords are {', '.join(_ONLY)}")
+        # the class first: 1 equals True, and an array has no truth value
         if not isinstance(value, type(_ONLY[key])) or value != _ONLY[key]:
             raise UnsupportedKeyword(f"{key}={value} is not implemented yet for operator {func.__name__}", None, f"pass {_ONLY[key]!r}")
 

@@ -82,6 +82,7 @@ def _update_params_on_kvstore(
     """Push gradients to a store that updates with them, and pull the weights."""
     for place, weights, grads in _trained(param_arrays, grad_arrays):
         kvstore.push(param_names[place], grads, priority=-place)
+        # the first layers have the highest priority: the next forward needs their weights first
         kvstore.pull(param_names[place], weights, priority=-place)
 
 
@@ -101,6 +102,7 @@ def _update_params(
             kvstore.push(key, grads, priority=-place)
             kvstore.pull(key, grads, priority=-place)
         for k, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
+            # MXNet's numbering of weights: optimizers keep a state for each weight on each device
             updates[k].append((place * num_device + k, grad, weight))
     for rows in updates:
         if rows:

@@ -61,6 +61,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         return self.transpose()
 
     def _zeros_in(self, stype: str) -> Cell:
+        # not `NDArray`'s, which comes first in the order of bases and would make a sparse array
         return numpy_array._zeros_in(self, stype)
 
     # indexing

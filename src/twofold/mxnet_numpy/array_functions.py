@@ -102,6 +102,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
             return found
         given = device if ctx is None else ctx
         where = current_device() if given is None else Device(given)
+        # the dialect's class derives from `NDArray` too: the flag tells the two apart
         if isinstance(object, NDArray) and object._legacy:
             what = "If you're trying to create a mxnet.numpy.ndarray from mx.nd.NDArray, please use the zero-copy as_np_ndarray function."
             raise ParameterError(what, repr(object)[:60], "call as_np_ndarray()")
@@ -117,6 +118,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
             host = np.array(items, dtype=kind)
         except TypeError as error:
             raise DTypeError(f"array: {error}", repr(object)[:60], "pass numbers") from None
+        # `ascontiguousarray` gives a 0-d array an axis, which is removed again
         return from_host(ndarray, np.ascontiguousarray(host).reshape(host.shape), where)
 
     def empty(self, shape: Shape, dtype: DTypeLike = None, order: str = "C", ctx: DeviceLike = None, device: DeviceLike = None) -> ndarray:
@@ -159,6 +161,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         x = self.operand(arr)
         x, at = (self.ravel(x), 0) if axis is None else (x, axis)
         gone = np.asarray(host_of(obj) if isinstance(obj, Array) else obj)
+        # places may be floats, the dialect's default dtype
         gone = gone if gone.dtype == bool else gone.astype(np.int64)
         kept = np.delete(np.arange(x.shape[at]), gone)
         return self.take(x, from_host(ndarray, kept, x.context), at)
@@ -202,6 +205,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
             raise ParameterError("meshgrid: unknown indexing", repr(indexing), "pass 'xy' or 'ij'")
         vectors = self.operands(xi)
         shape = tuple(v.size for v in vectors)
+        # with "xy" the first vector runs along the second axis, as the x coordinates of a picture do
         order = (1, 0, *range(2, len(shape))) if indexing == "xy" and len(shape) > 1 else tuple(range(len(shape)))
         full = tuple(shape[k] for k in order)
         found = [v.reshape([-1 if order[j] == k else 1 for j in range(len(shape))]) for k, v in enumerate(vectors)]

@@ -72,6 +72,7 @@ class Elementwise(Functions[Array]):
         """Elements limited to a range; one of the limits may be None."""
         if a_min is None and a_max is None:
             raise Unsupported("clip: array_min and array_max cannot both be None", None, "pass one of them")
+        # an infinity limits nothing
         low, high = -np.inf if a_min is None else a_min, np.inf if a_max is None else a_max
         return self.apply(elementwise_math.clip_range, (self.operand(a),), {"a_min": low, "a_max": high}, out)
 

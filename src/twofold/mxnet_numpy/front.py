@@ -54,6 +54,7 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
         if key not in UFUNC_OPTIONS:
             raise DTypeError(f"{name}: {key} is an invalid keyword", repr(given)[:60], f"it has out, {', '.join(UFUNC_OPTIONS)}")
         neutral, todo = UFUNC_OPTIONS[key]
+        # a mask is not compared: `==` would give an array instead of a truth value
         if given is not neutral and not (isinstance(given, (str, np.bool_)) and given == neutral):
             raise UnsupportedOption(f"{name}: {key} is not supported", repr(given)[:60], todo)
 

@@ -96,6 +96,7 @@ class LinearAlgebra(Face[Array]):
         order = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
         if isinstance(order, str):
             raise ParameterError("norm: unknown order", repr(ord), "use a number, 'inf', 'fro' or 'nuc'")
+        # 2 and -2 of matrices are their extreme singular values, of vectors ordinary orders
         two_axes = given["axis"] is not None and len(given["axis"]) == 2
         flag = norms.SPECTRAL if two_axes and order in (2, -2) else norms.BY_ORDER
         return self._apply(norms.npi_norm, x, ord=order, flag=flag, **given)

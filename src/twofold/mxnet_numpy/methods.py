@@ -75,6 +75,7 @@ def attach() -> None:
     """Attach the methods to `ndarray`."""
     found = methods_of(FUNCTIONS) | {name: _converted(name) for name in INHERITED}
     found |= {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
+    # a script may ask for any method of `NDArray`: those that MXNet's dialect lacks must raise, although they are inherited
     own = {*found, *SHARED, *(name for cls in ndarray.__mro__ if cls is not NDArray for name in vars(cls))}
     legacy = [n for n, method in vars(NDArray).items() if not (n.startswith("_") or n in own or isinstance(method, property))]
     found |= {name: _refused(name) for name in legacy}

@@ -34,6 +34,7 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
     function = getattr(FUNCTIONS, name)
 
     def general(self: ndarray, other: Any) -> Any:
+        # the function would try to convert these, and arrays of `mx.nd` follow other rules
         if other is None or isinstance(other, (str, dict, set)) or (isinstance(other, Array) and not isinstance(other, ndarray)):
             raise DTypeError(f"type {type(other)} not supported", f"{name}: {str(other)[:40]}", "pass an array of mx.np or a number")
         return function(other, self) if reverse else function(self, other)

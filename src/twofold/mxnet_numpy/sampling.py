@@ -21,6 +21,7 @@ class Random(Face[Array]):
         """Samples, with parameters of the distribution that are numbers or arrays."""
         front = self._front
         numbers = {name: front.number(v) for name, v in values.items()}
+        # MXNet's operators take those parameters that are arrays as inputs, without gaps for the others
         arrays = [front.operand(v) for name, v in values.items() if numbers[name] is None]
         return front.apply(op, [*arrays, *[None] * (len(op.arrays) - len(arrays))], numbers | params, out)
 

@@ -38,6 +38,7 @@ def at_once(values: object, dtype: DTypeLike) -> ndarray | None:
         return None
     try:
         host = np.asarray(values)
+        # numbers give float32, arrays of NumPy's keep their dtype
         own = host.dtype if dtype is None and values.__class__ is np.ndarray else dtype
         return _cell(HOST.quick(host.astype, TYPES[own], "C"))  # always a copy
     except _ELSEWHERE:
@@ -47,6 +48,7 @@ def at_once(values: object, dtype: DTypeLike) -> ndarray | None:
 def _filled(shape: Shape, value: object, dtype: np.dtype) -> ndarray | None:
     """A new array of one number, if the dtype represents it in a way that needs no rule: a float, or an integer that fits."""
     v = np.empty(shape, dtype)
+    # bools and floats are converted to integers by rules of the general call
     if dtype.kind != "f" and not (dtype.kind in "iu" and value.__class__ is int):
         return None
     try:
@@ -62,6 +64,7 @@ def _like(a: Any, value: Any, dtype: DTypeLike) -> ndarray | None:
         return None
     v: Any = a._content
     if v.__class__ is Value:
+        # a pending Value has no data, and what is on a device takes the general call
         v = v.data if v.device is CPU else None
     if v.__class__ is not PLAIN:
         return None

@@ -84,6 +84,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     tuple
         The outputs, each stacked to (steps, …), and the final states.
     """
+    # the nesting is taken apart once; each step nests its slices again for the body
     arrays, form = _flatten(data)
     _flatten(init_states)  # raises for what is no array
     if not arrays:
@@ -93,6 +94,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         outputs, states = pair_of(body(nest([a[t] for a in arrays], form), states), "foreach: the body")
         flat, out_form = _flatten(outputs)
         rows.append(flat)
+    # rows of steps become columns of outputs
     stacked = [_stack(column) for column in zip(*rows, strict=True)]
     return nest(stacked, out_form), states
 

@@ -232,6 +232,7 @@ class CustomHandle(UserFunction):
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
         operands = self._cells(arrays)
+        # an imperative call learns the types here; an executor has prepared the operator when it was bound
         op = self._op or self.prepare(infer_types(self.label, self._prop, [(c.shape, c._dtype) for c in operands]))
         results = self._empty(self._types["out"])
         with Scope(False, self._training):
@@ -242,6 +243,7 @@ class CustomHandle(UserFunction):
         count, width = len(self._types["out"]), len(self._types["in"])
         cells = self._cells(arrays)
         kept = dict(zip(self._needs, cells[count:], strict=True))
+        # by position among operands and then results; what was not declared raises when it is read
         saved = [kept[k] if k in kept else Undeclared(self.label) for k in range(width + count)]
         grads = self._empty(self._types["in"])
         assert self._op is not None  # created by forward

@@ -105,6 +105,7 @@ def _numbered(columns: np.ndarray, indptr: np.ndarray, old: np.ndarray, device: 
 
 def _with_mapping(pairs: Sequence[tuple[CSRNDArray, CSRNDArray]], return_mapping: bool) -> CSRNDArray | list[CSRNDArray]:
     """The renumbered matrices, then those with the old numbers if they are wanted; a single matrix is not wrapped in a list."""
+    # MXNet's order: all graphs first, then the numbers of their edges
     found = [new for new, _ in pairs] + [old for _, old in pairs if return_mapping]
     return found[0] if len(found) == 1 else found
 

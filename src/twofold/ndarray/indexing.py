@@ -56,6 +56,7 @@ def _value(value: Any, x: Any) -> Any:
         cls = type(x)._root or type(x)
 
         def element(item: object) -> Array:
+            # arrays inside the list are cast one by one, so that their gradients are recorded
             found = _value(item, x)
             return found if isinstance(found, Array) else from_host(cls, np.asarray(found, NUMPY[x._dtype]), x.context)
 

@@ -100,6 +100,7 @@ def _array_function(self: NDArray, function: Callable[..., Any], types: object, 
     found = FUNCTIONS.get(function)
     if found is not None:
         op, keywords = found
+        # NumPy passes arguments by position or keyword: binding them gives the first one and the names of the others
         (_, array), *rest = inspect.signature(function).bind(*args, **options).arguments.items()
         given = {k: v for k, v in rest if v is not None and v is not np._NoValue}  # NumPy's mark of arguments that were not passed
         fits = set(given) <= set(keywords) and not any(isinstance(v, np.ndarray) for v in given.values())
@@ -116,6 +117,7 @@ def _without_operator(function: Callable[..., Any], args: tuple[Any, ...], optio
     """
     if not is_recorded((args, options)):
         return by_numpy(function, args, options)
+    # `twofold.np` records more functions than `mx.nd` has
     given, named = map_nested((args, options), _as_numpy)
     result = map_nested(function(*given, **named), _recorded_or_numpys)
     out = options.get("out")

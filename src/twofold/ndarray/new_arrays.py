@@ -183,6 +183,7 @@ def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:
     """The producer's memory as an array of this package's adapter."""
     backend = backend_for(device)
     if is_bare:
+        # a capsule cannot name the stream whose work fills its memory: all work on the device has to be done
         backend.synchronize(device, others=True)
     return backend.as_array(backend.from_dlpack(source))
 

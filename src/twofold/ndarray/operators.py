@@ -69,6 +69,7 @@ def operands(values: Sequence[Any]) -> list[Any]:
     own = next(v for v in values if isinstance(v, NDArray))
     target = NUMPY[own._dtype]
     for v in values:
+        # float64 beside float32 is of the same kind and is cast down; a float beside integers is not, and widens all
         if isinstance(v, np.ndarray) and not np.can_cast(v.dtype, target, "same_kind"):
             target = np.promote_types(target, v.dtype)
     out: list[Any] = []
@@ -112,6 +113,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
         root, chain = (self, ()) if self.__class__ is NDArray else (self._base, self._chain)  # type: ignore[attr-defined]
         # NumPy's function may write to the memory if its result is MXNet's; otherwise a new content takes the place of the old one
         fits = own and (everywhere or is_float(self._dtype))
+        # the check of shape and dtype comes before the write, so that a failed operator leaves the array as it was
         if not (fits and update_in_place(root, chain, fn, _own_scalar(self, other))):
             self._rebind(_check_result(self, dense_array(applied(bound_op, (self, other)))._content, name))
         return self

@@ -44,6 +44,7 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
     ParameterError
         If they are a mixture of the two, or something else.
     """
+    # the commonest call, of Python's numbers: the bound operator is looked up and no parameter is parsed
     values = list(parameters.values())
     if out is None and (ctx is None or isinstance(ctx, Device)) and PYTHONS.issuperset(map(type, values)) and _is_spelled_out(shape):
         bound_op = _sig_of(name, tuple(parameters), shape, NULL if dtype is NULL else dtype_name(dtype))
@@ -53,6 +54,7 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
     if dtype is not NULL:
         options["dtype"] = dtype_name(dtype)
     if all(isinstance(v, NDArray) for v in values):
+        # samples are drawn where their parameters are
         if ctx is not None and any(v.context is not Device(ctx) for v in values):
             raise ParameterError(f"random.{name}: ctx differs from that of the parameters", repr(ctx), "omit it")
         return call(find(f"_sample_{name}"), tuple(values), options, out)

@@ -175,6 +175,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         if other.stype == "default":
             other[:] = dense_array(self)
         else:
+            # through a copy on the target's device, so that the two arrays share no parts
             other._rebind(self.copyto(other.context).astype(other.dtype)._content)
         return other
 

@@ -114,6 +114,7 @@ class CaseMaker:
     def windows(self, x: numpy.ndarray, kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> numpy.ndarray:
         """The windows over the trailing axes, of shape (…, windows…, kernel…)."""
         n = len(kernel)
+        # a dilated window spans the gaps between its elements too
         reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilate, strict=True))
         found = np.lib.stride_tricks.sliding_window_view(x, reach, tuple(range(x.ndim - n, x.ndim)))
         return found[(*[slice(None)] * (x.ndim - n), *[slice(None, None, s) for s in (*stride, *dilate)])]
@@ -134,6 +135,7 @@ class CaseMaker:
 def cases(name: str, dtypes: Sequence[str] = REAL) -> list[Case]:
     """All cases of a primitive whose operands and result have the given dtypes, or mandatory ones: bool, int64, uint64, complex ones."""
     op = primitives()[name]
+    # a backend may lack narrow dtypes, but not these
     has = {*dtypes, "bool", "int64", "uint64", *COMPLEX}
     return [c for c in _cases(op) if all(NAME_OF[a.dtype] in has for a in (*c.operands, c.want) if isinstance(a, np.ndarray))]
 

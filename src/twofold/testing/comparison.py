@@ -149,7 +149,9 @@ class _Mismatches:
             self.errors = np.abs(wide_a - wide_b) / (atol + rtol * np.abs(wide_b) + 1e-20)
         tolerated = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
         self.count = int(np.sum(~tolerated))
+        # tolerated elements go last; an error that is NaN, from an infinity or NaN on one side, goes first
         ranked = np.where(tolerated, -1.0, np.where(np.isnan(self.errors), np.inf, self.errors)).ravel()
+        # sorting is stable: of equal errors the first place is shown
         order = np.argsort(-ranked, kind="stable")[: min(self.count, limit + 1)]
         self.places = [tuple(map(int, np.unravel_index(at, self.errors.shape))) for at in order]
         self.least = self.count > limit
@@ -216,8 +218,10 @@ def _compare(
         checkShapes(*arrays)
     if np.allclose(*arrays, rtol=rtol, atol=atol, equal_nan=equal_nan):
         return
+    # bools cannot be subtracted, and have no error of a size
     if all(x.dtype == bool for x in arrays):
         np.testing.assert_equal(arrays[0], arrays[1])
+    # so that a place in the errors is a place in both arrays
     whole, desired = np.broadcast_arrays(*arrays)
     found = _Mismatches(whole, desired, rtol, atol, equal_nan, mismatches[1])
     if share is not None and found.count <= share * found.errors.size:

@@ -80,6 +80,7 @@ def check_consistency(
         assert other.list_arguments() == symbols[0].list_arguments(), "check_consistency: the symbols have different arguments"
     bound = [s.simple_bind(grad_req=grad_req, **options) for s, options in zip(symbols, ctx_list, strict=True)]
     _fill(bound, dict(arg_params or {}), aux_params or {}, scale, use_uniform, rand_type)
+    # the most precise executor is the reference: the others may differ from it by their own rounding
     best = max(range(len(bound)), key=lambda k: _precision(bound[k]))
     check = _Check(bound, best, ground_truth, rtol, atol, raise_on_err, equal_nan)
     for one in bound:
@@ -89,6 +90,7 @@ def check_consistency(
         return check.truth
     for one in bound:
         one.forward(is_train=True)
+        # the outputs serve as head gradients: any values would do that are equal up to rounding
         one.backward(one.outputs)
     check.run("Train", dict.fromkeys(symbols[0].list_arguments()))
     return check.truth
@@ -194,6 +196,7 @@ def check_gluon_hybridize_consistency(
         inputs = [data.copy() for data in data_l]
         net(*inputs)
         for name, parameter in net.collect_params().items():
+            # the second block starts from the first one's initial values
             if name in values:
                 parameter.set_data(values[name])
             values[name] = parameter.data().copy()
@@ -204,6 +207,7 @@ def check_gluon_hybridize_consistency(
         if heads is None:
             heads = np.random.normal(size=out.shape)
         if test_grad:
+            # an array of the right class for the head: `mx.nd` or `mx.np`, as the block computes in
             head = data_l[0].copy() if out.shape == data_l[0].shape else out.copy()
             head[:] = heads
             out.backward(head)
@@ -256,6 +260,7 @@ def compare_optimizer(
     gradients = [rand_ndarray(s, g_stype, density=1, dtype=dtype) for s in shapes]
     results = []
     for optimizer in (opt1, opt2):
+        # optimizers update in place: each gets copies
         own, grads = [w.copy() for w in weights], [g.copy() for g in gradients]
         states = [optimizer.create_state_multi_precision(k, w) for k, w in enumerate(own)]
         if ntensors == 1:
@@ -281,6 +286,7 @@ def same_array(array1: Any, array2: Any) -> bool:
     (True, False)
     """
     with autograd.pause():
+        # a write through one array; undone below
         array1[:] += 1
         seen = np.array_equal(array1.asnumpy(), array2.asnumpy())
         array1[:] -= 1

@@ -190,6 +190,7 @@ def check_symbolic_backward(
     arguments = _arrays(sym, location, ctx, name)
     wanted = dict(expected) if isinstance(expected, Mapping) else dict(zip(names, expected, strict=False))
     requests = _requests(grad_req, names)
+    # not 0, so that a gradient that is written can be told from one that is added
     before = {n: np.random.normal(size=np.shape(v)) for n, v in wanted.items()}
     gradients = {n: _gradient_array(before[n], v, n, (grad_stypes or {}).get(n, "default"), ctx, name) for n, v in wanted.items()}
     bound = sym.bind(
@@ -260,6 +261,7 @@ def numeric_grad(
 
     def outputs(name: str, value: np.ndarray) -> np.ndarray:
         executor.arg_dict[name][:] = value
+        # running in training mode may change the states, which every evaluation must begin with
         for state, kept in (aux_states or {}).items():
             executor.aux_dict[state][:] = kept
         return executor.forward(is_train=use_forward_train)[0].asnumpy().astype(np.float64)
@@ -343,6 +345,7 @@ def check_numeric_gradient(
     before = {n: np.random.normal(size=start[n].shape).astype(name) for n in requests}
     gradients = {n: _gradient_array(before[n], before[n], n, (grad_stype_dict or {}).get(n, "default"), ctx, name) for n in requests}
     original = {n: value.asnumpy() for n, value in states.items()}
+    # neither the random weights of the outputs nor unchecked arguments need gradients
     everything = {**dict.fromkeys(projection, "null"), **requests}
     bound = loss.bind(ctx, args=projection, args_grad=gradients, grad_req=everything, aux_states=states)
     bound.forward(is_train=True)

@@ -138,6 +138,7 @@ def projected_program(op: Op, sample: Sample, dtype: str = "float64") -> tuple[P
     draw = np.random.default_rng(1)
     outputs = [p for p in node.parts[: bound_op.visible] if p.tracked]
     heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
+    # weights away from 0: every element of the outputs must show in their weighted sum
     values = [draw.uniform(0.5, 1.5, o.shape).astype(NUMPY[o.dtype]) for o in outputs]
     grads = gradient(outputs, heads, [nodes[k] for k in wrt])  # type: ignore[misc]
     # outputs and gradients in one program, so that both see the same rewrites
@@ -192,6 +193,7 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
     if not outputs or not wrt:
         return
     first = gradient(outputs, [ones_head(o) for o in outputs], wrt)
+    # a gradient that does not depend on the inputs, such as that of a sum, has no gradient itself
     live = [(w, g) for w, g in zip(wrt, first, strict=True) if g.tracked]
     if not live:
         return
@@ -201,6 +203,7 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
     program = Program([*[g for _, g in live], *second], given, HOST)
     values = [a for a in arrays if a is not None]
     got = program.run(values)
+    # larger than for the first gradient, which has fewer operations that round
     step = 1e-5
     for w, grad in zip(wrt, got[len(live) :], strict=True):
         place = given.index(w)
@@ -238,6 +241,7 @@ def check_dtypes(op: Op, sample: Sample) -> None:
         got = _run(op, sample, dtype)
         for a, b in zip(got, want, strict=True):
             if a.size and np.isfinite(b.astype(np.float64)).all() and not op.random:
+                # relative to the largest element: small ones may be differences of large ones
                 scale = max(1.0, float(np.abs(b.astype(np.float64)).max()))
                 tolerance = max(PRECISION[dtype], PRECISION.get(NAME_OF[a.dtype], 0))
                 error = np.abs(a.astype(np.float64) - b.astype(np.float64)).max()

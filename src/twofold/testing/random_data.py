@@ -126,6 +126,7 @@ def np_reduce(dat: np.ndarray, axis: Any, keepdims: bool, numpy_reduce_func: Cal
     """A reduction over one or several axes, or all if ``axis`` is None, with a function that reduces along one axis."""
     axes = range(dat.ndim) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     found = dat
+    # the last axis first, so that the numbers of the others stay right
     for at in sorted((k % dat.ndim for k in axes), reverse=True):
         found = numpy_reduce_func(found, axis=at)
     if keepdims:
@@ -160,6 +161,7 @@ def new_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
     has a condition number of at most 2.
     """
     left, right = new_orthonormal_matrix_2d(n), new_orthonormal_matrix_2d(n)
+    # the condition number of a product with orthonormal matrices is that of the diagonal one
     basis = left @ np.diag(rnd.uniform(0.75, 1.5, n)) @ right
     return basis @ np.diag(rnd.uniform(-10, 10, n)) @ np.linalg.inv(basis)
 
@@ -288,6 +290,7 @@ def _row_sparse(
 def _csr_uniform(shape: Shape, density: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Elements at random places: data, indices, indptr. The draws are those of ``scipy.sparse.random``, in column-major order."""
     rows, columns = shape
+    # places without repetition, so that the density is exact
     places = rnd.choice(rows * columns, size=round(density * rows * columns), replace=False)
     data, row, column = rnd.uniform(size=places.size), places % rows, places // rows
     order = np.lexsort((column, row))
@@ -302,6 +305,7 @@ def _csr_powerlaw(shape: Shape, density: float) -> tuple[np.ndarray, np.ndarray,
     of the remaining rows.
     """
     rows, columns = shape
+    # every row has one element; the others are dealt out by doubling
     left = int(rows * columns * density) - rows
     counts, wanted = np.ones(rows, int), 2
     for row in range(rows):
