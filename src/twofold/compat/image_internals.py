@@ -3,11 +3,12 @@
 from ..image.functions import imdecode as _cvimdecode
 from ..image.functions import imread as _cvimread
 from ..imperative.array import Array
+from ..ndarray import NDArray
 
 __all__ = ["_cvimdecode", "_cvimread", "cvimdecode", "cvimread"]
 
 
-def cvimdecode(buf: object, flag: int = 1, to_rgb: bool | int = True) -> Array:
+def cvimdecode(buf: bytes | NDArray, flag: int = 1, to_rgb: bool | int = True) -> Array:
     """`mx.image.imdecode` with a result of ``mx.np``."""
     return _cvimdecode(buf, flag, to_rgb).as_np_ndarray()
 
