@@ -10,7 +10,6 @@ import numpy as np
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
-from ..config import SETTINGS
 from ..device import CPU, Device, current_device
 from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
 from ..errors import DeviceError, DTypeError, StorageError
@@ -202,7 +201,9 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
         return [*defer(bound_op, _captured(args, contents), where)]
     assert tape is not None
     at_once = mode is ExecutionMode.RECORDED_DEFERRED and may_run and site_runs_inline()
-    may_wait = not (at_once or exposed or op.dynamic_shape or SETTINGS.engine == "naive")
+    # how it would run if its results turned out to be large
+    later = execution_mode(where, tracked=True, lazy=True, exposed=exposed, at_once=at_once or op.dynamic_shape)
+    may_wait = later is ExecutionMode.RECORDED_DEFERRED
     return _record(bound_op, args, contents, where, tape, ExecutionMode.RECORDED if at_once else mode, may_wait)
 
 
