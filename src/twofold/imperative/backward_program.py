@@ -52,11 +52,11 @@ class Backward(CacheEntry):
     def __init__(self, heads: Sequence[TapeEntry], given: tuple[bool, ...], differentiable: bool) -> None:
         names, order = self._paths(heads)
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
-        variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and r.node.tracked}
+        variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and has_gradient(r)}
         # head gradients that are not given are constants of ones, which simplification removes from the program
         seeds = [leaf(("head", k), h.node.shape, h.node.dtype) for k, h in enumerate(heads)]
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
-        carrying = [(h.node, grad) for h, grad in zip(heads, heads_in, strict=True) if h.node.tracked]
+        carrying = [(h.node, grad) for h, grad in zip(heads, heads_in, strict=True) if has_gradient(h)]
         found = accumulate([node for node, _ in carrying], [grad for _, grad in carrying])
         self.wrt = list(variables)  # includes variables whose gradient is blocked on the way: they get zeros
         self.raw = self._results(found)

@@ -29,6 +29,11 @@ Form = list[tuple[str, tuple[Node, ...]]]
 ROWS: Any = "row_sparse"
 
 
+def has_rows(variable: Node) -> bool:
+    """Whether the gradient of a variable is row-sparse."""
+    return variable.tracked is ROWS
+
+
 class RowVariable(Variable):
     """A variable whose gradient is row-sparse."""
 
@@ -80,7 +85,7 @@ class RowBackward(Backward):
         nodes: list[Node] = []
         self._forms: list[Any] = []
         for n, dense in zip(self.wrt, super()._results(found), strict=True):
-            form = row_form(dense) if n.tracked is ROWS else None
+            form = row_form(dense) if has_rows(n) else None
             self._forms.append((n, None if form is None else [(kind, len(parts)) for kind, parts in form]))
             nodes += [dense] if form is None else [p for _, parts in form for p in parts]
         return nodes
@@ -100,7 +105,7 @@ class RowBackward(Backward):
             if form is not None:
                 pieces = [(kind, [_host(next(rest), device) for _ in range(count)]) for kind, count in form]
                 out.append(_summed(n, pieces, device))
-            elif n.tracked is ROWS:
+            elif has_rows(n):
                 out.append(converted(wrap(CLASSES["default"], next(rest)), "row_sparse")._content)
             else:
                 out.append(next(rest))
@@ -115,7 +120,7 @@ def backward_class(heads: Sequence[TapeEntry], differentiable: bool) -> type[Bac
         if entry is None or id(entry) in seen:
             continue
         seen.add(id(entry))
-        if entry.node.tracked is ROWS:
+        if has_rows(entry.node):
             return RowBackward
         if isinstance(entry.node, Application):
             stack.extend(entry.inputs)
