@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/ready
+DEV := $(VENV)/dev
+RELEASE := .venv-release/ready
 # For real GPUs: the wheels of CUDA 12 or 13.
 CUDA ?= 12
 GPU := .venv-gpu$(CUDA)
@@ -23,19 +25,30 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv dev release test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
 
 # ------------------------------------------------------------------------------------------------------- environment
 
-venv: $(READY) ## Make .venv and install the package into it, editable, with all extras
+venv: $(READY) ## Make .venv and install the package into it, editable, with what the demo needs
+
+dev: $(DEV) ## The same with all extras, tests, linters and type checkers
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make venv: needs Python 3.11 or newer, got %d.%d; name one: make venv PYTHON=python3.12" % sys.version_info[:2])'
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[demo,jit]'
+	@touch $@
+
+$(DEV): $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(RELEASE): pyproject.toml
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom hatchling twine
 	@touch $@
 
 $(GPU)/ready: pyproject.toml
@@ -45,26 +58,26 @@ $(GPU)/ready: pyproject.toml
 
 # ------------------------------------------------------------------------------------------------------------- tests
 
-test: $(READY) ## Run the tests, without the slow ones (ARGS="tests/formats -k params")
+test: $(DEV) ## Run the tests, without the slow ones (ARGS="tests/formats -k params")
 	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow and not mnist" $(ARGS)
 
-test-all: $(READY) ## Run every test
+test-all: $(DEV) ## Run every test
 	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-mnist: $(READY) ## Run the tests that train on the real digits
+test-mnist: $(DEV) ## Run the tests that train on the real digits
 	@$(WITH_DATA) $(PY) -m pytest -m mnist $(ARGS)
 
-test-cluster: $(READY) ## Kill and stop processes of a cluster at many points; print a table (ARGS=5 for five points each)
+test-cluster: $(DEV) ## Kill and stop processes of a cluster at many points; print a table (ARGS=5 for five points each)
 	@$(PY) -m pytest -q tests/cluster
 	@$(PY) tests/cluster/faults.py $(ARGS)
 
 test-free-threaded: ## Run the tests of threads on a Python without a global lock, where there is one (FREE=python3.14t)
 	@$(PYTHON) tests/free_threaded.py $(FREE)
 
-fuzz: $(READY) ## Run the random searches with N cases each (N=2000)
+fuzz: $(DEV) ## Run the random searches with N cases each (N=2000)
 	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) --dist worksteal -m fuzz $(ARGS)
 
-test-gpu-sim: $(READY) ## Run every test of the CuPy adapter, and the front ends' suites, on simulated GPUs
+test-gpu-sim: $(DEV) ## Run every test of the CuPy adapter, and the front ends' suites, on simulated GPUs
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal tests/cupy tests/fakes $(ARGS)
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS)
 
@@ -77,38 +90,38 @@ test-gpu: $(GPU)/ready ## Run the same tests on a real GPU, those that need one,
 test-gpu-sanitizer: $(GPU)/ready ## Run some of them under NVIDIA's compute-sanitizer (ARGS="--tool racecheck -x")
 	@$(GPU_PY) -m tests.sanitizer $(ARGS)
 
-mutants: $(READY) ## Remove each ownership and ordering rule once; some test must fail
+mutants: $(DEV) ## Remove each ownership and ordering rule once; some test must fail
 	@$(PY) -m tests.mutants $(ARGS)
 
 # ------------------------------------------------------------------------------------------------------------ checks
 
-lint: $(READY) ## Check style and format
+lint: $(DEV) ## Check style and format
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 
-format: $(READY) ## Mend what `lint` can mend by itself
+format: $(DEV) ## Mend what `lint` can mend by itself
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-types: $(READY) ## Check the types of src and backends
+types: $(DEV) ## Check the types of src and backends
 	@$(PY) -m pyright
 
-contracts: $(READY) ## Check who imports whom
+contracts: $(DEV) ## Check who imports whom
 	@$(PY) tools/contracts.py
 
-layers: $(READY) ## Write the table of layers in docs/inside/architecture.md anew
+layers: $(DEV) ## Write the table of layers in docs/inside/architecture.md anew
 	@$(PY) tools/layers.py
 
-stubs: $(READY) ## Write the .pyi files anew (ARGS=--check only says which are stale)
+stubs: $(DEV) ## Write the .pyi files anew (ARGS=--check only says which are stale)
 	@$(PY) -m twofold.testing.stubs $(ARGS)
 
-code-lines: $(READY) ## Print lines of code by folder and the marks of the house, beside the last tag (or REV) (ARGS=--lower)
+code-lines: $(DEV) ## Print lines of code by folder and the marks of the house, beside the last tag (or REV) (ARGS=--lower)
 	@$(PY) tools/code_lines.py $(ARGS) $(if $(filter command,$(origin REV)),$(REV),$$(git describe --tags --abbrev=0 2>/dev/null))
 
-walks: $(READY) ## Count the Python functions that typical calls enter, beside their goals and ceilings (ARGS=--lower)
+walks: $(DEV) ## Count the Python functions that typical calls enter, beside their goals and ceilings (ARGS=--lower)
 	@$(PY) tools/walks.py $(ARGS)
 
-docs: $(READY) ## Build the documentation into docs/_build/html
+docs: $(DEV) ## Build the documentation into docs/_build/html
 	@$(PY) -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
 
 # ------------------------------------------------------------------------------------------------------- measurement
@@ -116,7 +129,7 @@ docs: $(READY) ## Build the documentation into docs/_build/html
 demo: $(READY) ## Train digits in four ways and print the report
 	@$(WITH_DATA) $(PY) -m twofold demo $(ARGS)
 
-demo-cluster: $(READY) ## Train digits in two processes; draw their trace (ARGS="--epochs 2")
+demo-cluster: $(DEV) ## Train digits in two processes; draw their trace (ARGS="--epochs 2")
 	@$(WITH_DATA) $(PY) -m twofold launch -n 2 --trace cluster.json examples/digits_cluster.py $(ARGS)
 
 $(TORCH): asv_benchmarks/peers/environment.py pyproject.toml
@@ -128,58 +141,61 @@ $(TORCH): asv_benchmarks/peers/environment.py pyproject.toml
 example-torch: $(TORCH) ## Train a net on torch's arrays and on NumPy's, in an environment of its own
 	@$(<D)/bin/python examples/on_torch.py torch
 
-tune: $(READY) ## Measure the algorithms of convolution, on one core, and write the table that chooses among them
+tune: $(DEV) ## Measure the algorithms of convolution, on one core, and write the table that chooses among them
 	@env -u OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS=1 $(PY) -m twofold_numpy.tune
 
-bench: $(READY) ## Measure against NumPy in one process and print ratios (ARGS=--smoke for a quick run)
+bench: $(DEV) ## Measure against NumPy in one process and print ratios (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/ratios.py $(ARGS)
 
 $(PEERS): asv_benchmarks/peers/environment.py
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D)
 	@touch $@
 
-bench-busy: $(READY) ## Measure the speed that is kept beside busy processes (ARGS=--smoke for a quick run)
+bench-busy: $(DEV) ## Measure the speed that is kept beside busy processes (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/busy.py $(ARGS)
 
-bench-cliffs: $(READY) ## Measure operations and patterns at every size beside NumPy (ARGS="--smoke", "--only 'sorting;A.T' --sizes 1e5,1e6")
+bench-cliffs: $(DEV) ## Measure operations and patterns at every size beside NumPy (ARGS="--smoke", "--only 'sorting;A.T' --sizes 1e5,1e6")
 	@$(PY) -m asv_benchmarks.cliffs $(ARGS)
 
-bench-cluster: $(READY) ## Time sums over two workers and a server beside bare MPI and MXNet's ps-lite (ARGS="--tcp")
+bench-cluster: $(DEV) ## Time sums over two workers and a server beside bare MPI and MXNet's ps-lite (ARGS="--tcp")
 	@$(PY) asv_benchmarks/cluster.py $(ARGS)
 
 $(VISION): asv_benchmarks/peers/environment.py
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D) torchvision
 	@touch $@
 
-bench-data: $(READY) $(VISION) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")
+bench-data: $(DEV) $(VISION) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")
 	@$(PY) -m asv_benchmarks.feeding $(ARGS)
 
 bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
 	@$(GPU_PY) -m asv_benchmarks.gpu $(ARGS)
 
-bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, numba and MXNet (ARGS="--quick --only chains")
+bench-peers: $(DEV) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, numba and MXNet (ARGS="--quick --only chains")
 	@$(PY) -m asv_benchmarks.peers $(ARGS)
 
-bench-model-zoo: $(READY) ## Time the model zoo's networks by Twofold, MXNet and ONNX Runtime (ARGS="--only alexnet --batches 1", "--write")
+bench-model-zoo: $(DEV) ## Time the model zoo's networks by Twofold, MXNet and ONNX Runtime (ARGS="--only alexnet --batches 1", "--write")
 	@$(PY) -m asv_benchmarks.model_zoo $(ARGS)
 
-bench-mxnet: $(READY) ## Time sparse data, boxes, 8-bit layers and LSTMs by Twofold, MXNet and SciPy (ARGS="--only 'csr;LSTM'", "--write")
+bench-mxnet: $(DEV) ## Time sparse data, boxes, 8-bit layers and LSTMs by Twofold, MXNet and SciPy (ARGS="--only 'csr;LSTM'", "--write")
 	@$(PY) -m asv_benchmarks.beside_mxnet $(ARGS)
 
-bench-scripts: $(READY) ## Run NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
+bench-scripts: $(DEV) ## Run NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
 	@$(PY) -m asv_benchmarks.scripts $(ARGS)
 
-bench-small: $(READY) ## Time single operations on small arrays against NumPy (ARGS=--smoke for a quick run)
+bench-small: $(DEV) ## Time single operations on small arrays against NumPy (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/small.py $(ARGS)
 
-asv: $(READY) ## Run the benchmarks of this revision
+asv: $(DEV) ## Run the benchmarks of this revision
 	@cd asv_benchmarks && ../$(PY) -m asv run $(ARGS)
 
-asv-compare: $(READY) ## Run the benchmarks of REV and of HEAD and compare (REV=v0.1.0)
+asv-compare: $(DEV) ## Run the benchmarks of REV and of HEAD and compare (REV=v0.1.0)
 	@cd asv_benchmarks && ../$(PY) -m asv continuous $(REV) HEAD $(ARGS)
 
-asv-pages: $(READY) ## Write pages from the figures kept in asv_benchmarks/results (ARGS="--out FOLDER")
+asv-pages: $(DEV) ## Write pages from the figures kept in asv_benchmarks/results (ARGS="--out FOLDER")
 	@$(PY) -m asv_benchmarks.pages $(ARGS)
+
+release: $(RELEASE) ## Build and check what is released, in dist, by every Python that is found (ARGS="--pythons python3.12,python3.13")
+	@$(<D)/bin/python tools/release.py $(ARGS)
 
 clean: ## Remove what was built and cached; .venv stays
 	@rm -rf build dist docs/_build docs/api .hypothesis .import_linter_cache .pytest_cache .ruff_cache

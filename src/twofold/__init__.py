@@ -8,7 +8,7 @@ from typing import Any as _Any
 
 from . import startup as _startup  # noqa: F401  (runs on import)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Public name to its module, or to (module, attribute).
 _PUBLIC: dict[str, str | tuple[str, str]] = {
