@@ -44,9 +44,13 @@ def found_pythons() -> Iterator[str]:
     """The interpreters that Twofold supports and this machine has."""
     for name in PYTHONS:
         kept = (str(path / name) for folder in KEPT for path in sorted(Path.home().glob(folder), reverse=True) if (path / name).exists())
-        path = next(filter(None, [shutil.which(name), *kept]), None)
-        if path:
-            yield path
+        # pyenv puts a name on the path also of a version that it does not run
+        yield from [path for path in filter(None, [shutil.which(name), *kept]) if starts(path)][:1]
+
+
+def starts(python: str) -> bool:
+    """Whether an interpreter runs."""
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
 def build() -> list[Path]:
