@@ -25,7 +25,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv dev release test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -117,6 +117,9 @@ stubs: $(DEV) ## Write the .pyi files anew (ARGS=--check only says which are sta
 
 code-lines: $(DEV) ## Print lines of code by folder and the marks of the house, beside the last tag (or REV) (ARGS=--lower)
 	@$(PY) tools/code_lines.py $(ARGS) $(if $(filter command,$(origin REV)),$(REV),$$(git describe --tags --abbrev=0 2>/dev/null))
+
+public-api: $(DEV) ## Keep the public names and parameters as they are now in tests/house/public_api.txt
+	@$(PY) tools/public_api.py --write
 
 walks: $(DEV) ## Count the Python functions that typical calls enter, beside their goals and ceilings (ARGS=--lower)
 	@$(PY) tools/walks.py $(ARGS)
