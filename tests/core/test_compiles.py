@@ -182,6 +182,19 @@ def test_an_error_in_between_compiles_nothing(mode, made):
     assert after_warming_up(made, step, WARM + 4, WARM) == 0
 
 
+def test_an_iteration_begins_a_new_window(deferred):
+    w, x = nd.array(ramp(1.0)), nd.array(ramp())
+    w.attach_grad()
+    nd.waitall()
+    COUNTERS.reset()
+    for k in range(3):
+        with autograd.record():
+            assert COUNTERS.windows == k  # what the last iteration left has run
+            y = (w * x).exp()
+        y.backward()
+        assert COUNTERS.windows == k
+
+
 def test_an_iteration_of_training_runs_a_fixed_number_of_programs(deferred):
     weights, data = network(), np.random.default_rng(1).standard_normal((8, 4)).astype(np.float32)
     counts = []
