@@ -27,4 +27,5 @@ def keep_freed_memory() -> bool:
     except OSError:  # another C library
         return False
     mallopt = ctypes.CDLL(None).mallopt
+    # Setting either of them also ends glibc's own adjustment of both.
     return bool(mallopt(M_MMAP_THRESHOLD, MAPPED) and mallopt(M_TRIM_THRESHOLD, KEPT))

@@ -150,6 +150,7 @@ class FoldingArray(metaclass=_Class):
             if next(self.memory.readers(), None) is None:
                 self.shown()  # the next element is one look-up
             return found
+        # An index of integers and slices gives a view of the memory; an array as index gives new elements.
         if found.base is self.memory.root:
             return looking(self.memory, found, self.site) if found.size >= LEAST else self.shown()[key]
         return gathered(found, site()) if found.size >= LEAST or (type(key) is NDARRAY and key.size >= LEAST) else found
@@ -188,6 +189,7 @@ class FoldingArray(metaclass=_Class):
 
     def __iter__(self) -> Iterator[Any]:
         if self.ndim > 1 and self.size // max(len(self), 1) >= LEAST:
+            # Each row is large enough to fold.
             return (self[k] for k in range(len(self)))
         return iter(self.shown())
 
@@ -222,6 +224,7 @@ class FoldingArray(metaclass=_Class):
 
     def _set(self, name: str, value: Any) -> None:
         array, memory = self.ready(), self.memory
+        # On a new view: pending operations hold `array` as an operand, and rely on its shape and dtype.
         view = array.view()
         setattr(view, name, value)
         self.replace(view)
@@ -257,6 +260,7 @@ class FoldingArray(metaclass=_Class):
         owner = self.memory.owner
         if array is owner:
             return None
+        # If the program still holds the array that owns the memory, ``view.base is owner`` must be true, as it is in NumPy.
         for r in self.memory.arrays:
             found = r()
             if found is not None and found.array is owner:
@@ -330,6 +334,7 @@ class FoldingArray(metaclass=_Class):
         return self.ready().tobytes()
 
     def __reduce__(self) -> Any:
+        # A pickle holds NumPy's array, so it loads in processes without Twofold.
         return self.shown().view().__reduce__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -345,6 +350,7 @@ class FoldingArray(metaclass=_Class):
         return dir(NDARRAY)
 
 
+# The interpreter's messages read this name, not the property of the metaclass, which hides it from assignment.
 type.__dict__["__name__"].__set__(FoldingArray, "numpy.ndarray")
 FoldingArray.__qualname__ = "ndarray"
 FoldingArray.__module__ = "numpy"
@@ -353,8 +359,10 @@ FoldingArray.__module__ = "numpy"
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
     """The same elements as ``array``, which is over the memory, in an array over the lease."""
     owner = memory.owner
+    # The lease is in row-major order. An owner in column-major order, or one that was given another shape, needs a view of the lease.
     if array is owner and lease.strides == owner.strides and lease.shape == owner.shape:
         return lease
+    # By the constructor: NumPy would base a view of `array` on the memory, and it would not keep the lease alive.
     found = NDARRAY(array.shape, array.dtype, lease, offset_in(owner, array), array.strides)
     if not array.flags.writeable:
         found.flags.writeable = False
@@ -414,6 +422,7 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
     base = array.base
     owner = array
     if base is not None:
+        # A view of a new array, such as one that ``reshape`` returned. Other bases are memory that other code may know.
         if type(base) is not NDARRAY or base.base is not None:
             return array
         owner = base
@@ -422,6 +431,7 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
         if where.is_own:
             where.count(NEVER_JOINED if can_fold else of_dtype(array.dtype))
         return array
+    # A lease covers the owner as one contiguous block; memory that NumPy does not own may be written from outside.
     if not owner.flags.forc or not owner.flags.owndata:
         return array
     memory = None if owners is None else owners.get(id(owner))
@@ -446,6 +456,7 @@ def made_in(array: np.ndarray, where: Site) -> Any:
 def waiting(pending: ChainNode) -> FoldingArray:
     """The array of a pending operation."""
     made = new(FoldingArray)
+    # `memory` stays unset until the result is computed (`chain.ChainNode.give`).
     made.array = made.leased = made.operand = None
     made.kind, made.pending, made.site = pending.kind, pending, pending.site
     pending.owner = ref(made)

@@ -92,11 +92,13 @@ class Blockwise:
     def _number(self, stored: set[Operation]) -> None:
         values = self.values
         known: dict[int, int] = {}  # numbers of arrays and of operations, by their ids
+        # The position of the last operation that reads each value; a value that no operation reads has its own position.
         last = {id(x): k for k, node in enumerate(self.order) for x in (node, *node.operands)}
         held: dict[int, tuple[int, np.dtype[Any]]] = {}  # scratch in use, by the ids of operations
         free: dict[np.dtype[Any], list[int]] = {}
         for k, node in enumerate(self.order):
             dtype, operands = node.kind[1], list[int]()
+            # A single operand is always an array, never a number that must be converted.
             for x in converted(node.rule.numpys, node.operands) if len(node.operands) > 1 else node.operands:
                 number = known.get(id(x))
                 if number is None:
@@ -145,6 +147,7 @@ class Blockwise:
                 wide = [(k, a if a.shape == shape else np.broadcast_to(a, shape)) for k, a in self.cut]
                 self.space = merge_axes(shape, [a.strides for _, a in wide]).sizes or (1,)
                 self.cut = [(k, a.reshape(self.space)) for k, a in wide]
+                # ``reshape`` copies, without an error, where axes cannot be joined. A result written to such a copy would be lost.
                 assert all(np.may_share_memory(a, b) for (_, a), (_, b) in zip(wide, self.cut, strict=True))
                 return
         self.space = (math.prod(shape),)
@@ -159,6 +162,7 @@ class Blockwise:
             widest = max(widest, x.itemsize)
         if math.prod(self.space) * cost >= THREADED:
             threads = workers.count()
+        # The widest dtype limits the number of elements, so that a block of no array is larger than intended.
         places = blocks(self.space, (BLOCK if threads == 1 else SHARED_BLOCK) // widest)
         if threads == 1 or len(places) == 1:
             logged(partial(self._run, places))
@@ -192,6 +196,7 @@ class Blockwise:
                     function(values[operands[0]], values[result])
                 else:
                     function(*[values[x] for x in operands], values[result])
+                # `texts` is the list that NumPy appends to: it holds the errors of this one call.
                 if texts:
                     self.texts.setdefault(k, set()).update(texts)
                     texts.clear()
@@ -199,8 +204,10 @@ class Blockwise:
 
 def converted(fn: Callable[..., Any], operands: tuple[Operand, ...]) -> Sequence[Operand | np.ndarray]:
     """The operands with Python's numbers as arrays of the dtype to which NumPy converts them: once, instead of in each block."""
+    # `where`, `clip` and casts have no loops to ask for, and take Python's numbers as they are.
     if type(fn) is not np.ufunc:
         return operands
+    # NumPy's own promotion decides: a Python number takes the dtype of the loop that the arrays select.
     kinds: list[Any] = []
     places: list[int] = []
     for k, x in enumerate(operands):
@@ -224,5 +231,6 @@ def blocks(space: Shape, elements: int) -> list[Place]:
     if inner <= elements or len(space) == 1:
         step = max(1, elements // inner)
         return [slice(k, k + step) for k in range(0, space[0], step)]
+    # Already the rest of the axes is larger than a block: each index of the first axis has blocks of its own.
     rests = blocks(space[1:], elements)
     return [(k, *(rest if isinstance(rest, tuple) else (rest,))) for k in range(space[0]) for rest in rests]

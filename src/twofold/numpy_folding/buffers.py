@@ -32,6 +32,7 @@ def _is_as_known() -> bool:
             return False
         if bool(ctypes.c_void_p.from_address(at).value) is not has_buffer:
             return False
+    # A subclass of `bytearray` inherits its functions, so both types must hold the same address in this slot.
     static = _slots(bytearray)
     return ctypes.c_void_p.from_address(static).value == ctypes.c_void_p.from_address(_slots(buffered)).value
 

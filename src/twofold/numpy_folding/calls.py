@@ -62,6 +62,7 @@ class Given:
         """An operand with NumPy's arrays for folding ones."""
         t = type(x)
         if t is FoldingArray:
+            # A view of the lease, since a function could set the shape or the flags of what it gets.
             view = x.ready() if self.fresh else x.shown().view()
             self.arrays.append((x, view))
             return view
@@ -79,6 +80,7 @@ class Given:
         if t is NDARRAY:
             return self._folded(found, where, owners)
         if t is tuple or t is list:
+            # Several results may be views of one new array, such as the parts of a split: they share one `Memory`.
             owners = {}
             return t([self.folded(y, where, owners) for y in found])
         if isinstance(found, tuple) and type(found).__module__.startswith("numpy"):  # a named tuple of NumPy's
@@ -116,6 +118,7 @@ def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
     if not folds and not is_ours:
         return found
     owner = memory.owner
+    # The constructor takes only memory in row-major order as its buffer; strides do the rest.
     flat = owner if owner.flags.c_contiguous else owner.T
     view = np.ndarray(found.shape, found.dtype, flat if folds else memory.leased(), offset_in(owner, found), found.strides)
     if not found.flags.writeable:
@@ -127,6 +130,7 @@ def now(fn: Callable[..., Any], args: Any, options: dict[str, Any], where: Site)
     """The result of a NumPy function, computed now."""
     PATHS["now"] += 1
     given = Given(fn in FRESH)
+    # Without `fresh` all operands are views over leases, which may be written as they are.
     if given.fresh:
         args = with_target(args, fn.__name__, given)
     if "out" in options:
@@ -176,6 +180,7 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
         else:
             found = error_state.call(ufunc, arrays, options, where)
             return owned(found, where) if type(found) is NDARRAY and found.size >= LEAST else found
+    # An operand of another class may run code of its own, which could keep the arrays that it gets.
     given = Given(all(type(x) in KNOWN or isinstance(x, np.generic) for x in args))
     # NotImplemented makes Python ask the other operand's class: a class of the program gets the folding array, not a view.
     if not given.fresh and any(overrides(x) for x in args):

@@ -82,6 +82,7 @@ class ChainNode:
             if type(x) is ChainNode:
                 first = min(first, x.first)
                 x.users.append(reference)
+            # The memory computes its readers before it is written or handed out, so it must know this one.
             elif type(x) is ArrayOperand and x.memory is not None:
                 pending = x.memory.pending
                 if len(pending) >= x.memory.limit:
@@ -177,18 +178,20 @@ def _claim(roots: Sequence[ChainNode], stored: bool) -> "Chain | ChainNode | Non
 
 
 def _order(roots: Sequence[ChainNode]) -> list[ChainNode]:
-    """The nodes to compute, operands first. Other users of a node that is not stored are included, or it would be computed twice."""
+    """The nodes to compute, operands first."""
     waiting = [p for p in roots if p.result is None]
     found = set(waiting)
     asked = found.copy()
     while waiting:
         node = waiting.pop()
         near = list(node.operands)
+        # The value exists only within this chain, block by block, so its other users are computed in this chain too.
         if node.owner() is None and node not in asked:
             for reference in node.users:
                 user = reference()
                 if user is not None and user.result is None and user not in found:
                     result = user.live_consumer()
+                    # A user of another shape is no part of this chain. It computes the value again.
                     if result is not None and result.kind[0] == node.kind[0]:
                         near.append(result)
         for x in near:
@@ -235,6 +238,7 @@ class Chain:
                 for x in node.operands:
                     if type(x) is ArrayOperand and x.site is not None:
                         x.site.joined += 1
+            # A chain without results runs for its warnings alone, and a program without outputs would compute nothing.
             if order[-1].site.is_hot and self.results:
                 from . import compiled  # loads the graph, the compiler and LLVM
 
@@ -267,8 +271,10 @@ class Chain:
     def _is_over(self, reader: Operation) -> bool:
         """Whether an operation is never computed again after this chain, so that it needs its operands no longer."""
         node = next((p for p in self.order if p is reader), None)
+        # An operation outside the chain still waits, and will read its operands.
         if node is None:
             return False
+        # A result is stored. Any other operation is computed again if an operation outside the chain reads it.
         return node in self.results or all(user in self.order for r in node.users if (user := r()) is not None)
 
     def report(self) -> None:
@@ -285,6 +291,7 @@ def watch(node: ChainNode) -> None:
     _watched[node.number] = node
     if len(_watched) > MOST_WATCHED:
         compute_unread()
+        # Those that are left can still be read. The oldest are computed early, so that a program cannot make the table grow without bound.
         while len(_watched) > MOST_WATCHED:
             next(iter(_watched.values())).compute()
 
@@ -332,4 +339,5 @@ def _before_fork() -> None:
         _changed.wait()
 
 
+# The lock is held over the fork, so that the child starts with tables that no thread was changing.
 os.register_at_fork(before=_before_fork, after_in_parent=LOCK.release, after_in_child=LOCK.release)

@@ -40,6 +40,7 @@ class _Known(CacheEntry):
     """The program of a chain's structure, and the inputs that it reads."""
 
     def __init__(self, outputs: Sequence[Node], leaves: Sequence[Leaf], dead: Sequence[Node]) -> None:
+        # Nodes are interned: two operations of the chain that compute the same are one node, and one output.
         unique = list(dict.fromkeys(outputs))
         held = [n for n in post_order(unique, lambda n: n.inputs) if not isinstance(n, Leaf)]
         used = set(post_order(unique, lambda n: n.inputs))
@@ -52,6 +53,7 @@ class _Graph:
     """A chain as a graph, whose leaves are numbered in the order in which they are met."""
 
     def __init__(self, order: Sequence[Operation]) -> None:
+        # Now, not while the graph is built: if the intern tables were cleared midway, equal nodes would be interned twice.
         bound_tables()
         self.nodes: dict[Operation, Node] = {}
         self.data: dict[Leaf, np.ndarray | float] = {}
@@ -63,6 +65,7 @@ class _Graph:
     def _node(self, x: Operand) -> Node:
         if isinstance(x, (float, int)):
             node = FLOAT_LEAVES[~len(self.data)] if type(x) is float else scalar_node(x, ~len(self.data))
+            # Some numbers become literals of the graph instead; a literal is part of the structure and needs no input.
             if isinstance(node, Leaf):
                 self.data[node] = x
             return node

@@ -40,6 +40,7 @@ _FREE: list[tuple[Context, Log]] = []
 
 def _logging() -> tuple[Context, Log]:
     context, log = Context(), Log()
+    # Set in a new, empty context: the program's own error state, in its contexts, does not change.
     context.run(np.seterrcall, log)
     context.run(np.seterr, all="log")
     return context, log
@@ -170,8 +171,10 @@ def _handle(text: str, site: Site, state: State) -> None:
     mode = state.modes[key]
     if mode == "warn":
         module = sys.modules.get(site.module)
+        # The registry in which `warnings.warn` notes what a line has warned of, so that "once per line" holds for both together.
         registry = {} if module is None else vars(module).setdefault("__warningregistry__", {})
         warnings.warn_explicit(text, RuntimeWarning, site.code.co_filename, site.line, site.module, registry)
+    # Reached only for operations that were computed immediately: under this mode none may wait.
     elif mode == "raise":
         raise FloatingPointError(text)
     elif mode == "call":

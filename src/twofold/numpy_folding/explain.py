@@ -49,6 +49,7 @@ def lines() -> list[Line]:
     True
     """
     sites: dict[tuple[str, int], list[Site]] = {}
+    # A line has one site for each instruction that makes arrays. The list is copied since other threads may add sites.
     for where in list(SITES.values()):
         sites.setdefault((where.code.co_filename, where.line), []).append(where)
     found = []

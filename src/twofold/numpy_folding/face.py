@@ -85,6 +85,7 @@ def face_of(module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[
     for function in (__getattr__, __dir__):
         function.__module__, function.__qualname__ = module.__name__, function.__name__
 
+    # Copied, so that Python finds a name in the face's own dictionary, without `__getattr__`.
     names = {name: x for name, x in vars(module).items() if name not in missing}
     names |= {name: MethodType(signed(x), functions) if isinstance(x, FunctionType) else x for name, x in own.items()}
     vars(face).update(names, __getattr__=__getattr__, __dir__=__dir__)
@@ -100,6 +101,7 @@ def _random() -> Any:
 
     def default_rng(face: Any, seed: Any = None) -> Any:
         found = module.default_rng(seed)
+        # NumPy returns a generator that it is given as the seed.
         return found if found is seed else generator(found.bit_generator)
 
     default_rng.__doc__ = module.default_rng.__doc__

@@ -94,6 +94,7 @@ def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
     special = POWERS.get(other) if is_number else None
     if special is not None and (kind == "f" or (kind in "iu" and special is np.square and type(other) is int)):
         return applied(special, (self,), where)
+    # To NumPy's operator an exponent of 1 is a copy, not a power.
     if type(other) is FoldingArray or (is_number and kind == "f" and other != 1):
         found = operation(np.power, (self, other), where)
         if type(found) is FoldingArray:
@@ -142,6 +143,7 @@ def _array_ufunc(self: FoldingArray, ufunc: np.ufunc, method: str, *inputs: Any,
 def _array_function(self: FoldingArray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if type(args) is not tuple or type(kwargs) is not dict:
         raise TypeError("args must be a tuple" if type(args) is not tuple else "kwargs must be a dict")
+    # Another class of the program takes part: NumPy asks its ``__array_function__`` next.
     if len(types) > 1 and any(is_programs(cls) for cls in types):
         return NotImplemented
     where = site()
@@ -160,6 +162,7 @@ def attach() -> None:
     for name, ufunc in BINARY.items():
         attach_method(FoldingArray, f"__{name}__", _binary(ufunc, f"__{name}__", False))
         attach_method(FoldingArray, f"__r{name}__", _binary(ufunc, f"__r{name}__", True))
+        # Python has no in-place form of divmod.
         if name != "divmod":
             attach_method(FoldingArray, f"__i{name}__", _in_place(ufunc, name))
     attach_method(FoldingArray, "__pow__", _power)

@@ -41,6 +41,7 @@ class Importers(NamedTuple):
         """Whether a module, given by its name and its variables, is one of the importers."""
         if any(name == package or name.startswith(package + ".") for package in self.packages):
             return True
+        # A submodule belongs to the program if its top package does, in whatever folder the submodule lies.
         head = sys.modules.get(name.partition(".")[0])
         return self.folder is not None and self.folder in folders_of(variables if head is None else vars(head))
 
@@ -112,6 +113,7 @@ def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
     before = builtins.__import__
 
     def sees_another(globals: Mapping[str, Any] | None) -> bool:
+        # 0 is this function and 1 is `__import__` below, so 2 is its caller.
         frame = sys._getframe(2)
         while globals is None or "__name__" not in globals:  # called as a function, or in code run by exec
             globals = frame.f_globals

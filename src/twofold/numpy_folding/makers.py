@@ -100,10 +100,12 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(a)
             if found.size < LEAST or found is a:
                 return found
+            # Only `np.array` copies an array; from the other functions the result may share memory that the program knows.
             return folded(found) if kind is not NDARRAY or function is np.array else found
         return convert_any(a, args, options)
 
     def convert_any(a: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        # ``np.array`` takes its argument by the name ``object``, too. Without any, NumPy raises its own error.
         if a is MISSING:
             return convert_any(options.pop("object"), args, options) if "object" in options else function(**options)
         if ENTERED and is_elsewhere():
@@ -151,6 +153,7 @@ class _Shown:
 def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:
     """As NumPy's."""
     found = np.meshgrid(*xi, **options)
+    # Without a copy the results are views of the arguments, which the program may write.
     if options.get("copy", True) is not True or options.get("sparse", False) is not False:
         return found
     return type(found)([folded(x) if type(x) is NDARRAY and x.size >= LEAST else x for x in found])
@@ -179,6 +182,7 @@ def draw(function: Callable[..., Any]) -> Callable[..., Any]:
         found = function(*args, **options)
         if type(found) is not NDARRAY or (found.size < LEAST and not ENTERED):
             return found
+        # Even a small draw moves to the device of the context.
         return moved(found) if is_elsewhere() else folded(found) if found.size >= LEAST else found
 
     return drawn

@@ -154,6 +154,7 @@ class Memory:
             found = None if reader is None or reader.result is not None else reader.live_consumer()
             if found is not None:
                 return found
+            # This operation will never read the memory: it is dead, computed, or no result needs it.
             self.pending.pop()
         return None
 

@@ -32,6 +32,7 @@ def _reduction(name: str) -> Callable[..., Any]:
     function, general = getattr(NDARRAY, name), _fresh(name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        # Other options, such as ``out`` and ``where``, may be arrays.
         if len(args) > 1 or options.keys() - {"axis", "keepdims", "ddof"}:
             return general(self, *args, **options)
         ran_at_once(name)
@@ -75,6 +76,7 @@ def _writing(name: str) -> Callable[..., Any]:
         given, where = Given(False), site()
         where.count(numpys(name))
         found = function(self.shown(), *given.plain(args), **given.plain(options))
+        # ``byteswap(inplace=True)`` returns the array that it was called on.
         return self if found is self.leased else given.folded(found, where)
 
     return method
@@ -190,6 +192,7 @@ class Flags:
 
     def __getattr__(self, name: str) -> Any:
         array = self._array
+        # NumPy's array may be a view of memory from Twofold's pool; to the program it owns its memory.
         return array.base is None if name == "owndata" else getattr(array.ready().flags, name)
 
     def __setattr__(self, name: str, value: Any) -> None:

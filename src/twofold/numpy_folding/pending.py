@@ -125,6 +125,7 @@ def admit(operands: tuple[Any, ...]) -> tuple[Operand, ...] | str:
                 continue
             memory, operand = x.memory, x.operand
             if operand is None and not x.array.flags.c_contiguous and not is_row_major(x.array):
+                # NumPy's result would not be row-major, but a chain stores row-major results only.
                 return LAYOUT
             # If the lease is dead, no folding array holds it either (`leased`), so there is nothing to revoke.
             if memory.lease() is not None and not memory.revoke_own_leases():
@@ -166,6 +167,7 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
         return False
     (typed, first), state = found, error_state.current()
     may_warn = typed.warns and not state.is_quiet
+    # With nothing pending there is no chain to continue, and NumPy's own operator needs no memory for a result.
     if not first or typed.kind != target.kind or not state.may_wait or (may_warn and not error_state.warnings_may_come_late()):
         return False
     if chain.issued - first >= LONGEST:
@@ -176,6 +178,7 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
             return False
         if target.array is not None:
             memory = target.memory
+            # Another array over this memory would have to see the new content.
             if target.array is not memory.owner or memory.is_shared() or not target.array.flags.writeable:
                 return False
             memory.arrays.clear()  # no array has the old content any more, so a result may take its memory

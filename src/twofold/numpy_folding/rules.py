@@ -174,6 +174,7 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
         The operands' dtypes, and the classes of those that are Python's numbers.
     """
     dtypes = [k for k in kinds if isinstance(k, np.dtype)]
+    # Complex results do not fold, and NumPy's `resolve_dtypes` does not take the class `bool`.
     if not FOLDABLE.issuperset(dtypes) or any(k is complex or k is bool for k in kinds):
         return None
     floats = any(d.kind == "f" for d in dtypes)
@@ -184,6 +185,7 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
     if key is np.where:
         if kinds[0] != np.bool_:
             return None
+        # A zero promotes like every number of its class.
         return np.result_type(*[k if isinstance(k, np.dtype) else k(0) for k in kinds[1:]])
     if key is np.clip:
         same = all(k is float or k is int for k in kinds[1:])

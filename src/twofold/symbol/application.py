@@ -31,6 +31,7 @@ def apply_node(node: SymbolNode, bound_op: BoundOp, arrays: Sequence[Node], key:
     operands: list[Node | None] = node.operands(arrays)
     if draws(node):
         operands.append(key)
+    # Scalars follow the arrays and the key. As in `nd`, the first array whose dtype is not a Python number's decides their dtype.
     strong = next((a.dtype for a in arrays if a.dtype not in WEAK), None)
     for value in node.scalars:
         if value is not None and op.elementwise and strong is not None:

@@ -40,6 +40,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
     elif isinstance(given, (list, tuple)):
         if len(given) != len(names):
             raise ParameterError(f"Length of {what} does not match the number of arguments", f"{len(given)}", f"pass {', '.join(names)}")
+        # None stands for "no gradient"; among arguments it is a mistake, which the check below reports.
         found = {n: a for n, a in zip(names, given, strict=True) if a is not None or not optional}
     else:
         raise _NotArrays(
@@ -137,6 +138,7 @@ def bind(
     arguments = _by_name(args, names, "args")
     states = _by_name([] if aux_states is None else aux_states, state_names, "aux_states")
     gradients = {} if args_grad is None else _by_name(args_grad, names, "args_grad", optional=True)
+    # A gradient without an array to receive it is not computed.
     requests = {n: r if n in gradients else "null" for n, r in _requests(grad_req, names).items()}
     for name, gradient in gradients.items():
         if requests[name] != "null":
@@ -191,6 +193,7 @@ def simple_bind(
     if unknown:
         what = "simple_bind: type_dict contains an unknown argument"
         tolerate(what, ", ".join(sorted(unknown)), f"it has {', '.join(names)}")
+    # MXNet ignores other names, and programs pass the shapes of everything that their data iterator provides.
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None and n not in unknown}
     inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
@@ -223,6 +226,7 @@ class _Memory:
             other = self.shared if name in self.shared_names else None
             arguments[name] = self._array(v, self.stypes[name], other and other.arg_dict.get(name), self.buffer)
             own = of_gradients.get(name, "default")
+            # Not from the buffer, in which the argument has this name.
             gradients[name] = self._array(v, own, other and other.grad_dict.get(name), None) if wanted else None
         old = self.shared.aux_dict if self.shared is not None else {}
         return arguments, gradients, {v.name: self._array(v, "default", old.get(v.name), self.buffer) for v in self.partition.states}

@@ -111,6 +111,7 @@ class CompiledSymbol:
         for name, array in arrays.items():
             if not isinstance(array, Array):
                 raise ParameterError(f"compiled symbol: {name} must be an NDArray", type(array).__name__, "create one with mx.nd.array")
+        # In the order of the typed graph's inputs, whatever the order of the call.
         return {v.name: arrays[v.name] for v in self._replay.variables}
 
     def _infer(self, cells: dict[str, NDArray]) -> None:
@@ -126,6 +127,7 @@ class CompiledSymbol:
 
     def _run(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
         own = list(cells.values())
+        # The revision of the settings is part of the key, because settings change how a program is compiled.
         key = tuple([(c.shape, c._dtype) for c in own]), tls.training, device.device_type, SETTINGS.revision
         found = self._graphs.get_or(key, partial(self._compile, cells, device, tls.training))
         program, graph = found.program, found.graph
@@ -144,6 +146,7 @@ class CompiledSymbol:
             before_overwriting(device)  # earlier kernels on other queues may still read the donated memory
         results = contents_of(run_on(device, program.run, data), device)
         if graph.written:
+            # After the outputs a program returns the new values of states; see `_compile`.
             write_states(own, graph.written, results[len(graph.outputs) :])
         return results[: len(graph.outputs)]
 
@@ -156,6 +159,7 @@ class CompiledSymbol:
         DeviceError
             If they are on devices with different memories.
         """
+        # All contexts of the host, such as pinned memory, are one memory.
         places = dict.fromkeys(CPU if c.context.is_host else c.context for c in cells.values())
         if len(places) > 1:
             where = ", ".join(f"{n} on {c.context}" for n, c in cells.items())
@@ -172,6 +176,7 @@ class CompiledSymbol:
         device, data = device_of(v), data_of(v)
         if isinstance(cell, ViewMixin):
             return backend_for(device).copy(data, device)
+        # Another array, a tape or a window may still read this memory.
         if v.__class__ is not PLAIN and not v.exclusive:
             data = backend_for(device).copy(data, device)
         cell._content = Value(None, None, (_spent(), node), device)

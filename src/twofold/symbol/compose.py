@@ -87,6 +87,7 @@ def variable(
         "__shape__": None if shape is None else spelling(shape),
         "__lr_mult__": None if lr_mult is None else spelling(lr_mult),
         "__wd_mult__": None if wd_mult is None else spelling(wd_mult),
+        # MXNet's files hold the dtype's number, not its name.
         "__dtype__": None if dtype is None else str(MXNET_CODES[dtype_name(dtype)]),
         "__init__": init if init is None or isinstance(init, str) else init.dumps(),
         "__storage_type__": None if stype is None else CODES[stype],
@@ -176,6 +177,7 @@ def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> di
     """All attribute strings of a node, checked: parameters of the operator, hidden attributes, names of the form ``__name__``."""
     spelt = {k: spelling(v) for k, v in given.items()}
     attrs = hidden({**AttrScope.current.get(attr), **spelt})
+    # The training flag belongs to a run, so it is no attribute of a node.
     params = [p for p in op.params if p not in op.training]
     for key in attrs:
         own = key in params or key == op.count_param or (key.startswith("__") and key.endswith("__"))
@@ -188,6 +190,7 @@ def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> di
             )
     for key in attrs:
         if key in params:
+            # Parsed only for the error that a wrong value raises: the node keeps the text.
             op.params[key].value(attrs[key], op.title)
     return attrs
 
@@ -233,6 +236,7 @@ def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tupl
 
 def _variadic(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
     fixed = [i.name for i in argument_inputs(op, attrs)]
+    # The caller may name a larger number of inputs than there are symbols: variables are created for the others.
     count = max(len(arrays), int(attrs.get(op.count_param or "", 0)))
     names = [*fixed, *(f"arg{k}" for k in range(count - len(fixed)))]
     padded = [*arrays, *[None] * (len(names) - len(arrays))]
@@ -244,5 +248,6 @@ def _input_head(op: Op, name: str, argument: str, symbol: Symbol | None, attrs: 
     head = Head(SymbolNode(VARIABLE, f"{name}_{argument}", attrs), 0) if symbol is None else symbol.heads[0]
     initializer = initializer_of(op, argument)
     if initializer is not None and head.node.is_variable:
+        # A variable that the caller has made gets the initializer too, unless it has one of its own.
         head.node.attrs.setdefault("__init__", initializer)
     return head

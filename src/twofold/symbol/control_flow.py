@@ -66,6 +66,7 @@ class _Body:
                     node if same else SymbolNode(node.op_name, node.name, node.attrs, inputs, node.subgraphs, node.extra, node.outputs)
                 )
         out = tuple(self._inside(h, new, scope) for h in heads)
+        # The traversal above also went through outer nodes, whose variables the body itself does not read.
         used = {n for n in topological(out) if n.is_variable}
         self.outside = {n: h for n, h in self.outside.items() if n in used}
         return out
@@ -126,9 +127,11 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     inner = make([*flat_out, *flat_new])
     place = {n: k for k, n in enumerate(inner.arguments)}
     attrs = {
+        # MXNet counts the bodies as arguments, too.
         "num_args": 1 + len(streams) + len(states) + len(inner.outside),
         "num_outputs": len(flat_out) + len(flat_new),
         "num_out_data": len(flat_out),
+        # -1 where the body does not read the input.
         "in_data_locs": [place.get(s.heads[0].node, -1) for s in slices],
         "in_state_locs": [place.get(s.heads[0].node, -1) for s in old],
         "remain_locs": [place[n] for n in inner.outside],
@@ -152,6 +155,7 @@ def while_loop(
     outer = [loop_vars] if single else list(loop_vars)
     if not outer:
         raise ParameterError("while_loop: loop_vars should contain at least one element", None, "pass the variables of the loop")
+    # Each body has variables of its own, since a body is cut out of the graph by its variables.
     tested, looped = _own(outer), _own(outer)
     holds, make_test = _traced(_scope(f"{name}_cond"), tested, lambda: cond(*tested))
     test = make_test([holds])
@@ -164,6 +168,7 @@ def while_loop(
         )
     inner = make([*flat_out, *flat_new])
     inputs = [s.heads[0] for s in outer]
+    # A value that both bodies read, or that is a loop variable too, is one input.
     inputs += [h for h in dict.fromkeys([*test.outside.values(), *inner.outside.values()]) if h not in inputs]
     attrs = {
         "num_args": 2 + len(inputs),
@@ -187,6 +192,7 @@ def _places(body: _Body, own: Sequence[Symbol], inputs: Sequence[Head]) -> list[
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
     """``then_func()`` if the single element of ``pred`` is non-zero, else ``else_func()``, as one node that runs only one of them."""
+    # A symbol is callable, but calling it would compose it.
     chosen, make_pred = _traced(_scope(f"{name}_pred"), [], lambda: pred() if callable(pred) and not isinstance(pred, Symbol) else pred)
     test = make_pred([chosen])
     branches, forms = [], []

@@ -103,6 +103,7 @@ class _Custom(SpecialNode):
             for known, kind in zip(arrays, chain(*kinds), strict=True):
                 known.dtype = known.dtype or kind
         if first.is_shaped:
+            # To the user's method an unknown shape is an empty list, as in MXNet.
             shapes = infer(label, prop, "infer_shape", [list(k.sizes) if k.is_shaped else [] for k in operands])
             for k, (known, shape) in enumerate(zip(arrays, chain(*shapes), strict=True)):
                 known.learn_shape(shape, f"array {k}")

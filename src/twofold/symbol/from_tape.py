@@ -39,6 +39,7 @@ def symbol_from_entry(entry: TapeEntry) -> Symbol:
             if owner.tape is None:
                 raise AutogradError("get_symbol: this graph was already used by backward()", None, "call it before, or retain the graph")
             stack.append((r, True))
+            # Reversed, so that the first input is converted first: automatic names count in the order of the computation.
             stack.extend((i, False) for i in reversed(owner.inputs) if i is not None and not _is_scalar(i))
     return Symbol([_head(entry, made)])
 

@@ -95,6 +95,7 @@ class Inference:
                 self._done.add(node)
         except (ShapeError, DTypeError, ParameterError) as error:
             raise _naming(error, node, inputs) from error
+        # Before the next clause: many of the package's errors are Python's ValueErrors or TypeErrors, too.
         except MXNetError:
             raise
         except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # a rule that did not expect such shapes

@@ -124,6 +124,7 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 
 def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
     """An operator without inputs: its ``shape`` parameter, in which 0 is a size that is inferred from the readers of the result."""
+    # Among NumPy's operators 0 is a size like any other, and () is the shape of a scalar; in MXNet's older ones both mean "unknown".
     shape = node.bind().params.get("shape")
     if shape is not None and not node.operator.numpy and (0 in shape or shape == ()):
         outputs[0].learn_shape(tuple(n or None for n in shape) or None, "the result")
@@ -175,6 +176,7 @@ def broadcast_unknown(shapes: Sequence[PartialShape]) -> PartialShape:
         return None
     rank = max(len(s or ()) for s in shapes)
     columns = zip(*[(1,) * (rank - len(s or ())) + (s or ()) for s in shapes], strict=True)
+    # Sizes that do not match raise no error here: the typed application reports them, once all sizes are known.
     return tuple(None if None in sizes else max(n or 0 for n in sizes) for sizes in columns)
 
 
@@ -216,6 +218,7 @@ def _probe(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[Pa
     found = _results(node, inputs, dict(zip(places, _PROBES, strict=False)))
     rows = dict(zip(places, _PROBES, strict=False))
     if found is None:  # sizes that must agree
+        # All unknown sizes get the same row, so an output's size no longer tells which of them it follows.
         found, rows = _results(node, inputs, dict.fromkeys(places, _PROBES[0])), {}
     for out, trials in zip(outputs, found or (), strict=False):
         if len({len(t) for t in trials}) == 1:
@@ -249,6 +252,7 @@ def _learn_probed(
     for axis, trial in enumerate(sizes):
         for (i, d), row in rows.items():
             known = list(inputs[i].shape or ())
+            # The output's size follows this unknown size in every trial, so both are the same: what is known of one holds for the other.
             if row[: len(trial)] == trial and known[d] != shape[axis]:
                 known[d] = shape[axis] = known[d] or shape[axis]
                 inputs[i].shape = tuple(known)

@@ -59,6 +59,7 @@ class _ControlFlow(SpecialNode):
         fit = all(
             len(_arguments(b)) == len(p) and all(0 <= k < len(node.inputs) for k in p) for b, p in zip(node.subgraphs, places, strict=True)
         )
+        # Where there are several bodies, the first is the test of a loop or the predicate of a branch, with one output.
         if not fit or len(node.subgraphs[-1]) != count or count < 1 or (len(places) > 1 and len(node.subgraphs[0]) != 1):
             raise ParameterError(f"{self.name}: its attributes do not match its bodies", str(dict(node.attrs)), "write the file again")
         return count
@@ -105,6 +106,7 @@ class _LoopNode(_ControlFlow):
             known, outside = found.known[variable][0], inputs[k].shape
             shape = known.shape
             if k in loop.streams and shape is not None:
+                # The row of a 1-d stream has shape (1,) (`_row`), so it says nothing about the shape of the stream.
                 shape = None if outside is None or len(outside) == 1 else (steps, *shape)
             inputs[k].learn_shape(shape, f"input {k}")
             inputs[k].learn_dtype(known.dtype, f"input {k}")
@@ -115,6 +117,7 @@ class _LoopNode(_ControlFlow):
                 outputs[k].learn_shape((steps, *known.shape) if stacked else known.shape, f"output {k}")
             outputs[k].learn_dtype(known.dtype, f"output {k}")
             if not stacked:
+                # A state keeps its shape from step to step.
                 inputs[loop.states[k - loop.outputs]].learn_shape(known.shape, f"state {k - loop.outputs}")
 
     def typed_body(self, replay: Replaying, node: SymbolNode, which: int, leaves: Sequence[Node]) -> tuple[list[Node], list[Node]]:
@@ -130,6 +133,7 @@ class _Foreach(_LoopNode):
         outputs, states = _counts(node)
         at = _ints(node, "in_data_locs"), _ints(node, "in_state_locs"), _ints(node, "remain_locs")
         streams = len(at[0])
+        # The attributes give each input's position among the body's arguments, -1 for an input that the body does not read.
         number = {place: k for k, place in enumerate([*at[0], *at[1], *at[2]]) if place >= 0}
         places = [number[k] for k in range(len(_arguments(node.subgraphs[0])))]
         return Loop(outputs, list(range(streams, streams + states)), list(range(streams)), [places])
@@ -176,6 +180,7 @@ class _WhileLoop(_LoopNode):
         """The attributes, parsed: a `while_loop` slices no input."""
         outputs, _ = _counts(node)
         func = _ints(node, "func_input_locs")
+        # For each loop variable its position among the arguments of `func`, -1 if `func` does not read it. The node's first inputs are these.
         states = [func[p] if p >= 0 else k for k, p in enumerate(_ints(node, "func_var_locs"))]
         return Loop(outputs, states, [], [_ints(node, "cond_input_locs"), func])
 

@@ -138,6 +138,7 @@ class SymbolNode:
         outputs: int = 1,
     ) -> None:
         self.op_name, self.name, self.attrs, self.inputs, self.subgraphs = op_name, name, dict(attrs), tuple(inputs), subgraphs
+        # None also for operators that are not registered here: a file that contains them can still be read, shown and saved.
         self.op: Op | None = None if op_name == VARIABLE else NAMES.get(op_name)
         self.extra = dict(extra or {})
         self.outputs = 1 if op_name == VARIABLE else outputs

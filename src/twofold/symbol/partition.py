@@ -225,6 +225,7 @@ def _stable(part: Part) -> Part:
     nodes = [node for pairs in lists for _, node in pairs]
     part.stabilised = stabilised(nodes)
     if part.stabilised:
+        # All lists in one call: a node that several of them contain must become one node again.
         new = iter(stabilise(nodes))
         part.makes, part.written, part.updates, part.mirrored = ([(key, next(new)) for key, _ in pairs] for pairs in lists)
     return part
@@ -235,6 +236,7 @@ def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before:
         for name, head in zip(names_of_inputs(node), node.inputs, strict=True):
             if head.node.is_variable:
                 yield Internal(head.node.name, before.get(head, values[head]), True)
+            # `before`: by now `values` may hold a state's new value, but the node has read the old one.
             yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)
         for k in range(node.visible):
             yield Internal(node.output_name(k), values[Head(node, k)], False)

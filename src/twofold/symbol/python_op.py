@@ -126,6 +126,7 @@ class NumpyOp(PythonOp):
         return self._node("_native", args, kwargs)
 
     def _run(self, compute: Any, given: Sequence[Sequence[NDArray]], results: Sequence[NDArray]) -> None:
+        # The user's method writes into NumPy arrays, which are copied to the device's arrays afterwards.
         host = [np.zeros(array.shape, array.dtype) for array in results]
         compute(*[[array.asnumpy() for array in part] for part in given], host)
         for target, array in zip(results, host, strict=True):

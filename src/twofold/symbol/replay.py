@@ -61,6 +61,7 @@ class Replay:
         replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
         bound_op = node.bind(self.training, **replaced)
         parts = apply_node(node, bound_op, arrays, key)
+        # The last results are the new values of states, which are no outputs of a symbol.
         changed = parts[len(parts) - len(bound_op.mutated) :]
         for place, new in zip(node.places_written(bound_op), changed, strict=True):
             self._write(node, place, new)
@@ -140,6 +141,7 @@ class Replayer:
         replay = Replay(inference, training, values).run(self.order)
         outputs = [replay.values[h] for h in self.heads]
         if own:
+            # The stand-ins were needed only to differentiate inside the graph: now the inputs themselves take their places.
             outputs = substitute(outputs, {stand_in: inputs[k] for k, stand_in in own.items()})
         written = {self._number[n]: new for n, new in replay.written.items()}
         updates = replay.updates(self._number)

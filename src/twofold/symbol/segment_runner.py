@@ -79,6 +79,7 @@ class SegmentRunner:
         with Scope(False, None), Scope(True, training):  # on a tape of its own
             contents = self._function(self._arrays(marked), self._device)
         self._recorded = training, marked, [array_of(c) for c in contents]
+        # The caller may write into what it gets, while `backward` still needs the recorded values.
         return self._delivered([_detached(c) for c in contents])
 
     def _delivered(self, contents: Sequence[Any]) -> dict[Key, object]:
@@ -97,6 +98,7 @@ class SegmentRunner:
         _, marked, outputs = self._recorded
         try:
             given = [_stored_head(out, head) for out, (_, head) in zip(outputs, heads, strict=True)]
+            # An output that no wanted variable reaches is not on the tape.
             given = [(out, head) for out, head in given if _is_tracked(out)]
             entries = [record_of(out, "backward") for out, _ in given]
             found = dict(run_backward(entries, [head for _, head in given], NDArray) if entries else [])
@@ -119,6 +121,7 @@ class SegmentRunner:
         function = SegmentedGraph("executor", inner, stored=self._types.stored)
         arrays = dict(zip([Head(v, 0) for v in function.variables], [self._bound[v] for v in function.variables], strict=True))
         with Scope(False, training):
+            # So far `arrays` has the variables only, in the order in which the function takes them.
             arrays |= {h: array_of(c) for h, c in zip(inner, function(list(arrays.values()), self._device), strict=True)}
         for node in nodes:
             for name, head in zip(names_of_inputs(node), node.inputs, strict=True):

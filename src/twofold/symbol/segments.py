@@ -55,6 +55,7 @@ class ByStorage:
     def _segmented(self, arrays: Sequence[Any]) -> "SegmentedGraph":
         name, heads, mirror = self._given
         named = {n.name: a for n, a in zip(self._variables, arrays, strict=True)}
+        # Storage rules look at shapes, so these must be inferred first.
         inference = infer_all(heads, {n: a.shape for n, a in named.items()}, {n: a._dtype for n, a in named.items()}, name)
         return SegmentedGraph(name, heads, mirror, storage_types(inference, {n: a.stype for n, a in named.items()}).stored)
 
@@ -97,6 +98,7 @@ class SegmentedGraph(CacheEntry):
         values: dict[Head, Any] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
         for segment in self._segments:
             if isinstance(segment, _Segment):
+                # A segment is compiled for dense arrays, so it reads the dense form of a sparse value.
                 results = segment.function([densified(values[h]) for h in segment.reads], device)
                 values |= {h: wrap(NDArray, c) for h, c in zip(segment.makes, results, strict=True)}
             else:

@@ -50,6 +50,7 @@ def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Map
     return GraphRecord(
         nodes=tuple(nodes),
         arg_nodes=tuple([k for k, n in enumerate(order) if n.op_name == VARIABLE]),
+        # MXNet writes version 0 for the outputs of the graph, whatever has been written.
         heads=tuple([(number[node], place, 0) for node, place in heads]),
         attrs=attrs,
         node_row_ptr=tuple(pointer),

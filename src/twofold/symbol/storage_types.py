@@ -92,6 +92,7 @@ def gradient_stypes(inference: Inference, types: StorageTypes, outputs: Iterable
     for head in outputs:
         found.setdefault(head, set()).add(types.of(head))
     for node in reversed(inference.order):
+        # Nodes come after all that read them, so the gradients of their results are complete.
         own = found.get(Head(node, 0), set())
         for head, stype in zip(node.inputs, _gradients(node, types, _common(own)), strict=True):
             found.setdefault(head, set()).add(stype)
@@ -101,6 +102,7 @@ def gradient_stypes(inference: Inference, types: StorageTypes, outputs: Iterable
 
 def with_spare_rows(types: StorageTypes, order: Sequence[SymbolNode], outputs: Iterable[Head]) -> set[SymbolNode]:
     """The row-sparse variables that may be padded with extra rows, because nothing reads every stored row of them."""
+    # From the outputs to the variables: whether a node reads every row depends on whether its own results are read so.
     read = {h for h in outputs if types.of(h) == "row_sparse"}  # values whose every row is read
     for node in reversed(order):
         stypes = [types.of(h) for h in node.inputs]

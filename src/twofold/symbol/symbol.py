@@ -87,6 +87,7 @@ class Symbol:
             return Symbol(self.heads[index])
         if isinstance(index, str):
             return Symbol([self.heads[self._position(index)]])
+        # To Python a bool is an int, but as a position it is a mistake.
         if isinstance(index, bool) or not isinstance(index, int):
             raise _IndexTypeError("Symbol only supports integers, slices and names as index", repr(index), "pass the position of an output")
         if not -len(self.heads) <= index < len(self.heads):
@@ -118,6 +119,7 @@ class Symbol:
 
     def get_internals(self) -> "Symbol":
         """Every output of every node, as a group: ``get_internals()["fc_output"]`` selects an inner value."""
+        # Hidden outputs, such as BatchNorm's mean and variance, cannot be selected in MXNet either.
         return Symbol([Head(n, k) for n in topological(self.heads) for k in range(n.visible)])
 
     def get_children(self) -> "Symbol | None":
@@ -181,6 +183,7 @@ class Symbol:
                     f"Keyword Argument {key} is a tuple, single value is required", symbol.list_outputs(), "pick an output"
                 )
         unknown = set(given) - set(self.list_inputs())
+        # `zip` has silently dropped arguments beyond those of the symbol.
         if unknown or len(args) > len(given):
             names = ", ".join(sorted(unknown)) or f"{len(args)} arguments"
             raise ParameterError("Symbol.Compose: keyword argument name not found", names, f"it has {', '.join(self.list_inputs())}")
@@ -229,6 +232,7 @@ class Symbol:
         write_file(fname, [self.tojson(remove_amp_cast).encode()])
 
     def __reduce__(self) -> Any:
+        # With the casts, which `tojson` removes by default: a copy must compute the same.
         return _from_json, (self.tojson(remove_amp_cast=False),)
 
     def debug_str(self) -> str:
@@ -269,6 +273,7 @@ class Symbol:
         """
         if backend not in BACKENDS:
             tolerate("optimize_for: unknown backend", repr(backend), f"pass one of {', '.join(BACKENDS)}")
+        # A shape given by name overrides that of the array of this name.
         shapes = {**{n: a.shape for given in (args, aux) for n, a in (given or {}).items()}, **(shape_dict or {})}
         if shapes and not skip_infer:
             self.infer_shape_partial(**shapes)
