@@ -46,7 +46,7 @@ class DataLoaderIter(DataIter):
     def __init__(self, loader: DataLoader, data_name: str = "data", label_name: str = "softmax_label", dtype: Any = "float32") -> None:
         super().__init__()
         self._loader = loader
-        self._iter: Iterator[Any] = iter(loader)
+        self._iter: Iterator[object] = iter(loader)
         first = next(self._iter, None)
         if not isinstance(first, (list, tuple)) or len(first) != 2:
             given = "no batches" if first is None else f"batches of {len(first) if isinstance(first, (list, tuple)) else 1} arrays"
@@ -56,7 +56,7 @@ class DataLoaderIter(DataIter):
         self.dtype = dtype
         self.provide_data = [DataDesc(data_name, data.shape, dtype)]
         self.provide_label = [DataDesc(label_name, label.shape, dtype)]
-        self._current_batch: Any = None
+        self._current_batch: object = None
         self.reset()
 
     def reset(self) -> None:

@@ -6,7 +6,7 @@ This file has the states, indexing and Python's protocols. `folding_operators` a
 import math
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 from weakref import ref
 
 import numpy as np
@@ -78,7 +78,7 @@ class FoldingArray(metaclass=_Class):
     kind: ArrayKind
     site: Site
     # attached by `methods`, `flat` and `face`
-    copy: Callable[..., Any]
+    copy: Callable[..., object]
     flat: Any
     __array_namespace__: Any
 
@@ -187,7 +187,7 @@ class FoldingArray(metaclass=_Class):
         array: Any = self.ready()
         del array[key]  # NumPy's error
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         if self.ndim > 1 and self.size // max(len(self), 1) >= LEAST:
             # Each row is large enough to fold.
             return (self[k] for k in range(len(self)))
@@ -201,16 +201,16 @@ class FoldingArray(metaclass=_Class):
         return self.kind[0]
 
     @shape.setter
-    def shape(self, value: Any) -> None:
+    def shape(self, value: object) -> None:
         self._set("shape", value)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype:
         """As NumPy's."""
         return self.kind[1]
 
     @dtype.setter
-    def dtype(self, value: Any) -> None:
+    def dtype(self, value: object) -> None:
         self._set("dtype", value)
 
     @property
@@ -219,10 +219,10 @@ class FoldingArray(metaclass=_Class):
         return self.ready().strides
 
     @strides.setter
-    def strides(self, value: Any) -> None:
+    def strides(self, value: object) -> None:
         self._set("strides", value)
 
-    def _set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: object) -> None:
         array, memory = self.ready(), self.memory
         # On a new view: pending operations hold `array` as an operand, and rely on its shape and dtype.
         view = array.view()
@@ -254,7 +254,7 @@ class FoldingArray(metaclass=_Class):
     # views and addresses
 
     @property
-    def base(self) -> Any:
+    def base(self) -> object:
         """None for an array that covers its memory; else the array that owns the memory."""
         array = self.ready()
         owner = self.memory.owner
@@ -273,18 +273,18 @@ class FoldingArray(metaclass=_Class):
         return self.shown().view().data
 
     @property
-    def ctypes(self) -> Any:
+    def ctypes(self) -> object:
         """As NumPy's; the lease lives as long as the memory from now on."""
         found: Any = self.pinned().view().ctypes
         found._arr = self  # what its pointers keep alive
         return found
 
     @property
-    def __array_interface__(self) -> dict[str, Any]:
+    def __array_interface__(self) -> dict[str, object]:
         return self.pinned().__array_interface__
 
     @property
-    def __array_struct__(self) -> Any:
+    def __array_struct__(self) -> object:
         return self.pinned().view().__array_struct__
 
     # Python's protocols
@@ -333,17 +333,17 @@ class FoldingArray(metaclass=_Class):
     def __bytes__(self) -> bytes:
         return self.ready().tobytes()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         # A pickle holds NumPy's array, so it loads in processes without Twofold.
         return self.shown().view().__reduce__()
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
         return self.shown().view().__reduce_ex__(protocol)
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> object:
         return self.copy("K")
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: object) -> object:
         return self.copy("K")
 
     def __dir__(self) -> list[str]:
@@ -374,7 +374,7 @@ def offset_in(owner: np.ndarray, array: np.ndarray) -> int:
     return array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
 
 
-def is_place(at: Any, array: np.ndarray) -> bool:
+def is_place(at: object, array: np.ndarray) -> bool:
     """Whether two arrays have the same elements of memory, in the same order."""
     return (
         type(at) is NDARRAY
@@ -384,7 +384,7 @@ def is_place(at: Any, array: np.ndarray) -> bool:
     )
 
 
-def index_of(key: Any) -> Any:
+def index_of(key: object) -> Any:
     """An index with NumPy's arrays for folding ones."""
     if type(key) is FoldingArray:
         return key.ready()
@@ -409,7 +409,7 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
     return made
 
 
-def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = None) -> Any:
+def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = None) -> FoldingArray | np.ndarray:
     """A folding array for a large array that a function has just made; the array itself where folding is impossible or does not pay.
 
     Parameters
@@ -442,13 +442,13 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
     return looking(memory, array, where)
 
 
-def gathered(found: np.ndarray, where: Site) -> Any:
+def gathered(found: np.ndarray, where: Site) -> FoldingArray | np.ndarray:
     """The elements that an array as index selects."""
     where.count(GATHERED)
     return owned(found, where) if found.size >= LEAST else found
 
 
-def made_in(array: np.ndarray, where: Site) -> Any:
+def made_in(array: np.ndarray, where: Site) -> FoldingArray | np.ndarray:
     """A result in memory that was allocated for it."""
     return array if array.size < LEAST or where.is_retired() else looking(Memory(array), array, where)
 

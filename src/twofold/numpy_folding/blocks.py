@@ -16,7 +16,7 @@ from ..backend import workers
 from ..backend.strides import merge_axes
 from .error_state import Log, logged
 from .memory import ArrayOperand, Operand, Operation, array_of
-from .rules import Rule, Shape, loop_types
+from .rules import Kind, Rule, Shape, loop_types
 
 #: Bytes of a block of an array: a few of them fit into the second cache of a core.
 BLOCK = 1 << 17
@@ -82,8 +82,8 @@ class Blockwise:
         self.order, self.shape = order, order[0].kind[0]
         self.values: list[Any] = []
         self.cut: list[tuple[int, np.ndarray]] = []
-        self.scratch: list[tuple[int, np.dtype[Any]]] = []
-        self.calls: list[tuple[Callable[..., Any], list[int], int]] = []
+        self.scratch: list[tuple[int, np.dtype]] = []
+        self.calls: list[tuple[Callable[..., object], list[int], int]] = []
         self.results: list[np.ndarray] = []
         self.texts: Texts = {}
         self._number(set(stored))
@@ -94,8 +94,8 @@ class Blockwise:
         known: dict[int, int] = {}  # numbers of arrays and of operations, by their ids
         # The position of the last operation that reads each value; a value that no operation reads has its own position.
         last = {id(x): k for k, node in enumerate(self.order) for x in (node, *node.operands)}
-        held: dict[int, tuple[int, np.dtype[Any]]] = {}  # scratch in use, by the ids of operations
-        free: dict[np.dtype[Any], list[int]] = {}
+        held: dict[int, tuple[int, np.dtype]] = {}  # scratch in use, by the ids of operations
+        free: dict[np.dtype, list[int]] = {}
         for k, node in enumerate(self.order):
             dtype, operands = node.kind[1], list[int]()
             # A single operand is always an array, never a number that must be converted.
@@ -202,13 +202,13 @@ class Blockwise:
                     texts.clear()
 
 
-def converted(fn: Callable[..., Any], operands: tuple[Operand, ...]) -> Sequence[Operand | np.ndarray]:
+def converted(fn: Callable[..., object], operands: tuple[Operand, ...]) -> Sequence[Operand | np.ndarray]:
     """The operands with Python's numbers as arrays of the dtype to which NumPy converts them: once, instead of in each block."""
     # `where`, `clip` and casts have no loops to ask for, and take Python's numbers as they are.
     if type(fn) is not np.ufunc:
         return operands
     # NumPy's own promotion decides: a Python number takes the dtype of the loop that the arrays select.
-    kinds: list[Any] = []
+    kinds: list[Kind] = []
     places: list[int] = []
     for k, x in enumerate(operands):
         if isinstance(x, (float, int)):

@@ -37,7 +37,7 @@ def _is_as_known() -> bool:
     return ctypes.c_void_p.from_address(static).value == ctypes.c_void_p.from_address(_slots(buffered)).value
 
 
-def attach() -> Any:
+def attach() -> object:
     """Fill the slot; returns what must stay alive, or None."""
     get = ctypes.pythonapi.PyObject_GetBuffer
     get.argtypes = ctypes.py_object, ctypes.c_void_p, ctypes.c_int
@@ -50,7 +50,7 @@ def attach() -> Any:
             return -1
 
     @ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.c_void_p)
-    def release_buffer(x: Any, view: int) -> None:
+    def release_buffer(x: object, view: int) -> None:
         """Do nothing. The slot must not be empty: NumPy's `frombuffer` would keep the array instead of the buffer."""
 
     slots = (ctypes.c_void_p * 2).from_address(_slots(FoldingArray))

@@ -88,7 +88,7 @@ class Given:
             return type(found)(*[self.folded(y, where, owners) for y in found])
         return found
 
-    def _folded(self, found: np.ndarray, where: Site, owners: dict[int, Memory] | None) -> Any:
+    def _folded(self, found: np.ndarray, where: Site, owners: dict[int, Memory] | None) -> FoldingArray | np.ndarray:
         base = found.base
         for x, view in self.arrays:
             if found is view:
@@ -105,7 +105,7 @@ class Given:
         return owned(found, where, owners)
 
 
-def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
+def part_of(memory: Memory, found: np.ndarray, where: Site) -> FoldingArray | np.ndarray:
     """A view of the memory that a function returned: a large view folds, a small one is handed out over the lease.
 
     NumPy may have based the view on the wrong array of these two. A folding array based on the lease would keep the lease alive, and
@@ -126,7 +126,7 @@ def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
     return looking(memory, view, where) if folds else view
 
 
-def now(fn: Callable[..., Any], args: Any, options: dict[str, Any], where: Site) -> Any:
+def now(fn: Callable[..., object], args: tuple[object, ...], options: dict[str, object], where: Site) -> object:
     """The result of a NumPy function, computed now."""
     PATHS["now"] += 1
     given = Given(fn in FRESH)
@@ -139,7 +139,7 @@ def now(fn: Callable[..., Any], args: Any, options: dict[str, Any], where: Site)
     return found if fn in NUMPYS else given.folded(found, where)
 
 
-def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[Any, ...]:
+def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[object, ...]:
     """The positional arguments, with a view over a lease for the array that is to be written."""
     at = OUT_AT.get(name)
     if at is None or len(args) <= at or type(args[at]) is not FoldingArray:
@@ -149,10 +149,10 @@ def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[Any, ..
     return (*args[:at], view, *args[at + 1 :])
 
 
-def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
+def with_targets(options: dict[str, object], given: Given) -> dict[str, object]:
     """The options, with views over leases for the arrays that are to be written."""
 
-    def target(x: Any) -> Any:
+    def target(x: object) -> object:
         if type(x) is not FoldingArray:
             return x
         view = x.shown().view()
@@ -163,12 +163,12 @@ def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
     return options | {"out": tuple([target(x) for x in out]) if type(out) is tuple else target(out)}
 
 
-def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
+def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, object], where: Site) -> object:
     """The result of a ufunc, computed now."""
     PATHS["now"] += 1
     # The usual call has plain operands and one new result. Nothing can keep a view, so NumPy gets the memory itself, without a lease.
     if not options and ufunc.nout == 1:
-        arrays: list[Any] = []
+        arrays: list[object] = []
         for x in args:
             t = type(x)
             if t is FoldingArray:
@@ -191,7 +191,7 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
     return given.folded(error_state.call(ufunc, args, given.plain(options), where), where)
 
 
-def overrides(x: Any) -> bool:
+def overrides(x: object) -> bool:
     """Whether the operand's class belongs to the program and computes ufuncs, so that it is given the folding arrays."""
     return getattr(type(x), "__array_ufunc__", None) is not None and is_programs(type(x))
 
@@ -204,7 +204,7 @@ def is_programs(cls: type) -> bool:
     return module is None or is_own(vars(module))
 
 
-def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
+def method_now(ufunc: np.ufunc, method: str, args: tuple[object, ...], options: dict[str, object], where: Site) -> object:
     """The result of a method of a ufunc, computed now."""
     given = Given(True)
     if any(overrides(x) for x in args if type(x) is not FoldingArray):

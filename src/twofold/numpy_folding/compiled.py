@@ -29,7 +29,7 @@ BOUND |= {np.where: primitive_arithmetic.where.bind(), np.clip: elementwise_math
 BOUND |= {RULES[dtype].numpys: primitive_arithmetic.astype.bind(dtype=dtype.name) for dtype in CASTS}
 
 
-def has_program(fn: Callable[..., Any], operands: Sequence[Operand], is_quiet: bool) -> bool:
+def has_program(fn: Callable[..., object], operands: Sequence[Operand], is_quiet: bool) -> bool:
     """Whether a compiled program may contain this operation: it warns of nothing but overflow, or the program ignores warnings."""
     if fn not in BOUND:
         return False

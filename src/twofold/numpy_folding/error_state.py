@@ -69,7 +69,7 @@ def logged_call(fn: Callable[..., Any], args: Any, options: dict[str, Any]) -> t
         _FREE.append((context, log))
 
 
-def call(fn: Callable[..., Any], args: Any, options: dict[str, Any], site: Site) -> Any:
+def call(fn: Callable[..., object], args: object, options: dict[str, object], site: Site) -> Any:
     """The result of a NumPy function; its warnings name a site of the program."""
     found, texts = logged_call(fn, args, options)
     if texts:
@@ -98,7 +98,7 @@ class State(NamedTuple):
     is_quiet: bool
 
 
-def _variable() -> ContextVar[Any] | None:
+def _variable() -> ContextVar[object] | None:
     """NumPy's context variable of the error state: comparing its content by identity takes 20 ns, calling ``geterr`` 1 µs."""
     context = Context()
     context.run(np.seterr, all="ignore")
@@ -108,7 +108,7 @@ def _variable() -> ContextVar[Any] | None:
 
 _VARIABLE = _variable()
 #: The last content of the variable, and its state.
-_last: tuple[Any, State | None] = (None, None)
+_last: tuple[object, State | None] = (None, None)
 
 
 def current() -> State:
@@ -128,7 +128,7 @@ def current() -> State:
 #: The interpreter's own list of filters; inside `warnings.catch_warnings` there is another.
 _FILTERS = warnings.filters
 #: The list of filters at the last look, its length and first entry then, and whether warnings may come late.
-_seen: tuple[Any, int, Any, bool] = (None, -1, None, False)
+_seen: tuple[object, int, object, bool] = (None, -1, None, False)
 
 
 def warnings_may_come_late() -> bool:

@@ -4,8 +4,8 @@
 ``type(x) is numpy.ndarray`` is false for them.
 """
 
-from collections.abc import Callable
-from inspect import Parameter, signature
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, signature
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -19,11 +19,11 @@ from .makers import CONVERSIONS, DRAWS, NAMES, Grid, conversion, drawing, genera
 class Signed:
     """The function that ``inspect.signature`` sees behind a method of the face: NumPy's, with one parameter more for the face."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self.function = function
 
     @property
-    def __signature__(self) -> Any:
+    def __signature__(self) -> Signature:
         found = signature(self.function)
         return found.replace(parameters=[Parameter("face", Parameter.POSITIONAL_ONLY), *found.parameters.values()])
 
@@ -45,10 +45,10 @@ class Functions:
     def __init__(self, module: ModuleType) -> None:
         self._module = module
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._module, name)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return _functions_of, (self._module.__name__,)  # those that are sent to other processes fold there
 
 
@@ -56,7 +56,7 @@ def _functions_of(name: str) -> Functions:
     return Functions(numpy if name == numpy.__name__ else numpy.random)
 
 
-def face_of(module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[], Any]] | None = None) -> Any:
+def face_of(module: ModuleType, own: Mapping[str, object], later: Mapping[str, Callable[[], object]] | None = None) -> ModuleType:
     """A module that looks like another one, with some names of its own.
 
     It is an instance of `ModuleType` itself: Python finds its attributes in a fifth of the time that an instance of a subclass takes.
@@ -73,7 +73,7 @@ def face_of(module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[
     face = ModuleType(module.__name__, module.__doc__)
     functions, missing = Functions(face), later or {}
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         make = missing.get(name)
         if make is not None:
             return vars(face).setdefault(name, make())
@@ -92,14 +92,14 @@ def face_of(module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[
     return face
 
 
-def _random() -> Any:
+def _random() -> ModuleType:
     module = np.random
-    own: dict[str, Any] = {name: drawing(name) for name in DRAWS if name in vars(module)}
+    own: dict[str, object] = {name: drawing(name) for name in DRAWS if name in vars(module)}
     own["shuffle"] = drawing("shuffle", shuffle)
-    generator: Any = generator_class(module.Generator)
+    generator = generator_class(module.Generator)
     own |= {"Generator": generator, "RandomState": generator_class(module.RandomState)}
 
-    def default_rng(face: Any, seed: Any = None) -> Any:
+    def default_rng(face: object, seed: Any = None) -> object:
         found = module.default_rng(seed)
         # NumPy returns a generator that it is given as the seed.
         return found if found is seed else generator(found.bit_generator)
@@ -108,8 +108,8 @@ def _random() -> Any:
     return face_of(module, own | {"default_rng": default_rng})
 
 
-def _numpy() -> Any:
-    own: dict[str, Callable[..., Any]] = {name: maker(getattr(np, name), name) for name in NAMES}
+def _numpy() -> ModuleType:
+    own: dict[str, Callable[..., object]] = {name: maker(getattr(np, name), name) for name in NAMES}
     own |= {name: conversion(getattr(np, name)) for name in (*CONVERSIONS, "array")}
     return face_of(np, own | {"meshgrid": meshgrid, "mgrid": Grid()}, {"random": _random})  # which takes as long to load as the rest
 
@@ -119,7 +119,7 @@ numpy = _numpy()
 _namespace = FoldingArray.__array_namespace__
 
 
-def _array_namespace(self: FoldingArray, *, api_version: str | None = None) -> Any:
+def _array_namespace(self: FoldingArray, *, api_version: str | None = None) -> ModuleType:
     """As NumPy's, but for the module: the script's own."""
     _namespace(self, api_version=api_version)
     return numpy

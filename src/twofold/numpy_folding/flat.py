@@ -19,23 +19,23 @@ class Flat:
     def __init__(self, array: FoldingArray) -> None:
         self._iterator = array.shown().view().flat
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._iterator, name)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> object:
         return self._iterator[index_of(key)]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self._iterator[index_of(key)] = value.ready() if type(value) is FoldingArray else value
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: object) -> None:
         iterator: Any = self._iterator
         del iterator[key]  # NumPy's error
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(self._iterator)
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         return next(self._iterator)
 
     def __len__(self) -> int:
@@ -45,10 +45,10 @@ class Flat:
         return np.array(self._iterator, dtype, copy=copy)
 
 
-def _compared(name: str) -> Callable[..., Any]:
+def _compared(name: str) -> Callable[..., object]:
     function = getattr(operator, name)
 
-    def method(self: Flat, other: Any) -> Any:
+    def method(self: Flat, other: object) -> object:
         return function(self._iterator, other._iterator if type(other) is Flat else index_of(other))
 
     return method
@@ -58,7 +58,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Flat, f"__{_name}__", _compared(_name))
 
 
-def _assign(self: FoldingArray, value: Any) -> None:
+def _assign(self: FoldingArray, value: object) -> None:
     Flat(self)[...] = value
 
 

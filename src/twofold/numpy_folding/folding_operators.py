@@ -1,8 +1,7 @@
 """Python's operators of `FoldingArray`, and NumPy's protocols for functions."""
 
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -35,7 +34,7 @@ IDLE = {
 POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
 
-def applied(ufunc: np.ufunc, operands: tuple[Any, ...], where: Site) -> Any:
+def applied(ufunc: np.ufunc, operands: tuple[object, ...], where: Site) -> object:
     """The result of a ufunc: pending if it may wait, otherwise computed now."""
     found = operation(ufunc, operands, where)
     if type(found) is FoldingArray:
@@ -44,12 +43,12 @@ def applied(ufunc: np.ufunc, operands: tuple[Any, ...], where: Site) -> Any:
     return ufunc_now(ufunc, operands, {}, where)
 
 
-def _is_operand(value: Any) -> bool:
+def _is_operand(value: object) -> bool:
     t = type(value)
     return t is FoldingArray or t in NUMBERS or t is NDARRAY or issubclass(t, np.generic) or t is complex
 
 
-def _by_numpy(ufunc: np.ufunc, x: FoldingArray, y: Any, dunder: str) -> Any:
+def _by_numpy(ufunc: np.ufunc, x: FoldingArray, y: object, dunder: str) -> object:
     """An operator with an operand that NumPy, or the operand's own class, must handle."""
     if overrides(y):
         return ufunc(y, x) if dunder in REVERSED else ufunc(x, y)
@@ -64,8 +63,8 @@ def _by_numpy(ufunc: np.ufunc, x: FoldingArray, y: Any, dunder: str) -> Any:
     return given.folded(found, where)
 
 
-def _binary(ufunc: np.ufunc, dunder: str, reverse: bool) -> Callable[..., Any]:
-    def method(self: FoldingArray, other: Any) -> Any:
+def _binary(ufunc: np.ufunc, dunder: str, reverse: bool) -> Callable[..., object]:
+    def method(self: FoldingArray, other: object) -> object:
         if _is_operand(other):
             return applied(ufunc, (other, self) if reverse else (self, other), site())
         return _by_numpy(ufunc, self, other, dunder)
@@ -73,10 +72,10 @@ def _binary(ufunc: np.ufunc, dunder: str, reverse: bool) -> Callable[..., Any]:
     return method
 
 
-def _compared(ufunc: np.ufunc, dunder: str) -> Callable[..., Any]:
+def _compared(ufunc: np.ufunc, dunder: str) -> Callable[..., object]:
     """A comparison: the operator compares what the ufunc cannot, such as numbers with text."""
 
-    def method(self: FoldingArray, other: Any) -> Any:
+    def method(self: FoldingArray, other: object) -> object:
         if _is_operand(other) and (type(other) is not NDARRAY or other.dtype.kind in "biufc"):
             return applied(ufunc, (self, other), site())
         return _by_numpy(ufunc, self, other, dunder)
@@ -84,7 +83,7 @@ def _compared(ufunc: np.ufunc, dunder: str) -> Callable[..., Any]:
     return method
 
 
-def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
+def _power(self: FoldingArray, other: object, modulo: object = None) -> object:
     if modulo is not None:
         return NotImplemented
     if not _is_operand(other):
@@ -105,17 +104,17 @@ def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
     return given.folded(operator.pow(given.plain(self), given.plain(other)), where)
 
 
-def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
-    def method(self: FoldingArray) -> Any:
+def _unary(ufunc: np.ufunc) -> Callable[..., object]:
+    def method(self: FoldingArray) -> object:
         return applied(ufunc, (self,), site())
 
     return method
 
 
-def _in_place(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+def _in_place(ufunc: np.ufunc, name: str) -> Callable[..., object]:
     numpys = getattr(operator, f"__i{name}__")
 
-    def method(self: FoldingArray, other: Any) -> Any:
+    def method(self: FoldingArray, other: object) -> object:
         where = site()
         if in_place(ufunc, self, other, where):
             return self
@@ -130,7 +129,7 @@ def _in_place(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     return method
 
 
-def _array_ufunc(self: FoldingArray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+def _array_ufunc(self: FoldingArray, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> object:
     where = site()
     if method != "__call__":
         return method_now(ufunc, method, inputs, options, where)
@@ -140,7 +139,9 @@ def _array_ufunc(self: FoldingArray, ufunc: np.ufunc, method: str, *inputs: Any,
     return ufunc_now(ufunc, inputs, options, where)
 
 
-def _array_function(self: FoldingArray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _array_function(
+    self: FoldingArray, func: Callable[..., object], types: Collection[type], args: tuple[object, ...], kwargs: dict[str, object]
+) -> object:
     if type(args) is not tuple or type(kwargs) is not dict:
         raise TypeError("args must be a tuple" if type(args) is not tuple else "kwargs must be a dict")
     # Another class of the program takes part: NumPy asks its ``__array_function__`` next.

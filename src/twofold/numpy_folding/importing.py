@@ -37,7 +37,7 @@ class Importers(NamedTuple):
         folder = os.path.realpath(folder)
         return cls(None if folder in libraries() else folder, tuple(packages))
 
-    def have(self, name: str, variables: Mapping[str, Any]) -> bool:
+    def have(self, name: str, variables: Mapping[str, object]) -> bool:
         """Whether a module, given by its name and its variables, is one of the importers."""
         if any(name == package or name.startswith(package + ".") for package in self.packages):
             return True
@@ -62,7 +62,7 @@ def folders_of(variables: Mapping[str, Any]) -> set[str]:
 
 class _Installed(NamedTuple):
     function: Callable[..., Any]
-    before: Callable[..., Any]
+    before: Callable[..., object]
     importers: Importers
     known: dict[str | None, bool]
 
@@ -112,7 +112,7 @@ def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
     uninstall()
     before = builtins.__import__
 
-    def sees_another(globals: Mapping[str, Any] | None) -> bool:
+    def sees_another(globals: Mapping[str, object] | None) -> bool:
         # 0 is this function and 1 is `__import__` below, so 2 is its caller.
         frame = sys._getframe(2)
         while globals is None or "__name__" not in globals:  # called as a function, or in code run by exec
@@ -124,11 +124,11 @@ def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
 
     def __import__(
         name: str,
-        globals: Mapping[str, Any] | None = None,
-        locals: Mapping[str, Any] | None = None,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
         fromlist: Sequence[str] | None = (),
         level: int = 0,
-    ) -> Any:
+    ) -> object:
         if name[:5] != "numpy" or level or name.partition(".")[0] != "numpy" or not sees_another(globals):
             return before(name, globals, locals, fromlist, level)
         before(name, globals, locals, fromlist, 0)  # loads the submodules, or says that there is none

@@ -27,7 +27,7 @@ FILLED = ("zeros", "ones", "empty")
 CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"]
 #: Classes whose objects have no memory that a conversion could share.
 SEQUENCES = (list, tuple, int, float, complex, range)
-MISSING: Any = object()
+MISSING = object()
 #: Draws of NumPy's generators; large ones fold.
 DRAWS = (
     "rand", "randn", "random", "random_sample", "ranf", "sample", "normal", "uniform", "standard_normal", "randint",
@@ -47,24 +47,26 @@ def is_elsewhere() -> bool:
     return bool(stack) and not stack[-1].is_host
 
 
-def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def maker(function: Callable[..., Any], name: str) -> Callable[..., object]:
     """A NumPy function that makes arrays, as a method of the face: as an attribute of a class it is not bound, as NumPy's is not."""
 
-    def elsewhere(*args: Any, **options: Any) -> Any:
+    def elsewhere(*args: object, **options: object) -> object:
         from ..numpy.namespace import MAKERS  # here: it loads all of Twofold, and few programs need it
 
         there = MAKERS.get(name)
         return there(*args, **options) if there is not None else moved(function(*args, **options))
 
     @wraps(function)
-    def make(face: Any, *args: Any, **options: Any) -> Any:
+    def make(face: object, *args: object, **options: object) -> object:
         if ENTERED and is_elsewhere():
             return elsewhere(*args, **options)
         found = function(*args, **options)
         return found if type(found) is not NDARRAY or found.size < LEAST else folded(found)
 
     @wraps(function)
-    def fill(face: Any, shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    def fill(
+        face: object, shape: object, dtype: object = float, order: object = "C", *, device: object = None, like: object = None
+    ) -> object:
         # Named parameters, since collecting arguments into a tuple and a dictionary would take as long as NumPy's function.
         if ENTERED or device is not None or like is not None:
             given = {"dtype": (dtype, float), "order": (order, "C"), "device": (device, None), "like": (like, None)}
@@ -75,7 +77,7 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return fill if name in FILLED else make
 
 
-def folded(found: np.ndarray) -> Any:
+def folded(found: np.ndarray) -> FoldingArray | np.ndarray:
     """A folding array for a large array that the program has just made; the array itself where folding is impossible or does not pay."""
     where = site()
     result = owned(found, where)
@@ -83,18 +85,18 @@ def folded(found: np.ndarray) -> Any:
     return result
 
 
-def moved(found: Any) -> Any:
+def moved(found: object) -> object:
     """NumPy's result, copied to the device of the context."""
     from .. import numpy as twofolds
 
     return twofolds.array(found) if type(found) is NDARRAY else found
 
 
-def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
+def conversion(function: Callable[..., Any]) -> Callable[..., object]:
     """A NumPy function that converts its argument to an array, as a method of the face."""
 
     @wraps(function)
-    def convert(face: Any, a: Any = MISSING, *args: Any, **options: Any) -> Any:
+    def convert(face: object, a: object = MISSING, *args: object, **options: object) -> object:
         kind = type(a)  # compared by `is`: the class of folding arrays equals NumPy's, so a set could not tell them apart
         if (kind is list or kind is NDARRAY or kind is tuple) and not (args or options or ENTERED):
             found = function(a)
@@ -104,7 +106,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
             return folded(found) if kind is not NDARRAY or function is np.array else found
         return convert_any(a, args, options)
 
-    def convert_any(a: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def convert_any(a: object, args: tuple[object, ...], options: dict[str, object]) -> object:
         # ``np.array`` takes its argument by the name ``object``, too. Without any, NumPy raises its own error.
         if a is MISSING:
             return convert_any(options.pop("object"), args, options) if "object" in options else function(**options)
@@ -146,13 +148,13 @@ class _Shown:
     def __init__(self, of: Any) -> None:
         self.of, self.given = of, Given(False)
 
-    def __array__(self, *args: Any, **options: Any) -> Any:
+    def __array__(self, *args: object, **options: object) -> object:
         return self.given.plain(type(self.of).__array__(self.of, *args, **options))
 
 
-def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:
+def meshgrid(face: object, *xi: Any, **options: Any) -> object:
     """As NumPy's."""
-    found = np.meshgrid(*xi, **options)
+    found: Any = np.meshgrid(*xi, **options)
     # Without a copy the results are views of the arguments, which the program may write.
     if options.get("copy", True) is not True or options.get("sparse", False) is not False:
         return found
@@ -165,16 +167,16 @@ _Grid: Any = type(np.mgrid)
 class Grid(_Grid):
     """``numpy.mgrid``, whose large results fold."""
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> object:
         found = super().__getitem__(key)
         return folded(found) if type(found) is NDARRAY and found.size >= LEAST else found
 
 
-def draw(function: Callable[..., Any]) -> Callable[..., Any]:
+def draw(function: Callable[..., object]) -> Callable[..., object]:
     """A generator's function, or a method of a generator's class."""
 
     @wraps(function)
-    def drawn(*args: Any, **options: Any) -> Any:
+    def drawn(*args: object, **options: object) -> object:
         if "out" in options:
             out = options["out"]
             found = function(*args, **(options | {"out": out.shown() if type(out) is FoldingArray else out}))
@@ -188,12 +190,12 @@ def draw(function: Callable[..., Any]) -> Callable[..., Any]:
     return drawn
 
 
-def shuffle(function: Callable[..., Any]) -> Callable[..., Any]:
+def shuffle(function: Callable[..., object]) -> Callable[..., object]:
     """A generator's ``shuffle``, which writes into its operand."""
 
     # `shown` computes every pending operation that reads the operand before the shuffle overwrites it.
     @wraps(function)
-    def shuffled(*args: Any, **options: Any) -> None:
+    def shuffled(*args: object, **options: object) -> None:
         args = tuple([x.shown() if type(x) is FoldingArray else x for x in args])
         function(*args, **{k: x.shown() if type(x) is FoldingArray else x for k, x in options.items()})
 
@@ -210,7 +212,7 @@ class GeneratorClass(type):
         return issubclass(subclass, cls.__mro__[1])
 
 
-def _copied(self: Any, memo: dict[int, Any]) -> Any:
+def _copied(self: np.random.Generator | np.random.RandomState, memo: dict[int, Any]) -> object:
     """A copy whose large draws fold, too; a copy by ``__reduce__`` would be of NumPy's class."""
     _, args, state = self.__reduce__()
     found = type(self)(*copy.deepcopy(args, memo))
@@ -221,13 +223,13 @@ def _copied(self: Any, memo: dict[int, Any]) -> Any:
 
 def generator_class(base: type[np.random.Generator] | type[np.random.RandomState]) -> type:
     """A class of NumPy's generators whose large draws fold."""
-    own: dict[str, Any] = {name: draw(getattr(base, name)) for name in DRAWS if name in dir(base)}
+    own: dict[str, object] = {name: draw(getattr(base, name)) for name in DRAWS if name in dir(base)}
     own["__deepcopy__"] = _copied
     own |= {"shuffle": shuffle(base.shuffle), "__module__": base.__module__, "__doc__": base.__doc__}
     return GeneratorClass(base.__name__, (base,), own)
 
 
-def drawing(name: str, draws: Callable[[Callable[..., Any]], Callable[..., Any]] = draw) -> Any:
+def drawing(name: str, draws: Callable[[Callable[..., object]], Callable[..., object]] = draw) -> MethodType:
     """A function of ``numpy.random``: a method of NumPy's hidden generator."""
     hidden: Any = np.random.random_sample
     owner = hidden.__self__

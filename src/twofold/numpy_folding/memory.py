@@ -33,7 +33,7 @@ class Operation(Protocol):
     """A pending operation (`chain.ChainNode`), as `Memory` and the modules that compute chains see it."""
 
     rule: Rule
-    operands: tuple[Any, ...]  # `Operand`
+    operands: "tuple[Operand, ...]"
     kind: ArrayKind
     result: "ArrayOperand | None"
 

@@ -27,11 +27,11 @@ WRITING = ["sort", "fill", "put", "partition", "byteswap", "setfield", "itemset"
 SKIPPED = {"flat", "__array_finalize__", "__array_prepare__", "__class_getitem__"}
 
 
-def _reduction(name: str) -> Callable[..., Any]:
+def _reduction(name: str) -> Callable[..., object]:
     """A reduction. NumPy implements these in Python, so their warnings would name a line of NumPy."""
     function, general = getattr(NDARRAY, name), _fresh(name)
 
-    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+    def method(self: FoldingArray, *args: object, **options: object) -> object:
         # Other options, such as ``out`` and ``where``, may be arrays.
         if len(args) > 1 or options.keys() - {"axis", "keepdims", "ddof"}:
             return general(self, *args, **options)
@@ -42,10 +42,10 @@ def _reduction(name: str) -> Callable[..., Any]:
     return method
 
 
-def _leaving(name: str) -> Callable[..., Any]:
+def _leaving(name: str) -> Callable[..., object]:
     function = getattr(NDARRAY, name)
 
-    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+    def method(self: FoldingArray, *args: object, **options: object) -> object:
         if name != "item":
             ran_at_once(name)
         return function(self.ready(), *args, **options)
@@ -53,10 +53,10 @@ def _leaving(name: str) -> Callable[..., Any]:
     return method
 
 
-def _fresh(name: str) -> Callable[..., Any]:
+def _fresh(name: str) -> Callable[..., object]:
     function = getattr(NDARRAY, name)
 
-    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+    def method(self: FoldingArray, *args: object, **options: object) -> object:
         given = Given(True)
         where = site()
         where.count(numpys(name))
@@ -69,10 +69,10 @@ def _fresh(name: str) -> Callable[..., Any]:
     return method
 
 
-def _writing(name: str) -> Callable[..., Any]:
-    function: Any = getattr(NDARRAY, name)
+def _writing(name: str) -> Callable[..., object]:
+    function = getattr(NDARRAY, name)
 
-    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+    def method(self: FoldingArray, *args: object, **options: object) -> object:
         given, where = Given(False), site()
         where.count(numpys(name))
         found = function(self.shown(), *given.plain(args), **given.plain(options))
@@ -82,11 +82,11 @@ def _writing(name: str) -> Callable[..., Any]:
     return method
 
 
-def _general(name: str) -> Callable[..., Any]:
+def _general(name: str) -> Callable[..., object]:
     """A method whose result may be a view of the memory."""
     function = getattr(NDARRAY, name)
 
-    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+    def method(self: FoldingArray, *args: object, **options: object) -> object:
         given, where = Given(False), site()
         if not name.startswith("__"):
             where.count(numpys(name))
@@ -95,17 +95,17 @@ def _general(name: str) -> Callable[..., Any]:
     return method
 
 
-def _view(name: str) -> Callable[..., Any]:
+def _view(name: str) -> Callable[..., object]:
     """A method that returns a view where it can; a large view folds, over the memory, and needs no lease."""
     function = getattr(NDARRAY, name)
 
-    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+    def method(self: FoldingArray, *args: object, **options: object) -> object:
         return _viewed(self, function(self.ready(), *args, **options))
 
     return method
 
 
-def _viewed(x: FoldingArray, found: np.ndarray) -> Any:
+def _viewed(x: FoldingArray, found: np.ndarray) -> object:
     """A result of a method that may be a view of the array, or the array itself."""
     if found.size >= LEAST and found.base is x.memory.root and is_foldable(found.dtype):
         return looking(x.memory, found, x.site)
@@ -117,9 +117,9 @@ def _viewed(x: FoldingArray, found: np.ndarray) -> Any:
 
 
 def _view_attribute(name: str) -> property:
-    get: Any = getattr(NDARRAY, name).__get__
+    get = getattr(NDARRAY, name).__get__
 
-    def put(self: FoldingArray, value: Any) -> None:
+    def put(self: FoldingArray, value: object) -> None:
         setattr(self.shown(), name, value)
 
     return property(lambda self: _viewed(self, get(self.ready())), put, doc=getattr(NDARRAY, name).__doc__)
@@ -140,7 +140,7 @@ def _copy(self: FoldingArray, order: Any = "C") -> Any:
     return made_in(array.copy(), where)
 
 
-def _astype(self: FoldingArray, dtype: Any, *args: Any, **options: Any) -> Any:
+def _astype(self: FoldingArray, dtype: Any, *args: object, **options: object) -> object:
     where, reason = site(), KINDS
     if not args and not options and self.dtype.kind in "fiub":
         kind = np.dtype(dtype)
@@ -154,7 +154,7 @@ def _astype(self: FoldingArray, dtype: Any, *args: Any, **options: Any) -> Any:
     return given.folded(error_state.call(NDARRAY.astype, (given.plain(self), dtype, *args), options, where), where)
 
 
-def _base_view(self: FoldingArray, *args: Any, **options: Any) -> Any:
+def _base_view(self: FoldingArray, *args: object, **options: object) -> object:
     given = Given(True) if not args and not options else Given(False)
     return given.folded(given.plain(self).view(*args, **options), site())
 
@@ -177,7 +177,7 @@ def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
     self.replace(new)
 
 
-def _setflags(self: FoldingArray, write: Any = None, align: Any = None, uic: Any = None) -> None:
+def _setflags(self: FoldingArray, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
     for array in (self.shown(), self.ready()):
         array.setflags(write=write, align=align, uic=uic)
 
@@ -190,19 +190,19 @@ class Flags:
     def __init__(self, array: FoldingArray) -> None:
         object.__setattr__(self, "_array", array)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         array = self._array
         # NumPy's array may be a view of memory from Twofold's pool; to the program it owns its memory.
         return array.base is None if name == "owndata" else getattr(array.ready().flags, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         for array in (self._array.shown(), self._array.ready()):
             setattr(array.flags, name, value)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         return self.owndata if name in ("O", "OWNDATA") else self._array.ready().flags[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         for array in (self._array.shown(), self._array.ready()):
             array.flags[name] = value
 
@@ -220,7 +220,7 @@ class Flags:
 def attach() -> None:
     """Attach the methods and attributes that `array` and `folding_operators` do not define."""
     own = vars(FoldingArray)
-    special: dict[str, Any] = {
+    special: dict[str, object] = {
         "copy": _copy, "astype": _astype, "view": _base_view, "resize": _resize, "setflags": _setflags, "flags": property(Flags),
     }  # fmt: skip
     special |= {name: _fresh(name) for name in FRESH} | {name: _reduction(name) for name in REDUCTIONS}

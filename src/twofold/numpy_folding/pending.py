@@ -105,7 +105,7 @@ def classify(key: Any, operands: tuple[Any, ...]) -> tuple[TypedRule, int] | str
     return typed, first
 
 
-def shorten(operands: tuple[Any, ...]) -> None:
+def shorten(operands: tuple[object, ...]) -> None:
     """Compute operands whose chain would become too long: a chain keeps its memory, and the time to claim it grows with its length."""
     for x in operands:
         if type(x) is FoldingArray and (node := x.pending) is not None:

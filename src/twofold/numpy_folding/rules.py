@@ -29,7 +29,7 @@ class Rule(NamedTuple):
     """
 
     numpys: Callable[..., Any]
-    write: Callable[..., Any]
+    write: Callable[..., object]
     cost: float = 0.2
 
 
@@ -54,20 +54,20 @@ WARNING = {
 }  # fmt: skip
 
 
-def _write_where(condition: Any, x: Any, y: Any, out: np.ndarray) -> None:
+def _write_where(condition: np.ndarray | float, x: np.ndarray | float, y: np.ndarray | float, out: np.ndarray) -> None:
     out[...] = np.where(condition, x, y)  # a third of the time of two calls of `copyto`
 
 
-def _write_cast(x: Any, out: np.ndarray) -> None:
+def _write_cast(x: np.ndarray | float, out: np.ndarray) -> None:
     np.copyto(out, x, casting="unsafe")
 
 
-def _by_name(ufunc: np.ufunc) -> Callable[..., Any]:
+def _by_name(ufunc: np.ufunc) -> Callable[..., object]:
     """Pass the result's memory by name, as NumPy requires for some functions."""
     return lambda x, y, out: ufunc(x, y, out=out)
 
 
-def _cast(dtype: np.dtype[Any]) -> Rule:
+def _cast(dtype: np.dtype) -> Rule:
     return Rule(lambda a: a.astype(dtype), _write_cast)
 
 
@@ -83,12 +83,12 @@ RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in FOLDABLE if d
 LARGEST = 3.4e38
 Shape = tuple[int, ...]
 #: The shape and dtype of an array.
-ArrayKind = tuple[Shape, np.dtype[Any]]
+ArrayKind = tuple[Shape, np.dtype]
 #: An operand's dtype, or the class of a Python number.
-Kind = Any
+Kind = np.dtype | type
 
 
-def is_foldable(dtype: np.dtype[Any]) -> bool:
+def is_foldable(dtype: np.dtype) -> bool:
     """Whether arrays of a dtype fold: not those with metadata, and not `longlong` where it is another name of `int64`."""
     return dtype.num in _NUMBERS and dtype.isnative and dtype.metadata is None
 
@@ -113,7 +113,7 @@ class TypedRule(NamedTuple):
     rule: Rule
     kind: ArrayKind
     size: int
-    numbers: tuple[np.dtype[Any], ...]
+    numbers: tuple[np.dtype, ...]
     holds: bool
     warns: bool
 
@@ -145,14 +145,14 @@ def _typed(key: Any, *kinds: Any) -> TypedRule | None:
     return TypedRule(rule, (shape, dtype), size, tuple(numbers), small, key in WARNING)
 
 
-class TypedRules(dict[tuple[Any, ...], TypedRule | None]):
+class TypedRules(dict[tuple[object, ...], TypedRule | None]):
     """The typed rules by signature: a key of `RULES`, and for each operand its kind, or the class of a Python number.
 
     None stands for an operation that NumPy computes immediately. The class is a dictionary, since a look-up that succeeds enters no Python
     function.
     """
 
-    def __missing__(self, signature: tuple[Any, ...]) -> TypedRule | None:
+    def __missing__(self, signature: tuple[object, ...]) -> TypedRule | None:
         # Signatures contain shapes, so a program whose shapes keep changing would grow the table without bound.
         if len(self) >= MOST_TYPED:
             self.clear()
@@ -163,7 +163,7 @@ class TypedRules(dict[tuple[Any, ...], TypedRule | None]):
 TYPED = TypedRules()
 
 
-def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
+def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype | None:
     """The dtype of a pending result; None if NumPy computes the operation immediately.
 
     Parameters
@@ -198,14 +198,14 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
     return found if found in FOLDABLE else None
 
 
-def loop_type(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
+def loop_type(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> np.dtype | None:
     """The dtype of the result of a NumPy function with one result; None if NumPy cannot say."""
     found = loop_types(ufunc, kinds)
     return found[-1] if found is not None and found[-1].kind in "biufc" else None
 
 
 @lru_cache(4096)
-def loop_types(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype[Any], ...] | None:
+def loop_types(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype, ...] | None:
     """The dtypes to which a NumPy function with one result converts its operands, and the result's; None if NumPy cannot say."""
     try:
         return ufunc.resolve_dtypes((*kinds, None))
@@ -222,7 +222,7 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
         return None
 
 
-def fits(value: float, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+def fits(value: float, dtypes: tuple[np.dtype, ...]) -> bool:
     """Whether arrays can hold a number without an error or a warning of NumPy's."""
     for dtype in dtypes:
         if dtype.kind == "f":  # NumPy itself computes with an integer beyond the range, since it may reject it

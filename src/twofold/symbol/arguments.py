@@ -9,7 +9,7 @@ from typing import Any
 
 from ..opdef import ALWAYS, Input, Op
 
-Attrs = Mapping[str, Any]
+Attrs = Mapping[str, object]
 
 
 def _is_there(op: Op, given: Input, attrs: Attrs) -> bool:

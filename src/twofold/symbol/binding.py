@@ -24,7 +24,7 @@ class _NotArrays(ParameterError, TypeError):
     """Something other than arrays was given."""
 
 
-def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False) -> dict[str, NDArray]:
+def _by_name(given: object, names: Sequence[str], what: str, optional: bool = False) -> dict[str, NDArray]:
     """Arrays by name, from a list in order or a dictionary.
 
     Raises

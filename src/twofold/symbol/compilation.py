@@ -118,7 +118,7 @@ class CompiledSymbol:
         """Raise an error that names the node if the arrays do not match."""
         infer_all(self._replay.heads, {n: c.shape for n, c in cells.items()}, {n: c._dtype for n, c in cells.items()}, "compile")
 
-    def _record(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
+    def _record(self, cells: dict[str, NDArray], device: Device) -> list[object]:
         try:
             return self._recordable(list(cells.values()), device)
         except (ShapeError, DTypeError):
@@ -167,7 +167,7 @@ class CompiledSymbol:
         return next((c.context for c in cells.values()), CPU)
 
     @staticmethod
-    def _take_donated(cell: Cell, node: Node) -> Any:
+    def _take_donated(cell: Cell, node: Node) -> object:
         """The array of a donated argument, whose cell becomes unreadable; a copy if others see the memory.
 
         A view stays readable: its base owns the memory.

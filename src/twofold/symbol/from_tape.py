@@ -12,7 +12,7 @@ from .naming import NameManager
 from .node import VARIABLE, Head, SymbolNode
 from .symbol import Symbol
 
-Params = dict[str, Any]
+Params = dict[str, object]
 
 
 def symbol_from_entry(entry: TapeEntry) -> Symbol:
@@ -58,7 +58,7 @@ def _is_scalar(entry: TapeEntry) -> bool:
     return entry.node.dtype in ("weakf", "weaki") or isinstance(entry.node, Constant)
 
 
-def _number(entry: TapeEntry) -> Any:
+def _number(entry: TapeEntry) -> object:
     return entry.node.number if isinstance(entry.node, Constant) else entry.saved[0]
 
 
@@ -72,7 +72,7 @@ def _node(entry: TapeEntry, made: dict[int, SymbolNode]) -> SymbolNode:
     return SymbolNode(name, NameManager.current.get(None, hint), attrs, [_head(i, made) for i in arrays])
 
 
-def _named(op: Op, params: Params, scalar: list[bool], numbers: list[Any]) -> tuple[str, dict[str, str]]:
+def _named(op: Op, params: Params, scalar: list[bool], numbers: list[object]) -> tuple[str, dict[str, str]]:
     if op.names:
         # like composed symbols: only attributes that differ from the defaults, and no training flag, which belongs to a run
         given = {k: text(v) for k, v in params.items() if k not in op.training and v != op.params[k].default}

@@ -167,7 +167,7 @@ def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: Any) -
     return applied(reshaping.expand_dims, (self,), {"axis": axis, **kwargs})
 
 
-def flatten(self: Symbol, inplace: bool = False, **kwargs: Any) -> Symbol:
+def flatten(self: Symbol, inplace: bool = False, **kwargs: object) -> Symbol:
     """The symbol in two dimensions, (first size, product of the others); ``inplace`` concerns arrays only."""
     return applied(reshaping.flatten, (self,), kwargs, "flatten")
 

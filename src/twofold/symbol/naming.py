@@ -13,13 +13,13 @@ class _Open(threading.local):
     """The open scopes of each thread, outermost first."""
 
     def __init__(self, scope: type) -> None:
-        self.scopes: list[Any] = [scope()]
+        self.scopes: list[object] = [scope()]
 
 
 class _Current:
     """The innermost open scope of this thread, read on the class: ``NameManager.current``."""
 
-    def __get__(self, instance: Any, owner: "type[_Scope]") -> Any:
+    def __get__(self, instance: object, owner: "type[_Scope]") -> Any:
         return owner._open.scopes[-1]
 
 

@@ -36,7 +36,7 @@ class UserCode(NamedTuple):
     """A user's object that nodes call (see `executor.function.UserObject`), with the variables that are its states."""
 
     leaf: Node
-    make: Callable[[Device, Sequence[Any]], object]
+    make: Callable[[Device, Sequence[object]], object]
     states: tuple["SymbolNode", ...]
 
 
@@ -143,7 +143,7 @@ class SymbolNode:
         self.extra = dict(extra or {})
         self.outputs = 1 if op_name == VARIABLE else outputs
         #: Results of `bind` by training mode and replaced parameters; cleared when attributes change.
-        self._bound_ops: dict[Any, BoundOp] = {}
+        self._bound_ops: dict[object, BoundOp] = {}
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:
         """Add or replace attributes."""
@@ -214,7 +214,7 @@ class SymbolNode:
         op = self.operator
         return op.bind(True, **self._structural()).params[op.storage.stored_as]
 
-    def _structural(self) -> dict[str, Any]:
+    def _structural(self) -> dict[str, object]:
         op = self.operator
         return {k: v for k, v in operator_params(op, self.attrs, len(self.inputs)).items() if k not in op.scalars}
 
@@ -310,7 +310,7 @@ class SymbolNode:
 
 def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, Any]:
     """The attributes of a node that are parameters of its operator, including the number of inputs if the operator has that parameter."""
-    params: dict[str, Any] = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
+    params: dict[str, object] = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
     counted = op.count_param  # MXNet's files give the number of inputs as a parameter, such as num_args
     if counted is not None and counted in op.params:
         params.setdefault(counted, inputs)

@@ -127,17 +127,17 @@ class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
             raise Unsupported(f"type {type(value)} not supported", repr(value)[:60], "pass symbols of as_np_ndarray()")
         return value
 
-    def context_name(self, ctx: Any) -> str:
+    def context_name(self, ctx: object) -> str:
         """A device as MXNet's files spell it."""
         return str(ctx or current_device())
 
-    def _correlated(self, mean: Any, cov: Any, size: Any) -> Any:
+    def _correlated(self, mean: object, cov: object, size: object) -> object:
         raise Unsupported("multivariate_normal: the shape of a symbol is not known", None, "compose normal, linalg.cholesky and matmul")
 
-    def _shuffled(self, x: Any, op: Op) -> None:
+    def _shuffled(self, x: object, op: Op) -> None:
         raise Unsupported("shuffle: symbols are not written to", repr(x), "use mx.sym.random.shuffle")
 
-    def may_share_memory(self, a: Any, b: Any, max_work: int | None = None) -> Any:
+    def may_share_memory(self, a: object, b: object, max_work: int | None = None) -> Any:
         """False: values of a graph do not share memory."""
         return self.apply(mxnet_numpy_creation.npi_share_memory, (self.operand(a), self.operand(b)))
 
@@ -180,7 +180,7 @@ FRONTS[NumpySymbol] = FUNCTIONS
 class _Namespace(ModuleType):
     """A namespace of functions on symbols."""
 
-    def __init__(self, name: str, faces: Sequence[Any], extra: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, faces: Sequence[object], extra: Mapping[str, object]) -> None:
         super().__init__(name, f"Functions of {name} on symbols.")
         self.__dict__.update(extra)
         self.__dict__["_faces"] = tuple(faces)
@@ -244,10 +244,10 @@ NPX = _Namespace(
 )
 
 
-def _operator(name: str, reverse: bool) -> Callable[..., Any]:
+def _operator(name: str, reverse: bool) -> Callable[..., object]:
     function = getattr(FUNCTIONS, name)
 
-    def method(self: NumpySymbol, other: Any) -> Any:
+    def method(self: NumpySymbol, other: object) -> object:
         if not isinstance(other, (NumpySymbol, bool, int, float, np.generic)):
             raise Unsupported(
                 f"type {type(other)} not supported", repr(other)[:60], "combine symbols of as_np_ndarray() with such or numbers"
@@ -257,7 +257,7 @@ def _operator(name: str, reverse: bool) -> Callable[..., Any]:
     return method
 
 
-def _negative(self: NumpySymbol) -> Any:
+def _negative(self: NumpySymbol) -> object:
     return FUNCTIONS.apply(mxnet_numpy_arithmetic.OF_SCALAR["multiply"], (self,), {"scalar": -1.0, "is_int": False})
 
 

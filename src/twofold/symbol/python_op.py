@@ -33,11 +33,11 @@ class PythonOp:
     def __init__(self, need_top_grad: bool = True) -> None:
         self.need_top_grad_ = need_top_grad
 
-    def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
+    def __call__(self, *args: Symbol, **kwargs: object) -> Symbol:
         """A node that applies the operator; see `NumpyOp.get_symbol`."""
         return self.get_symbol(*args, **kwargs)
 
-    def get_symbol(self, *args: Symbol, **kwargs: Any) -> Symbol:
+    def get_symbol(self, *args: Symbol, **kwargs: object) -> Symbol:
         """A node that applies the operator; defined by `NumpyOp` and `NDArrayOp`."""
         raise Undefined("Must override this", type(self).__name__, "derive it from NumpyOp, NDArrayOp or CustomOp")
 
@@ -113,7 +113,7 @@ class NumpyOp(PythonOp):
     [[-0.5, 0.5]]
     """
 
-    def get_symbol(self, *args: Symbol, **kwargs: Any) -> Symbol:
+    def get_symbol(self, *args: Symbol, **kwargs: object) -> Symbol:
         """A node that applies the operator.
 
         Parameters
@@ -136,7 +136,7 @@ class NumpyOp(PythonOp):
 class NDArrayOp(PythonOp):
     """An operator on arrays of ``mx.nd``: `forward` and `backward` get them, and write into those that are last."""
 
-    def get_symbol(self, *args: Symbol, **kwargs: Any) -> Symbol:
+    def get_symbol(self, *args: Symbol, **kwargs: object) -> Symbol:
         """A node that applies the operator; see `NumpyOp.get_symbol`."""
         return self._node("_ndarray", args, kwargs)
 

@@ -59,11 +59,11 @@ FUNCTIONS = {name: _row(name) for name in ("maximum", "minimum", "hypot", "power
 ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min, "hypot": math.hypot, "power": pow}
 
 
-def _applied(target: HintedOp, *arrays: Symbol, **params: Any) -> Symbol:
+def _applied(target: HintedOp, *arrays: Symbol, **params: object) -> Symbol:
     return apply_op(target.op, target.hint, arrays, params)
 
 
-def _scalar(number: Any) -> Any:
+def _scalar(number: object) -> object:
     """A number as spelled in attributes; a bool as the integer it is."""
     return int(number) if isinstance(number, (bool, np.bool_)) else number
 
@@ -100,7 +100,7 @@ def _function(name: str) -> Callable[[Any, Any], Any]:
     return combine
 
 
-def _method(row: Binary, reverse: bool = False) -> Callable[[Symbol, Any], Symbol]:
+def _method(row: Binary, reverse: bool = False) -> Callable[[Symbol, object], Symbol]:
     if reverse:
         return lambda self, other: combined(row, other, self)
     return lambda self, other: combined(row, self, other)

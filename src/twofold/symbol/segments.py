@@ -93,7 +93,7 @@ class SegmentedGraph(CacheEntry):
             else:
                 self._segments.append(_Segment(f"{name}, segment {len(self._segments)}", nodes, given_away, mirror))
 
-    def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
+    def __call__(self, cells: Sequence[object], device: Device) -> list[Any]:
         """Compute the outputs, as contents of arrays, and write the states among the arrays."""
         values: dict[Head, Any] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
         for segment in self._segments:
@@ -109,7 +109,7 @@ class SegmentedGraph(CacheEntry):
     def _is_cut(self, node: SymbolNode) -> bool:
         return node.is_eager or node in self._stored
 
-    def _at_cut(self, node: SymbolNode, inputs: Sequence[Any], device: Device) -> list[Any]:
+    def _at_cut(self, node: SymbolNode, inputs: Sequence[object], device: Device) -> list[object]:
         """The results of an operator at a cut."""
         args = [*node.operands(inputs), *node.scalars]
         if node not in self._stored:

@@ -130,7 +130,7 @@ def _gradients(node: SymbolNode, types: StorageTypes, head: str) -> Sequence[str
     return stypes if node.op.elementwise and {head, *stypes} == {"row_sparse"} else dense
 
 
-def _operand(inference: Inference, head: Head, stype: str) -> Any:
+def _operand(inference: Inference, head: Head, stype: str) -> object:
     """A placeholder for an operand: a node, or the parts of a sparse operand; None if its type is not known before the graph runs."""
     known = inference.of(head)
     if not known.is_shaped:
@@ -138,7 +138,7 @@ def _operand(inference: Inference, head: Head, stype: str) -> Any:
     return _nominal(stype, known.sizes, known.dtype or "float32")
 
 
-def _result_stypes(node: SymbolNode, bound_op: BoundOp, operands: Sequence[Any]) -> list[str] | None:
+def _result_stypes(node: SymbolNode, bound_op: BoundOp, operands: Sequence[object]) -> list[str] | None:
     """The storage types of a node's results; None if the operator has no form for its operands."""
     op = bound_op.op
     if op.storage.sparse_rule is None or any(o is None for o in operands):

@@ -193,7 +193,7 @@ class Symbol:
     def __copy__(self) -> "Symbol":
         return Symbol(with_variables(self.heads, {}))
 
-    def __deepcopy__(self, memo: Any) -> "Symbol":
+    def __deepcopy__(self, memo: object) -> "Symbol":
         return self.__copy__()
 
     def grad(self, wrt: "str | Symbol | Sequence[str | Symbol]") -> "Symbol":
@@ -249,9 +249,9 @@ class Symbol:
         ctx: Device | None = None,
         shape_dict: Any = None,
         type_dict: Any = None,
-        stype_dict: Any = None,
+        stype_dict: object = None,
         skip_infer: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> "Symbol":
         """The symbol itself: every symbol is optimized when it runs, for the device that it runs on.
 
@@ -316,7 +316,7 @@ def _from_json(text: str) -> Symbol:
     return Symbol(serialization.from_json(text))
 
 
-def _needs_values(name: str, operator: str | None = None) -> Any:
+def _needs_values(name: str, operator: str | None = None) -> object:
     def method(self: Symbol, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedForSymbol(name, operator, *args)
 

@@ -130,7 +130,7 @@ def _with_casts(rules: Rules, is_loss: bool, node: SymbolNode) -> SymbolNode:
 def _replace_functions(rules: Rules, names: Iterable[str], losses: Iterable[str]) -> None:
     """Replace the functions of these operators everywhere that they can be found, and the methods of arrays."""
     names, losses = {*names}, {*losses}
-    replaced: dict[Callable[..., Any], Callable[..., Any]] = {}
+    replaced: dict[Callable[..., object], Callable[..., object]] = {}
     for space, module in NAMESPACES.items():
         for name in dir(module):
             title = _title(space, name)
@@ -166,7 +166,7 @@ def _title(space: str, name: str) -> str:
     return "" if found is None else NAMES[found].title
 
 
-def _casting(function: Callable[..., Any], title: str, rules: Rules, is_loss: bool) -> Callable[..., Any]:
+def _casting(function: Callable[..., object], title: str, rules: Rules, is_loss: bool) -> Callable[..., object]:
     """The function with its operands cast."""
     names = list(inspect.signature(function).parameters)
     constant = rules.kind(title, lambda key: None) if title not in rules.conditional else None

@@ -11,7 +11,7 @@ from . import start
 from .loss_scaler import LossScaler
 
 
-def _checked(trainer: Any) -> Trainer:
+def _checked(trainer: object) -> Trainer:
     if isinstance(trainer, Optimizer):
         raise DTypeError("AMP is currently only compatible with Gluon Trainer", type(trainer).__name__, "pass the Trainer")
     if not isinstance(trainer, Trainer):
@@ -46,7 +46,7 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
 
 
 @contextmanager
-def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
+def scale_loss(loss: object, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     """A context in which the loss, or every loss of a list, is multiplied by the trainer's loss scale.
 
     The trainer divides the gradients by the same factor in its next step.

@@ -30,7 +30,7 @@ def supports_device(device: str) -> bool:
     return kind == "CPU" or (kind == "CUDA" and int(number or 0) < num_gpus())
 
 
-def is_compatible(model: Any, device: str = "CPU", **kwargs: Any) -> bool:
+def is_compatible(model: object, device: str = "CPU", **kwargs: object) -> bool:
     """Whether a model could be run: it can be read, or could be with the values of inputs that decide about shapes."""
     try:
         GraphReader(model).run()
@@ -65,9 +65,9 @@ class Prepared:
         given = {t.name for t in model.graph.initializer}
         self.names = [v.name for v in model.graph.input if v.name not in given]
         self._constant: set[str] = set()
-        self._graphs: dict[Any, _Graph] = {}
+        self._graphs: dict[object, _Graph] = {}
 
-    def run(self, inputs: Sequence[Any] | Any, **kwargs: Any) -> tuple[np.ndarray, ...]:
+    def run(self, inputs: Sequence[object] | object, **kwargs: object) -> tuple[np.ndarray, ...]:
         """The outputs for inputs in the model's order.
 
         Raises
@@ -124,7 +124,7 @@ class Prepared:
             return self._graphs[key]
 
 
-def prepare(model: Any, device: str = "CPU", **kwargs: Any) -> Prepared:
+def prepare(model: object, device: str = "CPU", **kwargs: object) -> Prepared:
     """A model that can be run, on a device such as ``"CPU"`` or ``"CUDA:0"``.
 
     Raises
@@ -138,6 +138,6 @@ def prepare(model: Any, device: str = "CPU", **kwargs: Any) -> Prepared:
     return Prepared(model, CPU if kind == "CPU" else Device("gpu", int(number or 0)))
 
 
-def run_model(model: Any, inputs: Sequence[Any], device: str = "CPU", **kwargs: Any) -> tuple[np.ndarray, ...]:
+def run_model(model: object, inputs: Sequence[object], device: str = "CPU", **kwargs: object) -> tuple[np.ndarray, ...]:
     """The outputs of a model for inputs in its order."""
     return prepare(model, device).run(inputs)

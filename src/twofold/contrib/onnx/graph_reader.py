@@ -221,7 +221,7 @@ class GraphReader:
         self.tensors, self.level = around, self.level - 1
         self.tensors |= dict(zip([name for name in node.output if name], found, strict=False))
 
-    def _called(self, reader: OpReader, inputs: list[Tensor | None], protos: Mapping[str, Any]) -> Any:
+    def _called(self, reader: OpReader, inputs: list[Tensor | None], protos: Mapping[str, object]) -> object:
         attributes = {name: attribute_value(proto, self.place) for name, proto in protos.items()}
         unknown = [n for n in attributes if n not in reader.attributes and n not in reader.inputs]
         if unknown:

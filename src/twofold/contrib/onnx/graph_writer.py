@@ -85,7 +85,7 @@ class GraphWriter:
         if not name[0].isupper():
             raise AttributeError(name)
 
-        def write(*inputs: OnnxValue | None, outputs: int = 1, **attributes: Any) -> Any:
+        def write(*inputs: OnnxValue | None, outputs: int = 1, **attributes: object) -> object:
             return self._node(name, inputs, outputs, attributes)
 
         return write

@@ -52,7 +52,7 @@ def import_model(model_file: Path) -> Model:
     return read_model(load_model(model_file))
 
 
-def read_model(model: Any) -> Model:
+def read_model(model: object) -> Model:
     """The symbol, parameters and states of a protocol buffer; see `import_model`."""
     reader = GraphReader(model)
     outputs = reader.run()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ...errors import FormatError
 from .values import Graph
 
-Rule: TypeAlias = Callable[..., Any]
+Rule: TypeAlias = Callable[..., object]
 
 
 class OpReader(NamedTuple):

@@ -18,7 +18,7 @@ Arrays = Mapping[str, NDArray]
 Model = tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]
 
 
-def _check(quantized_dtype: str, calib_mode: str | None, excluded: Any, quantize_mode: str, granularity: str) -> None:
+def _check(quantized_dtype: str, calib_mode: str | None, excluded: object, quantize_mode: str, granularity: str) -> None:
     if quantized_dtype not in ("int8", "uint8", "auto"):
         raise ParameterError("unknown quantized_dtype", quantized_dtype, "expected `int8`, `uint8` or `auto`")
     if calib_mode not in (None, "none", "naive", "entropy", "custom"):
@@ -43,7 +43,7 @@ def quantize_graph(
     quantized_dtype: str = "int8",
     quantize_mode: str = "full",
     quantize_granularity: str = "tensor-wise",
-    LayerOutputCollector: Any = None,
+    LayerOutputCollector: object = None,
     logger: Any = None,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray], Any]:
     """A quantized model without calibration, and the collector to calibrate it with; see `calib_graph`.
@@ -137,7 +137,7 @@ def quantize_model(
     quantized_dtype: str = "int8",
     quantize_mode: str = "smart",
     quantize_granularity: str = "tensor-wise",
-    logger: Any = None,
+    logger: object = None,
 ) -> Model:
     """A model with 8-bit weights and values, calibrated on sample data: its symbol, arguments and states.
 

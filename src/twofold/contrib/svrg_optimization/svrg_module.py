@@ -68,7 +68,7 @@ class SVRGModule(Module):
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
         group2ctxs: Groups | None = None,
-        compression_params: Mapping[str, Any] | None = None,
+        compression_params: Mapping[str, object] | None = None,
         update_freq: int | None = None,
     ) -> None:
         shared = (logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params)

@@ -295,7 +295,7 @@ class GloVe(_TokenEmbedding):
         embedding_root: str | PathLike[str] = ROOT,
         init_unknown_vec: Init = zeros,
         vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         path = self._get_pretrained_file(embedding_root, pretrained_file_name)
         super().__init__(**kwargs)
@@ -326,7 +326,7 @@ class FastText(_TokenEmbedding):
         embedding_root: str | PathLike[str] = ROOT,
         init_unknown_vec: Init = zeros,
         vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         path = self._get_pretrained_file(embedding_root, pretrained_file_name)
         super().__init__(**kwargs)
@@ -377,7 +377,7 @@ class CustomEmbedding(_TokenEmbedding):
         encoding: str = "utf8",
         init_unknown_vec: Init = zeros,
         vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         path = os.path.expanduser(os.fspath(pretrained_file_path))

@@ -48,7 +48,7 @@ class Vocabulary:
 
     def __init__(
         self,
-        counter: Counter[Any] | None = None,
+        counter: Counter[object] | None = None,
         most_freq_count: int | None = None,
         min_freq: int = 1,
         unknown_token: Hashable = "<unk>",
@@ -65,8 +65,8 @@ class Vocabulary:
             raise WrongType("`counter` must be an instance of collections.Counter", type(counter).__name__, "use Counter(words)")
         self._unknown_token = unknown_token
         self._reserved_tokens = reserved_tokens
-        self._idx_to_token: list[Any] = [unknown_token, *reserved]
-        self._token_to_idx: dict[Any, int] = {token: k for k, token in enumerate(self._idx_to_token)}
+        self._idx_to_token: list[object] = [unknown_token, *reserved]
+        self._token_to_idx: dict[object, int] = {token: k for k, token in enumerate(self._idx_to_token)}
         if counter is not None:
             self._index(counter, most_freq_count, min_freq)
 
@@ -80,7 +80,7 @@ class Vocabulary:
             if token not in self._token_to_idx:
                 self._add(token)
 
-    def _add(self, token: Any) -> None:
+    def _add(self, token: object) -> None:
         self._token_to_idx[token] = len(self._idx_to_token)
         self._idx_to_token.append(token)
 
@@ -107,7 +107,7 @@ class Vocabulary:
         """The reserved words as given."""
         return self._reserved_tokens
 
-    def to_indices(self, tokens: Any) -> Any:
+    def to_indices(self, tokens: object) -> Any:
         """Indices of words; 0 for unknown ones.
 
         Parameters
@@ -124,7 +124,7 @@ class Vocabulary:
             return [self._token_to_idx.get(token, UNKNOWN_INDEX) for token in tokens]
         return self._token_to_idx.get(tokens, UNKNOWN_INDEX)
 
-    def to_tokens(self, indices: Any) -> Any:
+    def to_tokens(self, indices: object) -> Any:
         """The words of indices.
 
         Parameters
@@ -146,7 +146,7 @@ class Vocabulary:
             return [self._token(index) for index in indices]
         return self._token(indices)
 
-    def _token(self, index: Any) -> Any:
+    def _token(self, index: object) -> object:
         if not isinstance(index, int) or index >= len(self):
             raise ParameterError("Token index in the provided `indices` is invalid", repr(index), f"use integers below {len(self)}")
         return self._idx_to_token[index]

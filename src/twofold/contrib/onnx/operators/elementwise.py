@@ -186,7 +186,7 @@ def CastLike(graph, x, like, *, saturate=1, round_mode="up"):
     return _as(x, like.dtype)
 
 
-def _as(x: Tensor, dtype: str) -> Any:
+def _as(x: Tensor, dtype: str) -> object:
     if x.array is not None and x.array.size <= 1 << 16:
         return x.array.astype(dtype) if dtype != "bfloat16" else cast(x.symbol, dtype)
     return x if x.dtype == dtype else cast(x.symbol, dtype)

@@ -125,7 +125,7 @@ def _by_slices(x: Symbol, sizes: list[int], kernel: list[int], strides: list[int
 
 def _sum_of_windows(
     x: Tensor, data: Symbol, kernel: list[int], strides: list[int], dilations: list[int] | None, front: Any, back: Any
-) -> Any:
+) -> object:
     """The sum of each window of an operand of ``x``'s shape, padded with zeros."""
     if dilations is None or set(dilations) == {1}:
         return F.Pooling(_padded(data, front, back), kernel=tuple(kernel), stride=tuple(strides), pool_type="sum").as_np_ndarray()
@@ -142,7 +142,7 @@ def _maxima_with_places(
     front: list[int],
     back: list[int],
     by_columns: int,
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """The maximum of each window, and its place (int64), counted through the whole array (through its columns if ``by_columns``)."""
     sizes, axes = x.known_sizes, range(len(kernel))
     lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)

@@ -34,7 +34,7 @@ def _inside(at: Symbol, size: int, mode: str, align_corners: int) -> Any:
     return at
 
 
-def _cubic_weights(share: Symbol) -> list[Any]:
+def _cubic_weights(share: Symbol) -> list[object]:
     """The weights of four neighbors, by Keys' kernel with a = -0.75."""
     a = -0.75
 
