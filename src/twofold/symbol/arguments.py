@@ -5,7 +5,6 @@ if ``use_length``, inputs that only one mode of the operator reads. An optional 
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..opdef import ALWAYS, Input, Op
 

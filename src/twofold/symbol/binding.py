@@ -54,7 +54,7 @@ def _by_name(given: object, names: Sequence[str], what: str, optional: bool = Fa
     return found
 
 
-def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
+def _requests(grad_req: str | Sequence[str] | Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """The gradient request of each argument, from one request for all, a list in order, or a dictionary (``"null"`` for missing names).
 
     Raises
@@ -76,7 +76,7 @@ def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _device(ctx: Any, what: str) -> Device:
+def _device(ctx: object, what: str) -> Device:
     if not isinstance(ctx, Device):
         raise DTypeError(f"{what}: Context type error", repr(ctx), "pass a context such as mx.cpu() or mx.gpu(0)")
     return ctx

@@ -15,7 +15,7 @@ from ..graph.ir import Node, bound_tables, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
 from ..imperative.array import Array
-from ..imperative.cell import PLAIN, Cell, Value, wrap
+from ..imperative.cell import PLAIN, Cell, Content, Value, wrap
 from ..imperative.invoke import contents_of, data_of, device_of
 from ..imperative.producer import Lost
 from ..imperative.tape import tls
@@ -118,14 +118,14 @@ class CompiledSymbol:
         """Raise an error that names the node if the arrays do not match."""
         infer_all(self._replay.heads, {n: c.shape for n, c in cells.items()}, {n: c._dtype for n, c in cells.items()}, "compile")
 
-    def _record(self, cells: dict[str, NDArray], device: Device) -> list[object]:
+    def _record(self, cells: dict[str, NDArray], device: Device) -> list[Content]:
         try:
             return self._recordable(list(cells.values()), device)
         except (ShapeError, DTypeError):
             self._infer(cells)  # the symbol's inference names the node; the typed graph's error does not
             raise
 
-    def _run(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
+    def _run(self, cells: dict[str, NDArray], device: Device) -> list[Content]:
         own = list(cells.values())
         # The revision of the settings is part of the key, because settings change how a program is compiled.
         key = tuple([(c.shape, c._dtype) for c in own]), tls.training, device.device_type, SETTINGS.revision

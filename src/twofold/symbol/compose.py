@@ -1,7 +1,7 @@
 """Creates nodes: variables, groups, and operators applied to symbols, with automatic names, variables and attributes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def spelling(value: object) -> str:
     return dtype_name(value) if isinstance(value, (type, np.dtype)) else str(_plain(value))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """NumPy's numbers as Python's numbers, whose ``repr`` does not name a type."""
     if isinstance(value, (list, tuple)):
         return type(value)(_plain(v) for v in value)
@@ -173,7 +173,7 @@ def apply_op(
     return Symbol([Head(node, k) for k in range(node.visible)])
 
 
-def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> dict[str, str]:
+def _attributes(op: Op, given: Mapping[str, object], attr: Mapping[str, str]) -> dict[str, str]:
     """All attribute strings of a node, checked: parameters of the operator, hidden attributes, names of the form ``__name__``."""
     spelt = {k: spelling(v) for k, v in given.items()}
     attrs = hidden({**AttrScope.current.get(attr), **spelt})
@@ -195,7 +195,7 @@ def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> di
     return attrs
 
 
-def _single(op: Op, argument: str, symbol: Any) -> Any:
+def _single(op: Op, argument: str, symbol: object) -> Symbol | None:
     if symbol is None:
         return None
     if not isinstance(symbol, Symbol):
@@ -208,7 +208,7 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
     return symbol
 
 
-def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
+def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Symbol | None]) -> list[tuple[str, Symbol | None]]:
     names = [i.name for i in argument_inputs(op, attrs)]
     given = [a for a in arrays if a is not None]
     if len(given) == len(names) and all(a is not None for a in arrays[: len(given)]):  # like MXNet, which counts only the inputs given
@@ -234,7 +234,7 @@ def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tupl
     return out
 
 
-def _variadic(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
+def _variadic(op: Op, attrs: Mapping[str, str], arrays: Sequence[Symbol | None]) -> list[tuple[str, Symbol | None]]:
     fixed = [i.name for i in argument_inputs(op, attrs)]
     # The caller may name a larger number of inputs than there are symbols: variables are created for the others.
     count = max(len(arrays), int(attrs.get(op.count_param or "", 0)))

@@ -4,11 +4,11 @@ A body is composed once, on variables of its own. What it reads from outside bec
 own names, computed symbols as new variables (the attribute ``__subgraph_name__`` marks where the body is cut).
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ..errors import ParameterError
-from ..ndarray.control_flow import flatten, nest, pair_of
+from ..ndarray.control_flow import Structure, flatten, nest, pair_of
 from ..ops.elementwise_math import copy
 from .compose import NotASymbol, variable
 from .naming import AttrScope, NameManager
@@ -18,9 +18,10 @@ from .symbol import Symbol
 __all__ = ["cond", "foreach", "while_loop"]
 
 SCOPE = "__subgraph_name__"
+T = TypeVar("T")
 
 
-def _symbols_of(nested: Any, what: str) -> tuple[list[Symbol], Any]:
+def _symbols_of(nested: object, what: str) -> tuple[list[Symbol], Structure]:
     return flatten(
         nested, Symbol, lambda given: NotASymbol(f"{what}: expected a Symbol or (nested) lists of them", given, "return symbols")
     )
@@ -81,7 +82,7 @@ class _Body:
         return Head(self._cuts[head], 0)
 
 
-def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], Any]) -> tuple[Any, Callable[[Sequence[Symbol]], _Body]]:
+def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], T]) -> tuple[T, Callable[[Sequence[Symbol]], _Body]]:
     """The result of a body, and a function that makes its `_Body` from the symbols in the result, in the same scope of attributes."""
     # the attribute marks nodes composed inside: everything else that the body reads comes from outside, and is cut there
     with AttrScope(**{SCOPE: scope}):
@@ -103,7 +104,7 @@ def _scope(hint: str) -> str:
     return NameManager.current.get(None, hint)
 
 
-def _node(op_name: str, attrs: dict[str, Any], inputs: Sequence[Head], bodies: Sequence[_Body], outputs: int) -> list[Symbol]:
+def _node(op_name: str, attrs: Mapping[str, object], inputs: Sequence[Head], bodies: Sequence[_Body], outputs: int) -> list[Symbol]:
     spelt = {k: str(v) for k, v in sorted(attrs.items())}
     name = NameManager.current.get(None, op_name)
     node = SymbolNode(op_name, name, {**AttrScope.current.get(None), **spelt}, inputs, tuple(b.heads for b in bodies), outputs=outputs)
@@ -190,7 +191,7 @@ def _places(body: _Body, own: Sequence[Symbol], inputs: Sequence[Head]) -> list[
     return [number[n] for n in body.arguments]
 
 
-def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
+def cond(pred: Symbol | Callable[[], Symbol], then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
     """``then_func()`` if the single element of ``pred`` is non-zero, else ``else_func()``, as one node that runs only one of them."""
     # A symbol is callable, but calling it would compose it.
     chosen, make_pred = _traced(_scope(f"{name}_pred"), [], lambda: pred() if callable(pred) and not isinstance(pred, Symbol) else pred)

@@ -1,7 +1,5 @@
 """Converts a recorded computation to a symbol, for ``autograd.get_symbol``. The arrays that it started from become variables."""
 
-from typing import Any
-
 from ..errors import AutogradError
 from ..graph.build import item
 from ..graph.ir import Application, Constant, applies

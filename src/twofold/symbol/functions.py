@@ -1,6 +1,6 @@
 """Functions of ``mx.sym`` that are not generated: filled symbols, ranges, splitting, histograms; reading files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..dtype import DTypeLike
@@ -36,7 +36,7 @@ def full(shape: Shape, val: float, dtype: DTypeLike | None = None, **kwargs: obj
     return _filled(creation.full_value, shape, dtype, {"value": float(val), **kwargs})
 
 
-def _filled(op: Op, shape: Shape, dtype: DTypeLike | None, options: dict[str, Any]) -> Symbol:
+def _filled(op: Op, shape: Shape, dtype: DTypeLike | None, options: Mapping[str, object]) -> Symbol:
     return applied(op, (), {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options})
 
 
@@ -97,7 +97,7 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
         If ``indices_or_sections`` is neither a number nor a sequence.
     """
     if isinstance(indices_or_sections, int):
-        where: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
+        where: dict[str, object] = {"indices": [], "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (list, tuple)):
         where = {"indices": [0, *indices_or_sections], "sections": 0}  # the operator's indices are the starts of the parts
     else:
@@ -162,7 +162,7 @@ def load_json(json_str: str) -> Symbol:
 # array methods of these names have ``inplace``, which has no meaning for symbols
 
 
-def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
+def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: object) -> Symbol:
     """The symbol with a new axis of size 1 at position ``axis``; ``inplace`` concerns arrays only."""
     return applied(reshaping.expand_dims, (self,), {"axis": axis, **kwargs})
 
@@ -172,6 +172,6 @@ def flatten(self: Symbol, inplace: bool = False, **kwargs: object) -> Symbol:
     return applied(reshaping.flatten, (self,), kwargs, "flatten")
 
 
-def squeeze(self: Symbol, axis: int | Sequence[int] | None = None, inplace: bool = False, **kwargs: Any) -> Symbol:
+def squeeze(self: Symbol, axis: int | Sequence[int] | None = None, inplace: bool = False, **kwargs: object) -> Symbol:
     """The symbol without axes of size 1 (the given ones, or all); ``inplace`` concerns arrays only."""
     return applied(reshaping.squeeze, (self,), kwargs if axis is None else {"axis": axis, **kwargs})

@@ -7,7 +7,7 @@ typed with several trial sizes, and if an output's size varies with one of them,
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, DTypeLike, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
@@ -18,6 +18,7 @@ from .inference_rules import infer_node
 from .node import Composition, Head, SymbolNode, topological, variables
 from .partial_types import PartialShape, PartialType, shape_text
 
+T = TypeVar("T")
 MAX_ROUNDS = 100
 
 
@@ -172,7 +173,7 @@ def outside_shape(shape: PartialShape) -> tuple[int, ...]:
     return () if shape is None else tuple(0 if n is None else n for n in shape)
 
 
-def _given(symbol: Any, args: Sequence[Any], kwargs: Mapping[str, Any], what: str) -> dict[str, Any]:
+def _given(symbol: Composition, args: Sequence[T], kwargs: Mapping[str, T], what: str) -> dict[str, T]:
     """The given shapes or dtypes by variable name."""
     if args and kwargs:
         raise ParameterError(f"infer_{what}: can only specify known arguments either by position or by name", "both", "pass names only")
@@ -193,13 +194,15 @@ class _NotAShape(ShapeError, TypeError):
     """A shape that is not a tuple."""
 
 
-def _shapes(given: Mapping[str, Any]) -> dict[str, PartialShape]:
+def _shapes(given: Mapping[str, object]) -> dict[str, PartialShape]:
+    found: dict[str, PartialShape] = {}
     for name, shape in given.items():
         if not isinstance(shape, (tuple, list)):
             raise _NotAShape(
                 "Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "pass a tuple of sizes, 0 for an unknown one"
             )
-    return {name: inside_shape(shape) for name, shape in given.items()}
+        found[name] = inside_shape(shape)
+    return found
 
 
 def _listed(symbol: Composition, found: Inference) -> tuple[list[PartialType], list[PartialType], list[PartialType]]:

@@ -180,7 +180,7 @@ class _WhileLoop(_LoopNode):
         """The attributes, parsed: a `while_loop` slices no input."""
         outputs, _ = _counts(node)
         func = _ints(node, "func_input_locs")
-        # For each loop variable its position among the arguments of `func`, -1 if `func` does not read it. The node's first inputs are these.
+        # For each loop variable its position among the arguments of `func`, -1 if `func` does not read it. The first inputs are these.
         states = [func[p] if p >= 0 else k for k, p in enumerate(_ints(node, "func_var_locs"))]
         return Loop(outputs, states, [], [_ints(node, "cond_input_locs"), func])
 

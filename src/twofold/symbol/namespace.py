@@ -31,7 +31,7 @@ def made(registered: str, name: str, place: str = PACKAGE) -> Callable[..., Symb
         Its ``__module__``.
     """
 
-    def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], label: str | None) -> Symbol:
+    def call(op: Op, arrays: Sequence[Symbol | None], params: dict[str, Any], label: str | None) -> Symbol:
         return apply_op(op, name.lower(), arrays, params, label, params.pop("attr", None))
 
     op = NAMES[registered]

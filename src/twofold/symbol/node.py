@@ -13,6 +13,7 @@ from ..device import Device
 from ..errors import OperatorError, ParameterError
 from ..formats.symbol_upgrade import HIDDEN_KEYS
 from ..graph.ir import Node, post_order
+from ..ndarray.array import NDArray
 from ..opdef import NAMES, BoundOp, Op
 from .arguments import argument_names
 from .partial_types import PartialType
@@ -36,7 +37,7 @@ class UserCode(NamedTuple):
     """A user's object that nodes call (see `executor.function.UserObject`), with the variables that are its states."""
 
     leaf: Node
-    make: Callable[[Device, Sequence[object]], object]
+    make: Callable[[Device, Sequence[NDArray]], object]
     states: tuple["SymbolNode", ...]
 
 
@@ -47,7 +48,7 @@ class Replaying(Protocol):
     keys: list[Node]
     objects: list[UserCode]
 
-    def user_object(self, make: Callable[[Device, Sequence[Any]], object], states: Sequence["SymbolNode"]) -> Node:
+    def user_object(self, make: Callable[[Device, Sequence[NDArray]], object], states: Sequence["SymbolNode"]) -> Node:
         """The leaf of a new user's object."""
         ...
 
@@ -234,7 +235,7 @@ class SymbolNode:
             self.outputs = self.special.check(self)
 
     @property
-    def scalars(self) -> list[Any]:
+    def scalars(self) -> list[float | None]:
         """Values of the run-time parameters, in order."""
         op, out = self.operator, []
         for name in op.scalars:
@@ -308,7 +309,7 @@ class SymbolNode:
         return f"<{self.op_name} {self.name}>"
 
 
-def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, Any]:
+def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, object]:
     """The attributes of a node that are parameters of its operator, including the number of inputs if the operator has that parameter."""
     params: dict[str, object] = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
     counted = op.count_param  # MXNet's files give the number of inputs as a parameter, such as num_args

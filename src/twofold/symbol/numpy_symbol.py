@@ -3,14 +3,15 @@
 The functions are those of `mxnet_numpy`, on a front that applies operators to symbols.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from ..assembly import attach_method
 from ..device import current_device
+from ..dtype import DTypeLike
 from ..errors import IndexingError, OperatorError
 from ..mxnet_numpy.elementwise import Elementwise
 from ..mxnet_numpy.front import FRONTS, Unsupported, public_name
@@ -45,13 +46,13 @@ class NumpySymbol(Symbol):
         """The symbol with the operators of ``mx.sym``."""
         return Symbol(self.heads)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> NoReturn:
         raise Unsupported(f"'{self!r}' is not iterable.", None, "functions with several results return lists")
 
     def __len__(self) -> int:
         raise Unsupported(f"{self!r} is not a list and does not support len().", None, "functions with several results return lists")
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> "NumpySymbol":
         """A part selected by integers and slices.
 
         Raises
@@ -82,16 +83,16 @@ class NumpySymbol(Symbol):
         """The axes reversed."""
         return FUNCTIONS.transpose(self)
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> "NumpySymbol":
+    def astype(self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> "NumpySymbol":
         """The elements in a dtype; the other arguments have no effect on values."""
         return FUNCTIONS.apply(primitive_arithmetic.astype, (self,), {"dtype": dtype}, None, "cast")
 
-    def reshape(self, *shape: Any, order: str = "C") -> "NumpySymbol":
+    def reshape(self, *shape: int | Sequence[int], order: str = "C") -> "NumpySymbol":
         """The elements in a new shape, in which -1 infers a size."""
         given = shape[0] if len(shape) == 1 else shape
         return FUNCTIONS.apply(mxnet_numpy_shapes.np_reshape, (self,), {"newshape": sizes(given), "order": order})
 
-    def transpose(self, *axes: Any) -> "NumpySymbol":
+    def transpose(self, *axes: int | Sequence[int] | None) -> "NumpySymbol":
         """The axes in the given order, reversed by default."""
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return FUNCTIONS.transpose(self, given or None)
@@ -121,7 +122,7 @@ class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
         """Whether a value is a symbol."""
         return isinstance(value, Symbol)
 
-    def operand(self, value: Any) -> Any:
+    def operand(self, value: object) -> NumpySymbol:
         """A symbol itself; nothing else is converted."""
         if not isinstance(value, NumpySymbol):
             raise Unsupported(f"type {type(value)} not supported", repr(value)[:60], "pass symbols of as_np_ndarray()")
@@ -137,18 +138,18 @@ class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
     def _shuffled(self, x: object, op: Op) -> None:
         raise Unsupported("shuffle: symbols are not written to", repr(x), "use mx.sym.random.shuffle")
 
-    def may_share_memory(self, a: object, b: object, max_work: int | None = None) -> Any:
+    def may_share_memory(self, a: object, b: object, max_work: int | None = None) -> NumpySymbol:
         """False: values of a graph do not share memory."""
         return self.apply(mxnet_numpy_creation.npi_share_memory, (self.operand(a), self.operand(b)))
 
     shares_memory = may_share_memory
 
-    def _cast(self, x: Any, dtype: Any) -> Any:
+    def _cast(self, x: NumpySymbol, dtype: DTypeLike) -> NumpySymbol:
         return x.astype(dtype)
 
     def histogram(
         self, a: Any, bins: Any = 10, range: Any = None, normed: Any = None, weights: Any = None, density: Any = None
-    ) -> list[Any]:
+    ) -> list[NumpySymbol]:
         """Counts (int64) of values in bins, and the bins' edges.
 
         Raises
@@ -166,7 +167,7 @@ class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
         return self.apply(counting.histogram, (self.operand(a), None), params, None, "histogram")
 
 
-def numpy_results(found: Symbol) -> Any:
+def numpy_results(found: Symbol) -> NumpySymbol | list[NumpySymbol]:
     """A symbol under NumPy's dialect, or a list of them for several outputs."""
     parts = [NumpySymbol([h]) for h in found.heads]
     return parts[0] if len(parts) == 1 else parts
@@ -207,7 +208,7 @@ class _Extension:
         if op is None:
             raise AttributeError(name)
 
-        def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], label: str | None) -> Any:
+        def call(op: Op, arrays: Sequence[Symbol | None], params: dict[str, Any], label: str | None) -> object:
             attr = params.pop("attr", None)
             return numpy_results(apply_op(op, name, arrays, params, label, attr))
 
@@ -216,7 +217,7 @@ class _Extension:
     def __dir__(self) -> list[str]:
         return [n.removeprefix(self._prefix) for n in NAMES if n.startswith(self._prefix)]
 
-    def reshape(self, a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
+    def reshape(self, a: object, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> NumpySymbol:
         """The elements in a new shape, which may contain the codes of `mxnet_numpy_shapes.shape_of_codes`."""
         params = {"newshape": sizes(newshape), **({"reverse": True} if reverse else {}), **({"order": order} if order != "C" else {})}
         return FUNCTIONS.apply(mxnet_numpy_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)

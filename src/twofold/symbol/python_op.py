@@ -1,6 +1,6 @@
 """`PythonOp`, `NumpyOp`, `NDArrayOp`: operators written by users as instances, from before `CustomOp`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
@@ -73,7 +73,7 @@ class PythonOp:
         """Whether `backward` reads head gradients."""
         return self.need_top_grad_
 
-    def _run(self, compute: Any, given: Sequence[Sequence[NDArray]], results: Sequence[NDArray]) -> None:
+    def _run(self, compute: Callable[..., None], given: Sequence[Sequence[NDArray]], results: Sequence[NDArray]) -> None:
         """Call `forward` or `backward`."""
         compute(*given, results)
 
@@ -125,7 +125,7 @@ class NumpyOp(PythonOp):
         """
         return self._node("_native", args, kwargs)
 
-    def _run(self, compute: Any, given: Sequence[Sequence[NDArray]], results: Sequence[NDArray]) -> None:
+    def _run(self, compute: Callable[..., None], given: Sequence[Sequence[NDArray]], results: Sequence[NDArray]) -> None:
         # The user's method writes into NumPy arrays, which are copied to the device's arrays afterwards.
         host = [np.zeros(array.shape, array.dtype) for array in results]
         compute(*[[array.asnumpy() for array in part] for part in given], host)

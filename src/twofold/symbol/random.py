@@ -35,7 +35,7 @@ class _MixedParameters(ParameterError, AssertionError):
     """Distribution parameters of different kinds (MXNet raises an AssertionError)."""
 
 
-def _draw(name: str, parameters: dict[str, Any], shape: object, dtype: object, options: Mapping[str, Any]) -> Symbol:
+def _draw(name: str, parameters: Mapping[str, object], shape: object, dtype: object, options: Mapping[str, object]) -> Symbol:
     """A draw from ``_random_<name>`` if the parameters are numbers, from ``_sample_<name>`` if they are symbols.
 
     Raises
@@ -45,11 +45,12 @@ def _draw(name: str, parameters: dict[str, Any], shape: object, dtype: object, o
     """
     values = list(parameters.values())
     # MXNet's defaults stay with the operator: an attribute is written only for what was given
-    given: dict[str, Any] = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | dict(options)
-    if all(isinstance(v, Symbol) for v in values):
-        return applied(find(f"_sample_{name}"), values, given, f"_sample_{name}")
+    given = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | dict(options)
+    symbols = [v for v in values if isinstance(v, Symbol)]
+    if len(symbols) == len(values):
+        return applied(find(f"_sample_{name}"), symbols, given, f"_sample_{name}")
     if all(isinstance(v, NUMBERS) for v in values):
-        return applied(find(f"_random_{name}"), (), parameters | given, f"_random_{name}")
+        return applied(find(f"_random_{name}"), (), {**parameters, **given}, f"_random_{name}")
     types = ", ".join(type(v).__name__ for v in values)
     raise _MixedParameters(
         f"random.{name}: Distribution parameters must all have the same type", types, "pass only symbols or only numbers"
@@ -102,7 +103,7 @@ def generalized_negative_binomial(
 
 def multinomial(data: Symbol, shape: object = NULL, get_prob: bool = True, dtype: object = "int32", **kwargs: object) -> Symbol:
     """Sampled indices with the probabilities in the last axis of ``data``, and with ``get_prob`` their log probabilities."""
-    given: dict[str, Any] = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
+    given: dict[str, object] = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
     return applied(random_sampling.sample_multinomial, (data,), given)
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..device import Device
 from ..executor.function import StateUpdate, TypedGraph, UserObject
 from ..graph.gradient import backward_order
 from ..graph.ir import Node, leaf
 from ..graph.rewrite import substitute
+from ..ndarray.array import NDArray
 from . import loops  # noqa: F401  (enters the nodes of control flow)
 from .application import apply_node, draws
 from .gradient import differentiated
@@ -83,7 +83,7 @@ class Replay:
         """Users' objects. ``number`` gives the position of each state among the graph's inputs."""
         return [UserObject(o.leaf, o.make, [number[v] for v in o.states]) for o in self.objects]
 
-    def user_object(self, make: Callable[[Device, Sequence[Any]], object], states: Sequence[SymbolNode]) -> Node:
+    def user_object(self, make: Callable[[Device, Sequence[NDArray]], object], states: Sequence[SymbolNode]) -> Node:
         """The leaf of a new user's object; see `UserCode`."""
         new = UserCode(leaf(("object", len(self.objects)), (), "object"), make, tuple(states))
         self.objects.append(new)

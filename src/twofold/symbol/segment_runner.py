@@ -1,14 +1,13 @@
 """Runs a bound graph in segments: for symbols with shapes that depend on values, or with sparse values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ..device import Device
 from ..executor.part import Key, Part
 from ..executor.transport import content_on, zeros_in
 from ..imperative.array import adopted, record_of
 from ..imperative.backward import run_backward
-from ..imperative.cell import Value, alias, wrap
+from ..imperative.cell import Content, Value, alias, wrap
 from ..imperative.guards import is_differentiated
 from ..imperative.invoke import data_of, host_of
 from ..imperative.row_gradients import gradient_array
@@ -58,7 +57,7 @@ class SegmentRunner:
         self._types, self._wanted, self._device = types, wanted, device
         self._function = SegmentedGraph("executor", heads, stored=types.stored)
         self._spared = with_spare_rows(types, inference.order, heads)
-        self._recorded: tuple[bool, dict[SymbolNode, Any], list[Any]] | None = None
+        self._recorded: tuple[bool, dict[SymbolNode, NDArray], list[NDArray]] | None = None
 
     def parts(self, training: bool) -> list[Part]:
         """No parts: nothing is compiled before its operands are known."""
@@ -82,7 +81,7 @@ class SegmentRunner:
         # The caller may write into what it gets, while `backward` still needs the recorded values.
         return self._delivered([_detached(c) for c in contents])
 
-    def _delivered(self, contents: Sequence[Any]) -> dict[Key, object]:
+    def _delivered(self, contents: Sequence[Content]) -> dict[Key, object]:
         """The outputs by key, in the storage types that they always have."""
         stypes = [self._types.of(h) for h in self._heads]
         return {key: converted(array_of(c), stype)._content for key, c, stype in zip(self._keys, contents, stypes, strict=True)}
@@ -132,7 +131,7 @@ class SegmentRunner:
                 yield node.output_name(k), False, arrays[Head(node, k)]
 
 
-def _marked(array: NDArray, stype: str, spared: bool) -> Any:
+def _marked(array: NDArray, stype: str, spared: bool) -> NDArray:
     """An array with the content of another one, as a variable whose gradient has a storage type.
 
     They share memory: a write into the other array, before `backward` has read what was recorded, goes into a copy.
@@ -158,9 +157,9 @@ def _twin(array: NDArray) -> NDArray:
     return wrap(NDArray, alias(data_of(v), v))
 
 
-def _own_rows(content: Any) -> Any:
+def _own_rows(content: Content) -> Content:
     """A gradient without the padding rows that `_marked` has added to the variable."""
-    if content.__class__ is not SparseValue or content.sparse.stype != "row_sparse":
+    if not isinstance(content, SparseValue) or content.sparse.stype != "row_sparse":
         return content
     found = content.sparse
     indices = host_of(found.indices)
@@ -172,13 +171,13 @@ def _own_rows(content: Any) -> Any:
     return SparseValue(Sparse("row_sparse", found.shape, values, rows), checked=True)
 
 
-def _detached(content: Any) -> Any:
+def _detached(content: Content) -> Content:
     """A content without its history, and with memory of its own."""
     array = array_of(content).detach()
     return (array.copy() if array.stype == "default" else array)._content
 
 
-def _stored_head(out: Any, head: Any) -> tuple[NDArray, NDArray | None]:
+def _stored_head(out: NDArray, head: Content | None) -> tuple[NDArray, NDArray | None]:
     """The recorded array of an output (the stored values of a sparse output), and its head gradient; None stands for ones."""
     given = None if head is None else wrap(NDArray, content_on(wrap(NDArray, head), out.context))
     if out.stype == "default":

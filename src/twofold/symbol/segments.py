@@ -6,11 +6,10 @@ differentiated as any other; the operators at the cuts run on arrays.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from ..device import Device
 from ..executor.operation import Recordable
-from ..imperative.cell import wrap
+from ..imperative.cell import Content, wrap
 from ..imperative.dynamic_shapes import run_eagerly
 from ..imperative.storage import array_of, densified, results_of
 from ..imperative.tape import tls
@@ -46,13 +45,13 @@ class ByStorage:
         self._given, self._variables = (name, tuple(heads), mirror), [n for n in topological(heads) if n.is_variable]
         self._functions = Cache(COMBINATIONS)
 
-    def __call__(self, arrays: Sequence[Any], device: Device) -> list[Any]:
+    def __call__(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
         """Compute the outputs, as arrays, and write the states among the arrays."""
         key = tuple([(a.stype, a.shape, a._dtype) for a in arrays])
         segmented = self._functions.get_or(key, lambda: self._segmented(arrays))
         return [array_of(c) for c in segmented(arrays, device)]
 
-    def _segmented(self, arrays: Sequence[Any]) -> "SegmentedGraph":
+    def _segmented(self, arrays: Sequence[NDArray]) -> "SegmentedGraph":
         name, heads, mirror = self._given
         named = {n.name: a for n, a in zip(self._variables, arrays, strict=True)}
         # Storage rules look at shapes, so these must be inferred first.
@@ -93,9 +92,9 @@ class SegmentedGraph(CacheEntry):
             else:
                 self._segments.append(_Segment(f"{name}, segment {len(self._segments)}", nodes, given_away, mirror))
 
-    def __call__(self, cells: Sequence[object], device: Device) -> list[Any]:
+    def __call__(self, cells: Sequence[NDArray], device: Device) -> list[Content]:
         """Compute the outputs, as contents of arrays, and write the states among the arrays."""
-        values: dict[Head, Any] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
+        values: dict[Head, NDArray] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
         for segment in self._segments:
             if isinstance(segment, _Segment):
                 # A segment is compiled for dense arrays, so it reads the dense form of a sparse value.
@@ -109,7 +108,7 @@ class SegmentedGraph(CacheEntry):
     def _is_cut(self, node: SymbolNode) -> bool:
         return node.is_eager or node in self._stored
 
-    def _at_cut(self, node: SymbolNode, inputs: Sequence[object], device: Device) -> list[object]:
+    def _at_cut(self, node: SymbolNode, inputs: Sequence[NDArray], device: Device) -> list[NDArray]:
         """The results of an operator at a cut."""
         args = [*node.operands(inputs), *node.scalars]
         if node not in self._stored:

@@ -130,7 +130,7 @@ def _gradients(node: SymbolNode, types: StorageTypes, head: str) -> Sequence[str
     return stypes if node.op.elementwise and {head, *stypes} == {"row_sparse"} else dense
 
 
-def _operand(inference: Inference, head: Head, stype: str) -> object:
+def _operand(inference: Inference, head: Head, stype: str) -> Node | Sparse | None:
     """A placeholder for an operand: a node, or the parts of a sparse operand; None if its type is not known before the graph runs."""
     known = inference.of(head)
     if not known.is_shaped:
@@ -138,7 +138,7 @@ def _operand(inference: Inference, head: Head, stype: str) -> object:
     return _nominal(stype, known.sizes, known.dtype or "float32")
 
 
-def _result_stypes(node: SymbolNode, bound_op: BoundOp, operands: Sequence[object]) -> list[str] | None:
+def _result_stypes(node: SymbolNode, bound_op: BoundOp, operands: Sequence[Node | Sparse | None]) -> list[str] | None:
     """The storage types of a node's results; None if the operator has no form for its operands."""
     op = bound_op.op
     if op.storage.sparse_rule is None or any(o is None for o in operands):
@@ -149,7 +149,7 @@ def _result_stypes(node: SymbolNode, bound_op: BoundOp, operands: Sequence[objec
     return None if found is None else [stype_of(r) for r in (found if isinstance(found, list) else [found])]
 
 
-def _dense_call(bound_op: BoundOp, scalars: Sequence[Any], *arrays: Node | None) -> Any:
+def _dense_call(bound_op: BoundOp, scalars: Sequence[float | None], *arrays: Node | None) -> Node | list[Node]:
     """The operator on dense operands."""
     parts = apply(bound_op, (*arrays, *[None if s is None else const(s) for s in scalars])).parts
     return parts[0] if len(parts) == 1 else list(parts)
@@ -179,7 +179,7 @@ class NominalNamespace(GraphNamespace):
         """The name of a node's dtype."""
         return x.dtype
 
-    def convert(self, x: Any, stype: str) -> Any:
+    def convert(self, x: Node | Sparse, stype: str) -> Any:
         """An operand in another storage type."""
         own = x.values if isinstance(x, Sparse) else x
         check_shape(stype, x.shape)

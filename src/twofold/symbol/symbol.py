@@ -3,13 +3,15 @@
 Operators and fluent methods are attached by `python_operators` and `namespace`.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from ..device import Device
+from ..dtype import DTypeLike
 from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
 from ..extension_points import LOADERS
 from ..formats.files import write_file
+from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from . import binding, inference, serialization
 from .gradient import gradient_of
@@ -231,7 +233,7 @@ class Symbol:
         """Write the JSON text to a file (a path, or a URL such as ``s3://…``)."""
         write_file(fname, [self.tojson(remove_amp_cast).encode()])
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # With the casts, which `tojson` removes by default: a copy must compute the same.
         return _from_json, (self.tojson(remove_amp_cast=False),)
 
@@ -244,11 +246,11 @@ class Symbol:
     def optimize_for(
         self,
         backend: str,
-        args: Any = None,
-        aux: Any = None,
+        args: Mapping[str, NDArray] | None = None,
+        aux: Mapping[str, NDArray] | None = None,
         ctx: Device | None = None,
-        shape_dict: Any = None,
-        type_dict: Any = None,
+        shape_dict: Mapping[str, Sequence[int]] | None = None,
+        type_dict: Mapping[str, DTypeLike] | None = None,
         stype_dict: object = None,
         skip_infer: bool = False,
         **kwargs: object,
