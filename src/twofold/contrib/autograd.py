@@ -116,7 +116,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] | None =
     """
 
     @wraps(func)
-    def wrapped(*args: Any) -> tuple[list[NDArray], Any]:
+    def wrapped(*args: NDArray) -> tuple[list[NDArray], Any]:
         places = range(len(args)) if argnum is None else [argnum] if isinstance(argnum, int) else argnum
         variables = [args[place] for place in places]
         for variable in variables:
@@ -132,12 +132,12 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] | None =
     return wrapped
 
 
-def grad(func: Callable[..., Any], argnum: int | Sequence[int] | None = None) -> Callable[..., list[NDArray]]:
+def grad(func: Callable[..., object], argnum: int | Sequence[int] | None = None) -> Callable[..., list[NDArray]]:
     """A function that returns the gradients of a function; see `grad_and_loss`."""
     both = grad_and_loss(func, argnum)
 
     @wraps(both)
-    def wrapped(*args: Any) -> list[NDArray]:
+    def wrapped(*args: NDArray) -> list[NDArray]:
         return both(*args)[0]
 
     return wrapped

@@ -1,6 +1,6 @@
 """``mx.contrib.io``: a Gluon data loader as an iterator for modules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import MXNetError, ParameterError
@@ -46,7 +46,7 @@ class DataLoaderIter(DataIter):
     def __init__(self, loader: DataLoader, data_name: str = "data", label_name: str = "softmax_label", dtype: Any = "float32") -> None:
         super().__init__()
         self._loader = loader
-        self._iter: Iterator[object] = iter(loader)
+        self._iter: Iterator[Any] = iter(loader)
         first = next(self._iter, None)
         if not isinstance(first, (list, tuple)) or len(first) != 2:
             given = "no batches" if first is None else f"batches of {len(first) if isinstance(first, (list, tuple)) else 1} arrays"
@@ -56,7 +56,7 @@ class DataLoaderIter(DataIter):
         self.dtype = dtype
         self.provide_data = [DataDesc(data_name, data.shape, dtype)]
         self.provide_label = [DataDesc(label_name, label.shape, dtype)]
-        self._current_batch: object = None
+        self._current_batch: Sequence[NDArray] | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -83,7 +83,7 @@ class DataLoaderIter(DataIter):
     def getindex(self) -> None:
         """None: a loader does not provide the rows' indices."""
 
-    def _batch(self) -> Any:
+    def _batch(self) -> Sequence[NDArray]:
         if self._current_batch is None:
             raise MXNetError("DataLoaderIter: there is no current batch", None, "call next(), or iter_next() until it returns False")
         return self._current_batch

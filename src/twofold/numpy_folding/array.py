@@ -334,8 +334,7 @@ class FoldingArray(metaclass=_Class):
         return self.ready().tobytes()
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        # A pickle holds NumPy's array, so it loads in processes without Twofold.
-        return self.shown().view().__reduce__()
+        return self.shown().view().__reduce__()  # A pickle holds NumPy's array, so it loads in processes without Twofold.
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
         return self.shown().view().__reduce_ex__(protocol)

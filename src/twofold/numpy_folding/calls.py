@@ -35,6 +35,8 @@ OUT_AT = {
 NUMPYS = {np.broadcast_arrays}
 #: Python's numbers, which NumPy converts.
 NUMBERS = {int, float, complex, bool}
+Args = tuple[object, ...]
+Options = dict[str, object]
 KNOWN = {FoldingArray, NDARRAY, int, float, bool, complex, str, type(None), tuple, list, dict, type, slice}
 
 
@@ -126,7 +128,7 @@ def part_of(memory: Memory, found: np.ndarray, where: Site) -> FoldingArray | np
     return looking(memory, view, where) if folds else view
 
 
-def now(fn: Callable[..., object], args: tuple[object, ...], options: dict[str, object], where: Site) -> object:
+def now(fn: Callable[..., object], args: Args, options: Options, where: Site) -> object:
     """The result of a NumPy function, computed now."""
     PATHS["now"] += 1
     given = Given(fn in FRESH)
@@ -139,7 +141,7 @@ def now(fn: Callable[..., object], args: tuple[object, ...], options: dict[str, 
     return found if fn in NUMPYS else given.folded(found, where)
 
 
-def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[object, ...]:
+def with_target(args: tuple[Any, ...], name: str, given: Given) -> Args:
     """The positional arguments, with a view over a lease for the array that is to be written."""
     at = OUT_AT.get(name)
     if at is None or len(args) <= at or type(args[at]) is not FoldingArray:
@@ -149,7 +151,7 @@ def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[object,
     return (*args[:at], view, *args[at + 1 :])
 
 
-def with_targets(options: dict[str, object], given: Given) -> dict[str, object]:
+def with_targets(options: Options, given: Given) -> Options:
     """The options, with views over leases for the arrays that are to be written."""
 
     def target(x: object) -> object:
@@ -163,7 +165,7 @@ def with_targets(options: dict[str, object], given: Given) -> dict[str, object]:
     return options | {"out": tuple([target(x) for x in out]) if type(out) is tuple else target(out)}
 
 
-def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, object], where: Site) -> object:
+def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: Options, where: Site) -> object:
     """The result of a ufunc, computed now."""
     PATHS["now"] += 1
     # The usual call has plain operands and one new result. Nothing can keep a view, so NumPy gets the memory itself, without a lease.
@@ -204,7 +206,7 @@ def is_programs(cls: type) -> bool:
     return module is None or is_own(vars(module))
 
 
-def method_now(ufunc: np.ufunc, method: str, args: tuple[object, ...], options: dict[str, object], where: Site) -> object:
+def method_now(ufunc: np.ufunc, method: str, args: Args, options: Options, where: Site) -> object:
     """The result of a method of a ufunc, computed now."""
     given = Given(True)
     if any(overrides(x) for x in args if type(x) is not FoldingArray):

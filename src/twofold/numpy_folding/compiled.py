@@ -40,12 +40,12 @@ class _Known(CacheEntry):
     """The program of a chain's structure, and the inputs that it reads."""
 
     def __init__(self, outputs: Sequence[Node], leaves: Sequence[Leaf], dead: Sequence[Node]) -> None:
-        # Nodes are interned: two operations of the chain that compute the same are one node, and one output.
         unique = list(dict.fromkeys(outputs))
         held = [n for n in post_order(unique, lambda n: n.inputs) if not isinstance(n, Leaf)]
         used = set(post_order(unique, lambda n: n.inputs))
         self.reads = [n for n in leaves if n in used]
         self.program = Program(unique, self.reads, HOST, donated=list(dead), boundaries=held, device=CPU)
+        # Nodes are interned: two operations of the chain that compute the same are one node, and one output of the program.
         self.where = [unique.index(n) for n in outputs]
 
 
@@ -53,8 +53,7 @@ class _Graph:
     """A chain as a graph, whose leaves are numbered in the order in which they are met."""
 
     def __init__(self, order: Sequence[Operation]) -> None:
-        # Now, not while the graph is built: if the intern tables were cleared midway, equal nodes would be interned twice.
-        bound_tables()
+        bound_tables()  # First: if the intern tables were cleared midway, equal nodes would be interned twice.
         self.nodes: dict[Operation, Node] = {}
         self.data: dict[Leaf, np.ndarray | float] = {}
         self.arrays: dict[int, Leaf] = {}

@@ -8,7 +8,7 @@ import numpy as np
 from ..assembly import attach_method
 from . import error_state
 from .array import NDARRAY, FoldingArray
-from .calls import Given, is_programs, method_now, now, overrides, ufunc_now
+from .calls import Args, Given, Options, is_programs, method_now, now, overrides, ufunc_now
 from .pending import NUMBERS, in_place, operation
 from .reasons import IN_PLACE, KINDS, OPTIONS, numpys
 from .sites import Site, site
@@ -34,7 +34,7 @@ IDLE = {
 POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
 
-def applied(ufunc: np.ufunc, operands: tuple[object, ...], where: Site) -> object:
+def applied(ufunc: np.ufunc, operands: Args, where: Site) -> object:
     """The result of a ufunc: pending if it may wait, otherwise computed now."""
     found = operation(ufunc, operands, where)
     if type(found) is FoldingArray:
@@ -139,9 +139,7 @@ def _array_ufunc(self: FoldingArray, ufunc: np.ufunc, method: str, *inputs: obje
     return ufunc_now(ufunc, inputs, options, where)
 
 
-def _array_function(
-    self: FoldingArray, func: Callable[..., object], types: Collection[type], args: tuple[object, ...], kwargs: dict[str, object]
-) -> object:
+def _array_function(self: FoldingArray, func: Callable[..., object], types: Collection[type], args: Args, kwargs: Options) -> object:
     if type(args) is not tuple or type(kwargs) is not dict:
         raise TypeError("args must be a tuple" if type(args) is not tuple else "kwargs must be a dict")
     # Another class of the program takes part: NumPy asks its ``__array_function__`` next.

@@ -113,8 +113,7 @@ def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
     before = builtins.__import__
 
     def sees_another(globals: Mapping[str, object] | None) -> bool:
-        # 0 is this function and 1 is `__import__` below, so 2 is its caller.
-        frame = sys._getframe(2)
+        frame = sys._getframe(2)  # 0 is this function, 1 is `__import__` below
         while globals is None or "__name__" not in globals:  # called as a function, or in code run by exec
             globals = frame.f_globals
             if frame.f_back is None:

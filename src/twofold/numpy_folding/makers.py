@@ -64,9 +64,7 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., object]:
         return found if type(found) is not NDARRAY or found.size < LEAST else folded(found)
 
     @wraps(function)
-    def fill(
-        face: object, shape: object, dtype: object = float, order: object = "C", *, device: object = None, like: object = None
-    ) -> object:
+    def fill(face: object, shape: object, dtype: object = float, order: object = "C", *, device: object = None, like: object = None):
         # Named parameters, since collecting arguments into a tuple and a dictionary would take as long as NumPy's function.
         if ENTERED or device is not None or like is not None:
             given = {"dtype": (dtype, float), "order": (order, "C"), "device": (device, None), "like": (like, None)}
@@ -107,8 +105,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., object]:
         return convert_any(a, args, options)
 
     def convert_any(a: object, args: tuple[object, ...], options: dict[str, object]) -> object:
-        # ``np.array`` takes its argument by the name ``object``, too. Without any, NumPy raises its own error.
-        if a is MISSING:
+        if a is MISSING:  # ``np.array`` takes its argument by the name ``object``, too; without any, NumPy raises its own error
             return convert_any(options.pop("object"), args, options) if "object" in options else function(**options)
         if ENTERED and is_elsewhere():
             from .. import numpy as twofolds

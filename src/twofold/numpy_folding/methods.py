@@ -32,8 +32,7 @@ def _reduction(name: str) -> Callable[..., object]:
     function, general = getattr(NDARRAY, name), _fresh(name)
 
     def method(self: FoldingArray, *args: object, **options: object) -> object:
-        # Other options, such as ``out`` and ``where``, may be arrays.
-        if len(args) > 1 or options.keys() - {"axis", "keepdims", "ddof"}:
+        if len(args) > 1 or options.keys() - {"axis", "keepdims", "ddof"}:  # others, such as ``out``, may be arrays
             return general(self, *args, **options)
         ran_at_once(name)
         found = function(self.ready(), *args, **options)

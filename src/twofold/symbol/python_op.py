@@ -126,9 +126,9 @@ class NumpyOp(PythonOp):
         return self._node("_native", args, kwargs)
 
     def _run(self, compute: Callable[..., None], given: Sequence[Sequence[NDArray]], results: Sequence[NDArray]) -> None:
-        # The user's method writes into NumPy arrays, which are copied to the device's arrays afterwards.
         host = [np.zeros(array.shape, array.dtype) for array in results]
         compute(*[[array.asnumpy() for array in part] for part in given], host)
+        # The user's method has written into NumPy arrays of the same shapes; the device's arrays get copies.
         for target, array in zip(results, host, strict=True):
             target[:] = array
 

@@ -18,6 +18,9 @@ from .gradient import gradient_of
 from .node import Head, checked_attrs, hidden, topological, variables
 from .rebuild import with_variables
 
+if TYPE_CHECKING:
+    from .numpy_symbol import NumpySymbol
+
 #: MXNet's backends. In MXNet, `Symbol.optimize_for` partitions symbols for them.
 BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
 
@@ -53,7 +56,7 @@ class Symbol:
     def __init__(self, heads: Sequence[Head]) -> None:
         self.heads = tuple(heads)
 
-    def as_np_ndarray(self) -> "Symbol":
+    def as_np_ndarray(self) -> "NumpySymbol":
         """The symbol with NumPy's operators and methods, as in MXNet's dialect of NumPy."""
         return LOADERS["symbol", "np_symbol"]()(self.heads)
 
@@ -234,8 +237,7 @@ class Symbol:
         write_file(fname, [self.tojson(remove_amp_cast).encode()])
 
     def __reduce__(self) -> tuple[object, ...]:
-        # With the casts, which `tojson` removes by default: a copy must compute the same.
-        return _from_json, (self.tojson(remove_amp_cast=False),)
+        return _from_json, (self.tojson(remove_amp_cast=False),)  # with the casts: a copy must compute the same
 
     def debug_str(self) -> str:
         """The graph as text, one paragraph per node."""

@@ -1,7 +1,6 @@
 """Trained models in mixed precision: `convert_symbol`, `convert_model`, `convert_hybrid_block`, `convert_bucketing_module`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ... import symbol as sym
 from ...context import gpu
@@ -20,7 +19,7 @@ from .listing import Conditions, Rules, rules_for
 Arrays = Mapping[str, NDArray]
 
 
-def _rules(target_dtype: DTypeLike, half: Any, single: Any, conditional: Conditions | None) -> Rules:
+def _rules(target_dtype: DTypeLike, half: Sequence[str] | None, single: Sequence[str] | None, conditional: Conditions | None) -> Rules:
     if dtype_name(target_dtype) not in ("float16", "bfloat16"):
         raise InvalidValue("Only target_dtype float16 and bfloat16 are supported currently", dtype_name(target_dtype), "pass one of them")
     return rules_for(target_dtype, half, single, conditional, "target_dtype_ops")
@@ -219,7 +218,7 @@ def convert_bucketing_module(
         raise WrongType("module should be instance of bucketing module", type(bucketing_mod).__name__, "pass a BucketingModule")
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
 
-    def sym_gen(key: Any) -> Any:
+    def sym_gen(key: object) -> tuple[Symbol, Sequence[str] | None, Sequence[str] | None]:
         with NameManager():
             found = bucketing_mod._sym_gen(key)
         symbol, data, labels = found if isinstance(found, tuple) else (found, ("data",), ("softmax_label",))

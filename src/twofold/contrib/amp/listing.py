@@ -1,7 +1,7 @@
 """Which operators compute in which precision: the lists for a 16-bit dtype, and a user's own choice among them."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ...dtype import DTypeLike, dtype_name
 from ...errors import InvalidValue
@@ -63,7 +63,7 @@ class Rules(NamedTuple):
     #: (parameter, values) for which an operator computes in float32.
     conditional: dict[str, list[tuple[str, frozenset[str]]]]
 
-    def kind(self, name: str, parameter: Any) -> str:
+    def kind(self, name: str, parameter: Callable[[str], str | None]) -> str:
         """``"half"``, ``"single"``, ``"widest"`` or ``""`` for an operator, whose parameters ``parameter(name)`` returns as text."""
         if name in self.half:
             return "half"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import ndarray as nd
+from ...gluon.parameter import Parameter
 
 __all__ = ["LossScaler"]
 
@@ -35,7 +36,7 @@ class LossScaler:
         """The factor."""
         return self._loss_scale
 
-    def has_overflow(self, params: Sequence[Any]) -> bool:
+    def has_overflow(self, params: Sequence[Parameter]) -> bool:
         """Whether a gradient of some parameter is infinite or NaN, on any device. Adapts the factor of the next step.
 
         Parameters
@@ -44,7 +45,7 @@ class LossScaler:
             The parameters; those without gradients are skipped.
         """
         self._loss_scale = self._next_loss_scale
-        by_device: dict[Any, list[Any]] = {}
+        by_device: dict[object, list[Any]] = {}
         for param in params:
             for grad in param.list_grad() if param.grad_req != "null" else ():
                 by_device.setdefault(grad.context, []).append(grad)

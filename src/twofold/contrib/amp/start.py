@@ -172,7 +172,7 @@ def _casting(function: Callable[..., object], title: str, rules: Rules, is_loss:
     constant = rules.kind(title, lambda key: None) if title not in rules.conditional else None
 
     @functools.wraps(function)
-    def cast_first(*args: Any, **kwargs: Any) -> Any:
+    def cast_first(*args: Any, **kwargs: Any) -> object:
         kind = constant
         if kind is None:
             bound = {**dict(zip(names, args, strict=False)), **kwargs}
@@ -191,7 +191,7 @@ def _casting(function: Callable[..., object], title: str, rules: Rules, is_loss:
     return cast_first
 
 
-def _cast(arrays: list[Any], kind: str, half: str) -> list[Any]:
+def _cast(arrays: list[NDArray], kind: str, half: str) -> list[NDArray]:
     if kind == "widest":
         dtypes = {a._dtype for a in arrays if a._dtype in CAST}
         return list(nd.amp_multicast(*arrays, num_outputs=len(arrays))) if len(dtypes) > 1 else arrays

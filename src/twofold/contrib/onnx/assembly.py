@@ -1,7 +1,8 @@
 """Makes the ONNX model (a protocol buffer) of written nodes and arrays."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,12 +10,15 @@ from ...dtype import NUMPY
 from .graph_writer import GraphWriter, OnnxNode
 from .package import onnx_package
 
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto, ValueInfoProto
+
 #: A size, or the name of one that varies.
 Sizes = Sequence[int | str | None]
 Types = Mapping[str, tuple[Sizes, str]]
 
 
-def model_of(graph: GraphWriter, inputs: Types, outputs: Types, params: Mapping[str, np.ndarray]) -> Any:
+def model_of(graph: GraphWriter, inputs: Types, outputs: Types, params: Mapping[str, np.ndarray]) -> "ModelProto":
     """The model.
 
     Parameters
@@ -30,7 +34,7 @@ def model_of(graph: GraphWriter, inputs: Types, outputs: Types, params: Mapping[
     helper = onnx.helper
     numbers = {name: helper.np_dtype_to_tensor_dtype(kind) for name, kind in NUMPY.items()}
 
-    def info(name: str, sizes: Sizes, dtype: str) -> Any:
+    def info(name: str, sizes: Sizes, dtype: str) -> "ValueInfoProto":
         return helper.make_tensor_value_info(name, numbers[dtype], list(sizes))
 
     constants, merged = _merged(graph)
@@ -58,14 +62,14 @@ def _merged(graph: GraphWriter) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     return kept, names
 
 
-def _node(onnx: Any, node: OnnxNode, merged: Mapping[str, str], number: int) -> Any:
+def _node(onnx: ModuleType, node: OnnxNode, merged: Mapping[str, str], number: int) -> "NodeProto":
     attributes = {k: _attribute(onnx, v) for k, v in node.attributes.items()}
     inputs = [merged.get(v, v) for v in node.inputs]
     name = next((v for v in node.outputs if v), f"{node.operator}{number}")
     return onnx.helper.make_node(node.operator, inputs, list(node.outputs), name=name, **attributes)
 
 
-def _attribute(onnx: Any, value: Any) -> Any:
+def _attribute(onnx: ModuleType, value: object) -> object:
     if isinstance(value, np.dtype):
         return onnx.helper.np_dtype_to_tensor_dtype(value)
     return onnx.numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value

@@ -4,7 +4,7 @@ Sizes, and inputs that shapes depend on, may differ from run to run: a graph is 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ...symbol.symbol import Symbol
 from .graph_reader import GraphReader
 from .values import NotConstant, Tensor
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 #: A graph that is read for too many combinations of sizes and constants keeps the last ones only.
 _MOST_GRAPHS = 16
 
@@ -30,7 +33,7 @@ def supports_device(device: str) -> bool:
     return kind == "CPU" or (kind == "CUDA" and int(number or 0) < num_gpus())
 
 
-def is_compatible(model: object, device: str = "CPU", **kwargs: object) -> bool:
+def is_compatible(model: "ModelProto", device: str = "CPU", **kwargs: object) -> bool:
     """Whether a model could be run: it can be read, or could be with the values of inputs that decide about shapes."""
     try:
         GraphReader(model).run()
@@ -60,7 +63,7 @@ class Prepared:
         Where it runs.
     """
 
-    def __init__(self, model: Any, device: Device) -> None:
+    def __init__(self, model: "ModelProto", device: Device) -> None:
         self.model, self.device = model, device
         given = {t.name for t in model.graph.initializer}
         self.names = [v.name for v in model.graph.input if v.name not in given]
@@ -84,7 +87,7 @@ class Prepared:
             raise ParameterError("onnx: an input is not an array", ", ".join(type(a).__name__ for a in given), "pass arrays")
         arrays = {n: np.asarray(a) for n, a in zip(self.names, given, strict=False)}
         graph = self._graph(arrays)
-        computed: list[Any] = []
+        computed: list[np.ndarray] = []
         if graph.symbol is not None:
             args = {n: self._placed(a) for n, a in arrays.items()} | graph.params
             states = set(graph.symbol.list_auxiliary_states())
@@ -124,7 +127,7 @@ class Prepared:
             return self._graphs[key]
 
 
-def prepare(model: object, device: str = "CPU", **kwargs: object) -> Prepared:
+def prepare(model: "ModelProto", device: str = "CPU", **kwargs: object) -> Prepared:
     """A model that can be run, on a device such as ``"CPU"`` or ``"CUDA:0"``.
 
     Raises
@@ -138,6 +141,6 @@ def prepare(model: object, device: str = "CPU", **kwargs: object) -> Prepared:
     return Prepared(model, CPU if kind == "CPU" else Device("gpu", int(number or 0)))
 
 
-def run_model(model: object, inputs: Sequence[object], device: str = "CPU", **kwargs: object) -> tuple[np.ndarray, ...]:
+def run_model(model: "ModelProto", inputs: Sequence[object], device: str = "CPU", **kwargs: object) -> tuple[np.ndarray, ...]:
     """The outputs of a model for inputs in its order."""
     return prepare(model, device).run(inputs)

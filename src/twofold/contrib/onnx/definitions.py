@@ -1,17 +1,22 @@
 """The nodes by which ONNX, or the model itself, defines an operator in terms of others."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ...dtype import NUMPY
 from ...errors import FormatError
 from .package import onnx_package
 from .values import Graph, Tensor
 
+if TYPE_CHECKING:
+    from onnx import AttributeProto, FunctionProto, NodeProto
+    from onnx.defs import OpSchema
+
 
 def definition_of(
-    graph: Graph, node: Any, inputs: Sequence[Tensor | None], functions: Mapping[tuple[str, str], Any]
-) -> tuple[Any, list[Any]]:
+    graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None], functions: Mapping[tuple[str, str], "FunctionProto"]
+) -> tuple["FunctionProto", list["NodeProto"]]:
     """The function that defines a node's operator, and its nodes, with the node's attributes in place of references to them.
 
     Parameters
@@ -37,7 +42,7 @@ def definition_of(
     return function, [_filled(n, attributes) for n in function.node]
 
 
-def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:
+def _filled(node: "NodeProto", attributes: Mapping[str, "AttributeProto"]) -> "NodeProto":
     """A node of a definition, and of bodies in it, with attributes in place of references to them."""
     onnx = onnx_package("reading ONNX files")
     new = onnx.NodeProto()
@@ -58,7 +63,7 @@ def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:
     return new
 
 
-def _of_standard(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> tuple[Any, Any]:
+def _of_standard(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> "tuple[FunctionProto, OpSchema]":
     """The definition of one of ONNX's operators, and its schema."""
     onnx = onnx_package("reading ONNX files")
     domain = "" if node.domain == "ai.onnx" else node.domain
@@ -82,7 +87,7 @@ def _of_standard(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> tu
     raise FormatError(f"{graph.place}: the operator is not supported", f"{domain or 'ai.onnx'}.{node.op_type}", todo)
 
 
-def _type(onnx: Any, tensor: Tensor | None) -> bytes:
+def _type(onnx: ModuleType, tensor: Tensor | None) -> bytes:
     """The type of an input as ONNX's schema takes it."""
     proto = onnx.TypeProto()
     if tensor is not None and tensor.dtype is not None:

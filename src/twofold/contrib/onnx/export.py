@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from .assembly import Sizes, model_of
 from .package import checked_opset, onnx_package
 from .tracing import inferred, written
 from .varying import free_axes, generalized, other_size
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 Shape = tuple[int, ...]
 Arrays = Mapping[str, NDArray]
@@ -114,7 +117,7 @@ def export_model(
     return fspath(onnx_file_path)
 
 
-def _bytes(model: Any) -> bytes:
+def _bytes(model: "ModelProto") -> bytes:
     if model.ByteSize() > LARGEST:
         size = f"{model.ByteSize()} bytes"
         raise FormatError("export_model: the model is too large for a file of ONNX", size, "export it in parts, or in 16-bit floats")
@@ -226,7 +229,7 @@ def _varying(network: Network, inputs: Types, dynamic: bool, given: Sequence[Siz
 # the model
 
 
-def _model(network: Network, inputs: Types, opset: int, varying: Varying | None) -> Any:
+def _model(network: Network, inputs: Types, opset: int, varying: Varying | None) -> "ModelProto":
     heads = network.symbol.heads
     graph, names = written(heads, network.types(inputs), opset)
     results = [inferred(heads, network.types(inputs)).of(h) for h in heads]

@@ -4,7 +4,7 @@ import math
 import os
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from ...formats.files import file_exists, join_path, open_file, read_file
 from ...formats.urls import is_url
 from .package import onnx_package
 
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, TensorProto
+
 #: Arrays in external files have NumPy's bytes per element; types of less than a byte are packed.
 _PACKED = 2
 #: An array of a damaged file must not ask for memory without bounds: what the file holds, plus this.
 _SLACK = 1 << 20
 
 
-def load_model(model_file: str | PathLike[str]) -> Any:
+def load_model(model_file: str | PathLike[str]) -> "ModelProto":
     """The model in a file, with the arrays that lie in other files of its folder.
 
     Raises
@@ -38,7 +41,7 @@ def load_model(model_file: str | PathLike[str]) -> Any:
     return model
 
 
-def parsed_model(data: bytes, place: str) -> Any:
+def parsed_model(data: bytes, place: str) -> "ModelProto":
     """The model in bytes.
 
     Raises
@@ -59,7 +62,7 @@ def parsed_model(data: bytes, place: str) -> Any:
     return model
 
 
-def _check_names(graph: Any, place: str) -> None:
+def _check_names(graph: "GraphProto", place: str) -> None:
     """Check that names are text; the package gives bytes for those that are not.
 
     Raises
@@ -75,7 +78,7 @@ def _check_names(graph: Any, place: str) -> None:
         raise FormatError(f"{place}: a name is not text", repr(wrong)[:60], "the file is damaged")
 
 
-def _graphs(graph: Any, depth: int = 0) -> list[Any]:
+def _graphs(graph: "GraphProto", depth: int = 0) -> list["GraphProto"]:
     """A graph and the bodies of its control flow.
 
     Raises
@@ -93,7 +96,7 @@ def _graphs(graph: Any, depth: int = 0) -> list[Any]:
     return found
 
 
-def _with_external_data(tensor: Any, model_file: str) -> None:
+def _with_external_data(tensor: "TensorProto", model_file: str) -> None:
     """Put the bytes of an array that lie in another file than the model into the array.
 
     Raises
@@ -143,7 +146,7 @@ def _number(given: dict[str, str], key: str, place: str) -> int:
         raise FormatError(f"{place} has an invalid {key}", repr(text)[:60]) from None
 
 
-def array_of(tensor: Any) -> np.ndarray:
+def array_of(tensor: "TensorProto") -> np.ndarray:
     """The array in a protocol buffer.
 
     Raises

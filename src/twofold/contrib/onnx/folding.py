@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import FormatError
 from .package import onnx_package
 from .values import Graph, Tensor
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
 
 #: ONNX's operators that are computed, by its package's own reference implementation.
 _FOLDED_NAMES = (
@@ -19,9 +22,11 @@ _FOLDED_NAMES = (
 _FOLDED = frozenset(_FOLDED_NAMES.split())
 #: How many elements a result may have whose size is a number in the file.
 _LARGEST = 1 << 24
+#: The results of a node, None for those that it leaves out.
+Results = Sequence[np.ndarray | Tensor | None]
 
 
-def folded(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> Any:
+def folded(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | None:
     """The results of a node as arrays, None if it is not to be computed while reading."""
     shape = _shape_of(node, inputs)
     if shape is not None:
@@ -41,7 +46,7 @@ def folded(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> Any:
     return _computed(graph, node, arrays)
 
 
-def _shape_of(node: Any, inputs: Sequence[Tensor | None]) -> Any:
+def _shape_of(node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | None:
     """The result of an operator that asks for an array's shape, if that is known; None for other operators."""
     if node.op_type not in ("Shape", "Size") or not inputs or inputs[0] is None:
         return None
@@ -64,7 +69,7 @@ def _partial(graph: Graph, name: str, elements: np.ndarray) -> Tensor:
     return found
 
 
-def _partly_known(tensor: Tensor, node: Any, bounds: Mapping[str, int]) -> Any:
+def _partly_known(tensor: Tensor, node: "NodeProto", bounds: Mapping[str, int]) -> Results | None:
     """The shape of a value with unknown sizes; None for the number of its elements."""
     if node.op_type == "Size":
         return None
@@ -109,7 +114,7 @@ def Unsqueeze(x, axes):
 _REARRANGING: dict[str, Callable[..., np.ndarray]] = {f.__name__: f for f in (Cast, Concat, Gather, Slice, Squeeze, Unsqueeze)}
 
 
-def _rearranged(graph: Graph, node: Any, inputs: Sequence[Tensor | None]) -> Any:
+def _rearranged(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | None:
     """The result of an operator that moves the elements of a shape about; None if it computes with them, or with other values."""
     elements = [None if t is None else t.partial if t.partial is not None else t.array for t in inputs]
     if any(t is not None and a is None for t, a in zip(inputs, elements, strict=True)):
@@ -142,7 +147,7 @@ _GROWING: dict[str, Callable[..., int]] = {
 }
 
 
-def _computed(graph: Graph, node: Any, arrays: Sequence[np.ndarray | None]) -> Any:
+def _computed(graph: Graph, node: "NodeProto", arrays: Sequence[np.ndarray | None]) -> Results:
     onnx = onnx_package("reading ONNX files")
     from onnx.reference import ReferenceEvaluator
 

@@ -1,7 +1,7 @@
 """Reads an ONNX graph to a symbol and arrays, node by node, by the functions of `operators`."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from .package import onnx_package
 from .values import Sizes, Tensor
 
 if TYPE_CHECKING:
+    from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
+
     from ...ndarray.array import NDArray
 
 #: ONNX's own operators.
@@ -55,7 +57,9 @@ class GraphReader:
         Arrays of the variables that are not inputs, by name.
     """
 
-    def __init__(self, model: Any, known: Mapping[str, np.ndarray] | None = None, like: Mapping[str, np.ndarray] | None = None) -> None:
+    def __init__(
+        self, model: "ModelProto", known: Mapping[str, np.ndarray] | None = None, like: Mapping[str, np.ndarray] | None = None
+    ) -> None:
         self.model, self.place = model, "onnx"
         self.opset = self._opset()
         self.params: dict[str, NDArray] = {}
@@ -121,7 +125,7 @@ class GraphReader:
         for name, tensor in self.inputs.items():
             tensor.labels = self._labels.get(name, {})
 
-    def _input(self, info: Any) -> None:
+    def _input(self, info: "ValueInfoProto") -> None:
         if info.name in self._known:
             self.tensors[info.name] = Tensor(self, info.name, array=np.asarray(self._known[info.name]))
             return
@@ -140,7 +144,7 @@ class GraphReader:
 
     # nodes
 
-    def read(self, nodes: Sequence[Any]) -> None:
+    def read(self, nodes: Sequence["NodeProto"]) -> None:
         """Read nodes. Each reads only earlier ones."""
         for node in nodes:
             self.place = f"onnx: node {node.name or next((o for o in node.output if o), '')!r} ({node.op_type})"
@@ -156,7 +160,7 @@ class GraphReader:
                 # parameters of a damaged file may be of any kind; a rule expects those of the standard
                 raise FormatError(f"{self.place}: its inputs or attributes are not those of the operator", str(error)[:200]) from error
 
-    def body(self, graph: Any, arguments: Sequence[Tensor]) -> list[Tensor]:
+    def body(self, graph: "GraphProto", arguments: Sequence[Tensor]) -> list[Tensor]:
         """The outputs of the body of control flow, which reads the values around it too.
 
         Raises
@@ -190,7 +194,7 @@ class GraphReader:
             raise FormatError(f"{self.place}: {reader} does not exist", repr(name), "the file is damaged, or its nodes are in disorder")
         return found
 
-    def _node(self, node: Any) -> None:
+    def _node(self, node: "NodeProto") -> None:
         inputs = [self.tensor(name, "an input") if name and name not in self._absent else None for name in node.input]
         attributes = {a.name: a for a in node.attribute}
         self.outputs, self.label = len(node.output), _label(node)
@@ -203,7 +207,7 @@ class GraphReader:
         else:
             self._by_definition(node, inputs)
 
-    def _by_definition(self, node: Any, inputs: Sequence[Tensor | None]) -> None:
+    def _by_definition(self, node: "NodeProto", inputs: Sequence[Tensor | None]) -> None:
         """Read the nodes by which ONNX, or the model, defines an operator."""
         function, nodes = definitions.definition_of(self, node, inputs, self._functions)
         place = self.place
@@ -221,7 +225,7 @@ class GraphReader:
         self.tensors, self.level = around, self.level - 1
         self.tensors |= dict(zip([name for name in node.output if name], found, strict=False))
 
-    def _called(self, reader: OpReader, inputs: list[Tensor | None], protos: Mapping[str, object]) -> object:
+    def _called(self, reader: OpReader, inputs: list[Tensor | None], protos: Mapping[str, "AttributeProto"]) -> object:
         attributes = {name: attribute_value(proto, self.place) for name, proto in protos.items()}
         unknown = [n for n in attributes if n not in reader.attributes and n not in reader.inputs]
         if unknown:
@@ -237,7 +241,7 @@ class GraphReader:
             raise FormatError(f"{self.place}: too many inputs", f"{len(given)} of {len(reader.inputs)}")
         return reader.function(self, *given, **attributes)
 
-    def _enter(self, node: Any, inputs: Sequence[Tensor | None], results: Any) -> None:
+    def _enter(self, node: "NodeProto", inputs: Sequence[Tensor | None], results: object) -> None:
         """Enter the results of a node by name, with what is known about their types."""
         found = list(results) if isinstance(results, (list, tuple)) else [results]
         if isinstance(results, Symbol) and len(results.heads) > 1:
@@ -281,7 +285,7 @@ class GraphReader:
         self._typed[made.heads[0]] = leaf(("onnx", name), held.shape, dtype)
         return made if tensor.array.ndim else NP.reshape(made.as_np_ndarray(), ())
 
-    def constant(self, value: Any, dtype: str | None = None) -> Tensor:
+    def constant(self, value: object, dtype: str | None = None) -> Tensor:
         """An array of this package's own as a value of the graph."""
         label = NameManager.current.get(None, "onnx_constant")
         return Tensor(self, label, array=np.asarray(value, None if dtype is None else NUMPY[dtype]))
@@ -316,12 +320,12 @@ class GraphReader:
             self._typed[Head(node, k)] = part
 
 
-def _label(node: Any) -> str | None:
+def _label(node: "NodeProto") -> str | None:
     """The name of a node of the symbol: the node's own, or that of its result."""
     return node.name or next((o for o in node.output if o), None)
 
 
-def _type_of(info: Any) -> tuple[Sizes | None, str | None]:
+def _type_of(info: "ValueInfoProto") -> tuple[Sizes | None, str | None]:
     """Shape and dtype of a declared value, None if they are unknown."""
     onnx = onnx_package("reading ONNX files")
     tensor = info.type.tensor_type
@@ -335,7 +339,7 @@ def _type_of(info: Any) -> tuple[Sizes | None, str | None]:
     return shape, dtype
 
 
-def attribute_value(proto: Any, place: str) -> Any:
+def attribute_value(proto: "AttributeProto", place: str) -> object:
     """The value of an attribute: a number, a string, a list of them, an array or a graph.
 
     Raises

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy
@@ -49,7 +50,7 @@ class OnnxNode:
     operator: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: dict[str, Any]
+    attributes: dict[str, object]
     source: str
 
 
@@ -78,7 +79,7 @@ class GraphWriter:
     fixed: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     source: str = ""
     prefix: str = ""
-    np: Any = numpy
+    np: ModuleType = numpy
     _count: int = 0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import symbol as sym
 from ...device import Device
@@ -12,6 +12,9 @@ from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
 from .files import load_model
 from .graph_reader import GraphReader
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 Path = str | PathLike[str]
 Model = tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]
@@ -52,7 +55,7 @@ def import_model(model_file: Path) -> Model:
     return read_model(load_model(model_file))
 
 
-def read_model(model: object) -> Model:
+def read_model(model: "ModelProto") -> Model:
     """The symbol, parameters and states of a protocol buffer; see `import_model`."""
     reader = GraphReader(model)
     outputs = reader.run()

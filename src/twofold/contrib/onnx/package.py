@@ -1,7 +1,7 @@
 """The package ``onnx``, imported when a model is first read or written."""
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 from ...errors import MissingDependency, ParameterError
 
@@ -11,7 +11,7 @@ DEFAULT_OPSET = 13
 OLDEST_OPSET = 13
 
 
-def onnx_package(purpose: str) -> Any:
+def onnx_package(purpose: str) -> ModuleType:
     """The package.
 
     Raises

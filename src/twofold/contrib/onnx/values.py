@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from numpy import ndarray
 
 from ...dtype import NAME_OF
 from ...errors import FormatError
+from ...symbol.numpy_symbol import NumpySymbol
 from ...symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
 
 Sizes = tuple[int | None, ...]
 
@@ -52,7 +56,7 @@ class Graph(Protocol):
         """A value that a symbol computes from inputs, whose names are the ``roots``."""
         ...
 
-    def body(self, graph: Any, arguments: Sequence["Tensor"]) -> list["Tensor"]:
+    def body(self, graph: "GraphProto", arguments: Sequence["Tensor"]) -> list["Tensor"]:
         """The outputs of the body of control flow."""
         ...
 
@@ -110,7 +114,7 @@ class Tensor:
         return self._symbol
 
     @property
-    def np(self) -> Any:
+    def np(self) -> NumpySymbol:
         """Its symbol with NumPy's operators and methods."""
         return self.symbol.as_np_ndarray()
 

@@ -1,7 +1,7 @@
 """Ranges of a network's values on sample data: smallest and largest, or the threshold that keeps most information."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +14,14 @@ from ...symbol.symbol import Symbol
 Histogram = tuple[np.ndarray, np.ndarray, float, float, float]
 
 
-def combine_histogram(old_hist: Histogram, arr: Any, new_min: float, new_max: float, new_th: float) -> Histogram:
+class Collector(Protocol):
+    """Takes the values of a network's layers."""
+
+    def collect(self, name: str, array: NDArray) -> None:
+        """Take in one array."""
+
+
+def combine_histogram(old_hist: Histogram, arr: np.ndarray, new_min: float, new_max: float, new_th: float) -> Histogram:
     """A histogram with more data; it grows by bins of the same width if the data exceed it.
 
     Parameters
@@ -132,7 +139,7 @@ def run_layers(
     params: dict[str, NDArray],
     batches: Iterable[dict[str, NDArray]],
     ctx: Device,
-    collector: Any,
+    collector: Collector,
 ) -> None:
     """Run a symbol on batches (arrays by name) and hand the values that a collector wants to it, all to a user's own.
 

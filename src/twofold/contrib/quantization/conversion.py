@@ -44,7 +44,7 @@ def quantize_graph(
     quantize_mode: str = "full",
     quantize_granularity: str = "tensor-wise",
     LayerOutputCollector: object = None,
-    logger: Any = None,
+    logger: logging.Logger | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray], Any]:
     """A quantized model without calibration, and the collector to calibrate it with; see `calib_graph`.
 
@@ -137,7 +137,7 @@ def quantize_model(
     quantized_dtype: str = "int8",
     quantize_mode: str = "smart",
     quantize_granularity: str = "tensor-wise",
-    logger: object = None,
+    logger: logging.Logger | None = None,
 ) -> Model:
     """A model with 8-bit weights and values, calibrated on sample data: its symbol, arguments and states.
 

@@ -1,6 +1,7 @@
 """Converts Gluon networks to 8-bit weights and values."""
 
 import inspect
+import logging
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -38,7 +39,7 @@ def quantize_net_v2(
     num_calib_examples: int | None = None,
     ctx: Device = CPU,
     LayerOutputCollector: Any = None,
-    logger: Any = None,
+    logger: logging.Logger | None = None,
 ) -> SymbolBlock:
     """A network with 8-bit weights and values, calibrated on sample data.
 
@@ -129,7 +130,7 @@ def quantize_net(
     calib_mode: str = "none",
     num_calib_examples: int | None = None,
     ctx: Device = CPU,
-    logger: Any = None,
+    logger: logging.Logger | None = None,
 ) -> SymbolBlock:
     """A network with 8-bit weights and values; parameters as for `quantize_net_v2`, with one scale for each array."""
     excluded = (exclude_layers, exclude_layers_match, exclude_operators)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...device import CPU
 from ...errors import DTypeError, NotReady, ParameterError

@@ -135,7 +135,7 @@ class _TokenEmbedding(Vocabulary):
         if not isinstance(vocabulary, Vocabulary):
             what = "The argument `vocabulary` must be an instance of Vocabulary"
             raise WrongType(what, type(vocabulary).__name__, "create a Vocabulary")
-        words = vocabulary.idx_to_token
+        words: list[Any] = vocabulary.idx_to_token
         self._idx_to_vec = nd.concat(*(source.get_vecs_by_tokens(words) for source in sources), dim=1)
         self._vec_len = self._idx_to_vec.shape[1]
         self._idx_to_token, self._token_to_idx = list(words), dict(vocabulary.token_to_idx)
@@ -215,7 +215,7 @@ def register(embedding_cls: type) -> type:
     return _register(embedding_cls)
 
 
-def create(embedding_name: str, **kwargs: Any) -> _TokenEmbedding:
+def create(embedding_name: str, **kwargs: object) -> _TokenEmbedding:
     """Create word vectors of a registered kind.
 
     Parameters
@@ -233,7 +233,7 @@ def create(embedding_name: str, **kwargs: Any) -> _TokenEmbedding:
     return _create(embedding_name, **kwargs)
 
 
-def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
+def get_pretrained_file_names(embedding_name: str | None = None) -> dict[str, list[str]] | list[str]:
     """The names of published files.
 
     Parameters

@@ -48,7 +48,7 @@ class Vocabulary:
 
     def __init__(
         self,
-        counter: Counter[object] | None = None,
+        counter: Counter[Any] | None = None,
         most_freq_count: int | None = None,
         min_freq: int = 1,
         unknown_token: Hashable = "<unk>",
@@ -65,8 +65,8 @@ class Vocabulary:
             raise WrongType("`counter` must be an instance of collections.Counter", type(counter).__name__, "use Counter(words)")
         self._unknown_token = unknown_token
         self._reserved_tokens = reserved_tokens
-        self._idx_to_token: list[object] = [unknown_token, *reserved]
-        self._token_to_idx: dict[object, int] = {token: k for k, token in enumerate(self._idx_to_token)}
+        self._idx_to_token: list[Hashable] = [unknown_token, *reserved]
+        self._token_to_idx: dict[Hashable, int] = {token: k for k, token in enumerate(self._idx_to_token)}
         if counter is not None:
             self._index(counter, most_freq_count, min_freq)
 
@@ -80,7 +80,7 @@ class Vocabulary:
             if token not in self._token_to_idx:
                 self._add(token)
 
-    def _add(self, token: object) -> None:
+    def _add(self, token: Hashable) -> None:
         self._token_to_idx[token] = len(self._idx_to_token)
         self._idx_to_token.append(token)
 
@@ -88,22 +88,22 @@ class Vocabulary:
         return len(self._idx_to_token)
 
     @property
-    def token_to_idx(self) -> dict[Any, int]:
+    def token_to_idx(self) -> dict[Hashable, int]:
         """Indices by word."""
         return self._token_to_idx
 
     @property
-    def idx_to_token(self) -> list[Any]:
+    def idx_to_token(self) -> list[Hashable]:
         """The words by index."""
         return self._idx_to_token
 
     @property
-    def unknown_token(self) -> Any:
+    def unknown_token(self) -> Hashable:
         """The word for unknown ones, of index 0."""
         return self._unknown_token
 
     @property
-    def reserved_tokens(self) -> Any:
+    def reserved_tokens(self) -> Sequence[Hashable] | None:
         """The reserved words as given."""
         return self._reserved_tokens
 
@@ -146,7 +146,7 @@ class Vocabulary:
             return [self._token(index) for index in indices]
         return self._token(indices)
 
-    def _token(self, index: object) -> object:
+    def _token(self, index: object) -> Hashable:
         if not isinstance(index, int) or index >= len(self):
             raise ParameterError("Token index in the provided `indices` is invalid", repr(index), f"use integers below {len(self)}")
         return self._idx_to_token[index]

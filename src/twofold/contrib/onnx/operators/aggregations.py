@@ -1,13 +1,13 @@
 """Reductions, scans, sorting and searches along axes."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from ....symbol.symbol import Symbol
-from ..op_reader import OP_READERS, OpReader, reads, unsupported
+from ..op_reader import OP_READERS, OpReader, Rule, reads, unsupported
 from ..values import Graph, Tensor
-from .functions import NP, F, cast, sliced
+from .functions import NP, F, as_dtype, sliced
 
 
 def _axes(x: Tensor, axes: Tensor | None, noop: int) -> tuple[int, ...] | None:
@@ -17,18 +17,18 @@ def _axes(x: Tensor, axes: Tensor | None, noop: int) -> tuple[int, ...] | None:
     return x.axes(axes.integers)
 
 
-def _sum(x: Symbol, axes: Any, keepdims: bool) -> Any:
+def _sum(x: Symbol, axes: tuple[int, ...], keepdims: bool) -> Symbol:
     return NP.sum(x, axis=axes, keepdims=keepdims)
 
 
-def _log_sum_exp(x: Symbol, axes: Any, keepdims: bool) -> Any:
+def _log_sum_exp(x: Symbol, axes: tuple[int, ...], keepdims: bool) -> Symbol:
     # the largest element is subtracted first, so that no exponential overflows
     top = NP.max(x, axis=axes, keepdims=True)
     total = NP.log(NP.sum(NP.exp(x - top), axis=axes, keepdims=True)) + top
     return total if keepdims else NP.squeeze(total, axes)
 
 
-def _product(x: Symbol, axes: Any, keepdims: bool) -> Any:
+def _product(x: Symbol, axes: tuple[int, ...], keepdims: bool) -> Symbol:
     # one axis at a time, the last one first, so that the others keep their numbers
     for axis in sorted(axes, reverse=True):
         x = NP.prod(x, axis=axis, keepdims=keepdims)
@@ -36,7 +36,7 @@ def _product(x: Symbol, axes: Any, keepdims: bool) -> Any:
 
 
 #: Reductions: the function over axes, and without axes the functions of the elements (before) and of the result (after).
-_REDUCTIONS: dict[str, Any] = {
+_REDUCTIONS: dict[str, Callable[[Symbol, tuple[int, ...], bool], Symbol]] = {
     "ReduceSum": _sum,
     "ReduceMean": lambda x, axes, keepdims: NP.mean(x, axis=axes, keepdims=keepdims),
     "ReduceMax": lambda x, axes, keepdims: NP.max(x, axis=axes, keepdims=keepdims),
@@ -58,7 +58,7 @@ def _of_nothing(graph: Graph, name: str, data: Tensor, over: tuple[int, ...], ke
     """A reduction over axes without elements."""
     kind = np.dtype(str(data.dtype))
     if kind.kind == "b":
-        value: Any = _OF_NOTHING[name] == "max"
+        value: float = _OF_NOTHING[name] == "max"
     elif kind.kind == "f":
         value = np.inf if _OF_NOTHING[name] == "max" else -np.inf
     else:
@@ -74,7 +74,7 @@ def CumProd(graph, x, axis, *, exclusive=0, reverse=0):
     if x.size(at) > 1024:
         raise unsupported(graph, "products of so many elements are not supported", x.size(at))
     data = NP.flip(x.np, at) if reverse else x.np
-    parts = [sliced(data, at, k, k + 1) for k in range(x.size(at))]
+    parts: list[Symbol] = [sliced(data, at, k, k + 1) for k in range(x.size(at))]
     if exclusive:
         parts = [NP.ones_like(parts[0]), *parts[:-1]]
     for k in range(1, len(parts)):
@@ -83,10 +83,10 @@ def CumProd(graph, x, axis, *, exclusive=0, reverse=0):
     return NP.flip(total, at) if reverse else total
 
 
-def _reduction(name: str) -> Any:
+def _reduction(name: str) -> Rule:
     function = _REDUCTIONS[name]
 
-    def rule(graph: Graph, data: Tensor, axes: Tensor | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
+    def rule(graph: Graph, data: Tensor, axes: Tensor | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0) -> object:
         over = _axes(data, axes, noop_with_empty_axes)
         if over is None:
             over = ()
@@ -98,9 +98,9 @@ def _reduction(name: str) -> Any:
         if name in _OF_NOTHING and data.shape is not None and any(data.sizes[a] == 0 for a in over):
             return _of_nothing(graph, name, data, over, keepdims)
         if data.dtype == "bool" and name in ("ReduceMax", "ReduceMin"):
-            return cast(function(cast(data.symbol, "int32"), over, bool(keepdims)), "bool")
+            return as_dtype(function(as_dtype(data.symbol, "int32"), over, bool(keepdims)), "bool")
         found = function(data.np, over, bool(keepdims))
-        return found if data.is_float else cast(found, str(data.dtype))
+        return found if data.is_float else as_dtype(found, str(data.dtype))
 
     return rule
 
@@ -110,11 +110,11 @@ OP_READERS.update({
 })  # fmt: skip
 
 
-def _place(name: str, x: Tensor, axis: int, keepdims: int, last: int) -> Any:
+def _place(name: str, x: Tensor, axis: int, keepdims: int, last: int) -> Symbol:
     at = x.axis(axis)
     # the last maximum is the first one from the other end
     data = NP.flip(x.np, at) if last else x.np
-    found = cast(getattr(NP, name)(data, axis=at, keepdims=bool(keepdims)), "int64")
+    found = as_dtype(getattr(NP, name)(data, axis=at, keepdims=bool(keepdims)), "int64")
     return (x.size(at) - 1) - found if last else found
 
 
@@ -149,7 +149,8 @@ def TopK(graph, x, k, *, axis=-1, largest=1, sorted=1):
         raise unsupported(graph, "k must be at least 1", count)
     if x.dtype not in (None, "float32", "float64", "float16"):
         # places of integers are found in float64, which orders all of them up to 2^53
-        place = cast(F.topk(cast(x.symbol, "float64"), axis=at, k=count, ret_typ="indices", is_ascend=not largest, dtype="int64"), "int64")
+        wide = as_dtype(x.symbol, "float64")
+        place = as_dtype(F.topk(wide, axis=at, k=count, ret_typ="indices", is_ascend=not largest, dtype="int64"), "int64")
         value = F.topk(x.symbol, axis=at, k=count, ret_typ="value", is_ascend=not largest)
         return value, place
     found = F.topk(x.symbol, axis=at, k=count, ret_typ="both", is_ascend=not largest, dtype="int64")

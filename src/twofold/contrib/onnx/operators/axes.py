@@ -2,14 +2,14 @@
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
 from ..values import Graph, Tensor, UnknownSize
-from .functions import NP, F, cast, slice_at
+from .functions import NP, F, as_dtype, slice_at
 
 
 @reads
@@ -107,7 +107,7 @@ def Split(graph, data, split=None, *, axis=0, num_outputs=None):
     return [_range(data, axis, a, b) for a, b in itertools.pairwise(edges)]
 
 
-def _range(data: Tensor, axis: int, start: int, stop: int) -> Any:
+def _range(data: Tensor, axis: int, start: int, stop: int) -> Symbol:
     return F.slice_axis(data.symbol, axis=axis, begin=start, end=stop)
 
 
@@ -181,7 +181,7 @@ def Pad(graph, data, pads, constant_value=None, axes=None, *, mode="constant", v
     return NP.pad(out, tuple(width), mode, **options)
 
 
-def _wrapped(data: Tensor, width: list[tuple[int, int]]) -> Any:
+def _wrapped(data: Tensor, width: list[tuple[int, int]]) -> Symbol:
     out = data.np
     for axis, (before, after) in enumerate(width):
         if before or after:
@@ -190,14 +190,14 @@ def _wrapped(data: Tensor, width: list[tuple[int, int]]) -> Any:
     return out
 
 
-def _index(data: Tensor, places: np.ndarray) -> Any:
+def _index(data: Tensor, places: np.ndarray) -> Symbol:
     return Tensor(data.owner, f"{data.name}.places", array=places.astype(np.int64)).np
 
 
 # gathers and scatters
 
 
-def _from_front(index: Tensor, size: int) -> Any:
+def _from_front(index: Tensor, size: int) -> Symbol:
     """Indices counted from the front: negative ones count from the end."""
     if index.array is not None:
         return Tensor(index.owner, index.name, array=np.where(index.array < 0, index.array + size, index.array)).np
@@ -214,7 +214,7 @@ def Gather(graph, data, indices, *, axis=0):
     return NP.take(data.np, _from_front(indices, data.size(at)), axis=at, mode="clip")
 
 
-def _grid(shape: tuple[int, ...], axis: int, places: Symbol, graph: Graph) -> Any:
+def _grid(shape: tuple[int, ...], axis: int, places: Symbol, graph: Graph) -> Symbol:
     """Indices of all axes for `gather_nd`: the elements' own, but for one axis those given."""
     rows = []
     for k, n in enumerate(shape):
@@ -249,7 +249,7 @@ def GatherND(graph, data, indices, *, batch_dims=0):
     return F.gather_nd(data.symbol, NP.stack(rows, axis=0))
 
 
-def _from_front_row(indices: Tensor, k: int, size: int) -> Any:
+def _from_front_row(indices: Tensor, k: int, size: int) -> Symbol:
     row = slice_at(indices.symbol, -1, k)
     return NP.where(NP.less(row, 0), row + size, row)
 
@@ -275,7 +275,7 @@ _SCATTERED = {
 }
 
 
-def _accumulated(graph: Graph, data: Tensor, rows: list[Any], updates: Tensor, sizes: tuple[int, ...], reduction: str) -> Any:
+def _accumulated(graph: Graph, data: Tensor, rows: Sequence[Symbol], updates: Tensor, sizes: tuple[int, ...], reduction: str) -> Symbol:
     """The data combined with all updates of each place: a table (updates, places) says which belong together."""
     reduce, combine, neutral = _SCATTERED[reduction]
     depth = len(rows)
@@ -284,7 +284,7 @@ def _accumulated(graph: Graph, data: Tensor, rows: list[Any], updates: Tensor, s
     if number * places * width > _LARGEST_TABLE:
         raise unsupported(graph, "a scatter of this size with a reduction is not supported", f"{number} updates of {places} places")
     # a scatter keeps one of several updates of a place, so all updates are compared with all places instead
-    flat: Any = 0
+    flat: Symbol | int = 0
     for row, size in zip(rows, sizes, strict=False):
         flat = flat * size + NP.reshape(row, (number,))
     chosen = NP.equal(NP.reshape(flat, (number, 1, 1)), graph.constant(np.arange(places).reshape(1, -1, 1), "int64").np)
@@ -322,7 +322,7 @@ def OneHot(graph, indices, depth, values, *, axis=-1):
     count = depth.integer if depth.constant.dtype.kind in "iu" else int(depth.number)
     off, on = values.constant.ravel().tolist()
     dtype = str(values.dtype)
-    places = cast(indices.symbol, "int64")
+    places = as_dtype(indices.symbol, "int64")
     inside = NP.where(NP.less(places, 0), places + count, places)
     at = axis % (indices.ndim + 1)
     column = np.arange(count).reshape([-1 if k == at else 1 for k in range(indices.ndim + 1)])

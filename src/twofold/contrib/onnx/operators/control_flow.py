@@ -1,7 +1,5 @@
 """Control flow, whose bodies are read once for each time that they run: numbers of iterations must be known while reading."""
 
-from typing import Any
-
 import numpy as np
 
 from ..op_reader import reads, unsupported
@@ -64,7 +62,7 @@ def Scan(
     steps = scanned[0].size(axes[0])
     if steps > _MOST_ITERATIONS or not steps:
         raise unsupported(graph, "a scan of so many steps is not supported", steps)
-    collected: list[list[Any]] = [[] for _ in range(len(body.output) - len(states))]
+    collected: list[list[object]] = [[] for _ in range(len(body.output) - len(states))]
     for k in range(steps):
         places = [steps - 1 - k if way else k for way in scan_input_directions or [0] * len(scanned)]
         slices = [_slice(graph, t, a, p) for t, a, p in zip(scanned, axes, places, strict=True)]

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ....symbol.symbol import Symbol
 from ..op_reader import reads, reads_rows, unsupported
 from ..package import onnx_package
 from ..values import Graph, Tensor
-from .functions import NP, F, cast, combined
+from .functions import NP, F, as_dtype, combined
 
 # functions that NumPy has too, by name
 
@@ -47,19 +46,19 @@ reads_rows(_FOLDED, lambda name: lambda graph, *data: _folded(name, data), varia
 
 def _truth(x: Tensor) -> Symbol:
     """An operand as 0 and 1, which products and sums combine."""
-    return cast(x.symbol, "int32")
+    return as_dtype(x.symbol, "int32")
 
 
 @reads
 def And(graph, a, b):
     """Conjunction."""
-    return cast(_truth(a) * _truth(b), "bool")
+    return as_dtype(_truth(a) * _truth(b), "bool")
 
 
 @reads
 def Or(graph, a, b):
     """Disjunction."""
-    return cast(_truth(a) + _truth(b), "bool")
+    return as_dtype(_truth(a) + _truth(b), "bool")
 
 
 @reads
@@ -80,7 +79,7 @@ def Pow(graph, a, b):
     if b.dtype == a.dtype or (b.array is not None and b.array.size == 1):
         return combined("power", a, b)
     wide = "float64" if "float64" in (a.dtype, b.dtype) or not a.is_float else "float32"
-    return cast(NP.power(cast(a.symbol, wide), cast(b.symbol, wide)), str(a.dtype))
+    return as_dtype(NP.power(as_dtype(a.symbol, wide), as_dtype(b.symbol, wide)), str(a.dtype))
 
 
 @reads
@@ -95,21 +94,21 @@ def Mod(graph, a, b, *, fmod=0):
 def BitShift(graph, x, y, *, direction):
     """A shift of the bits, as a multiplication or division by a power of two; all bits shifted out leave 0, or -1 of a negative number."""
     bits, dtype = 8 * np.dtype(str(x.dtype)).itemsize, str(x.dtype)
-    steps = cast(y.symbol, "float64")
+    steps = as_dtype(y.symbol, "float64")
     beyond = NP.greater_equal(steps, float(bits)) if not dtype.startswith("int") else _or_below(steps, bits)
     if direction == "LEFT":
         wide = "uint64" if dtype == "uint64" else "int64"  # the product wraps when it is brought back
-        factor = cast(NP.power(2.0, NP.minimum(NP.maximum(steps, 0.0), 62.0)), wide)
-        return NP.where(beyond, NP.zeros_like(x.np), cast(cast(x.symbol, wide) * factor, dtype))
-    factor = cast(NP.power(2.0, NP.minimum(NP.maximum(steps, 0.0), bits - 2.0 if dtype.startswith("int") else bits - 1.0)), dtype)
+        factor = as_dtype(NP.power(2.0, NP.minimum(NP.maximum(steps, 0.0), 62.0)), wide)
+        return NP.where(beyond, NP.zeros_like(x.np), as_dtype(as_dtype(x.symbol, wide) * factor, dtype))
+    factor = as_dtype(NP.power(2.0, NP.minimum(NP.maximum(steps, 0.0), bits - 2.0 if dtype.startswith("int") else bits - 1.0)), dtype)
     rest = NP.mod(x.np, factor)
     out = F.broadcast_div(x.np - rest, factor).as_np_ndarray()
-    return NP.where(beyond, cast(NP.less(x.np, 0), dtype) * -1 if dtype.startswith("int") else NP.zeros_like(x.np), out)
+    return NP.where(beyond, as_dtype(NP.less(x.np, 0), dtype) * -1 if dtype.startswith("int") else NP.zeros_like(x.np), out)
 
 
 def _or_below(steps: Symbol, bits: int) -> Symbol:
     """Whether a shift is by all bits, or by a negative number, which runtimes take for one so large."""
-    return cast(cast(NP.greater_equal(steps, float(bits)), "int32") + cast(NP.less(steps, 0.0), "int32"), "bool")
+    return as_dtype(as_dtype(NP.greater_equal(steps, float(bits)), "int32") + as_dtype(NP.less(steps, 0.0), "int32"), "bool")
 
 
 @reads
@@ -123,7 +122,7 @@ def IsInf(graph, x, *, detect_negative=1, detect_positive=1):
     """Whether elements are infinite, of the signs asked for."""
     tests = {(1, 1): NP.isinf, (1, 0): NP.isneginf, (0, 1): NP.isposinf}
     found = tests.get((detect_negative, detect_positive))
-    return found(x.np) if found is not None else cast(NP.zeros_like(x.np), "bool")
+    return found(x.np) if found is not None else as_dtype(NP.zeros_like(x.np), "bool")
 
 
 @reads
@@ -186,10 +185,10 @@ def CastLike(graph, x, like, *, saturate=1, round_mode="up"):
     return _as(x, like.dtype)
 
 
-def _as(x: Tensor, dtype: str) -> object:
+def _as(x: Tensor, dtype: str) -> Tensor | Symbol | np.ndarray:
     if x.array is not None and x.array.size <= 1 << 16:
-        return x.array.astype(dtype) if dtype != "bfloat16" else cast(x.symbol, dtype)
-    return x if x.dtype == dtype else cast(x.symbol, dtype)
+        return x.array.astype(dtype) if dtype != "bfloat16" else as_dtype(x.symbol, dtype)
+    return x if x.dtype == dtype else as_dtype(x.symbol, dtype)
 
 
 # activations

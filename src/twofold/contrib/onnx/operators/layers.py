@@ -1,6 +1,7 @@
 """Layers of networks: convolutions, pooling, normalization, softmax, products, dropout, resizing."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,14 @@ import numpy as np
 from ....symbol.symbol import Symbol
 from ..op_reader import reads, reads_rows, unsupported
 from ..values import Graph, Tensor
-from .functions import NP, F
+from .functions import NP, F, Symbols
+
+Ints = list[int]
 
 # windows
 
 
-def _pads(
-    graph: Graph, x: Tensor, kernel: list[int], strides: list[int], dilations: list[int], pads: list[int] | None, auto_pad: str
-) -> list[int]:
+def _pads(graph: Graph, x: Tensor, kernel: Ints, strides: Ints, dilations: Ints, pads: Ints | None, auto_pad: str) -> Ints:
     """Padding before each axis, then after each."""
     if auto_pad in ("", "NOTSET"):
         return list(pads) if pads else [0] * (2 * len(kernel))
@@ -30,13 +31,13 @@ def _pads(
     return front + back
 
 
-def _padded(x: Symbol, front: list[int], back: list[int], value: float = 0.0) -> Any:
+def _padded(x: Symbol, front: Ints, back: Ints, value: float = 0.0) -> Symbol:
     width = [0, 0, 0, 0, *[n for pair in zip(front, back, strict=True) for n in pair]]
     pairs = tuple(zip(width[::2], width[1::2], strict=True))
     return NP.pad(x.as_np_ndarray(), pairs, "constant", constant_values=value) if any(width) else x
 
 
-def _halves(pads: list[int]) -> tuple[list[int], list[int]]:
+def _halves(pads: Ints) -> tuple[Ints, Ints]:
     return pads[: len(pads) // 2], pads[len(pads) // 2 :]
 
 
@@ -92,7 +93,9 @@ def ConvTranspose(
 # pooling
 
 
-def _window(graph: Graph, x: Tensor, kernel: list[int], strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil_mode: int) -> Any:
+def _window(
+    graph: Graph, x: Tensor, kernel: Ints, strides: Ints | None, dilations: Ints | None, pads: Ints | None, auto_pad: str, ceil_mode: int
+) -> tuple[Ints, ...]:
     """(strides, padding before, after): with ``ceil_mode`` the padding after the axis reaches as far as the last window."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
@@ -109,7 +112,7 @@ def _window(graph: Graph, x: Tensor, kernel: list[int], strides: Any, dilations:
     return strides, front, back, [max(0, e) for e in extra]
 
 
-def _by_slices(x: Symbol, sizes: list[int], kernel: list[int], strides: list[int], dilations: list[int], reduce: Any) -> Any:
+def _by_slices(x: Symbol, sizes: Ints, kernel: Ints, strides: Ints, dilations: Ints, reduce: Callable[[Symbol, Symbol], Symbol]) -> Symbol:
     """Windows of a padded operand of the given spatial sizes, reduced axis by axis: element 0 of all windows, element 1, and so on."""
     for k, (size, n, s, d) in enumerate(zip(sizes, kernel, strides, dilations, strict=True)):
         count = (size - d * (n - 1) - 1) // s + 1
@@ -123,9 +126,7 @@ def _by_slices(x: Symbol, sizes: list[int], kernel: list[int], strides: list[int
     return x
 
 
-def _sum_of_windows(
-    x: Tensor, data: Symbol, kernel: list[int], strides: list[int], dilations: list[int] | None, front: Any, back: Any
-) -> object:
+def _sum_of_windows(x: Tensor, data: Symbol, kernel: Ints, strides: Ints, dilations: Ints | None, front: Ints, back: Ints) -> Symbol:
     """The sum of each window of an operand of ``x``'s shape, padded with zeros."""
     if dilations is None or set(dilations) == {1}:
         return F.Pooling(_padded(data, front, back), kernel=tuple(kernel), stride=tuple(strides), pool_type="sum").as_np_ndarray()
@@ -134,15 +135,8 @@ def _sum_of_windows(
 
 
 def _maxima_with_places(
-    graph: Graph,
-    x: Tensor,
-    kernel: list[int],
-    strides: list[int],
-    dilations: list[int],
-    front: list[int],
-    back: list[int],
-    by_columns: int,
-) -> tuple[object, object]:
+    graph: Graph, x: Tensor, kernel: Ints, strides: Ints, dilations: Ints, front: Ints, back: Ints, by_columns: int
+) -> Symbols:
     """The maximum of each window, and its place (int64), counted through the whole array (through its columns if ``by_columns``)."""
     sizes, axes = x.known_sizes, range(len(kernel))
     lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)
@@ -151,7 +145,8 @@ def _maxima_with_places(
     places = np.pad(places, list(zip(front, back, strict=True)))
     data = _padded(x.symbol, front, back, lowest)
     room = [places.shape[k] - dilations[k] * (kernel[k] - 1) - 1 for k in axes]
-    best = place = None
+    best: Any = None
+    place: Any = None
     for at in np.ndindex(*kernel):
         begin = [at[k] * dilations[k] for k in axes]
         end = [begin[k] + room[k] + 1 for k in axes]
@@ -220,7 +215,7 @@ def LpPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, a
     return NP.power(sums, 1 / p)
 
 
-def _global(graph: Graph, x: Tensor, kind: str, **options: Any) -> Symbol:
+def _global(graph: Graph, x: Tensor, kind: str, **options: object) -> Symbol:
     return F.Pooling(x.symbol, kernel=(1,) * (x.ndim - 2), global_pool=True, pool_type=kind, name=graph.label, **options)
 
 
@@ -264,7 +259,7 @@ def Gemm(graph, a, b, c=None, *, alpha=1.0, beta=1.0, transA=0, transB=0):
     return out + (c.np if beta == 1 else c.np * beta)
 
 
-def _product(lhs: Symbol, rhs: Symbol, like: Tensor, alpha: float) -> Any:
+def _product(lhs: Symbol, rhs: Symbol, like: Tensor, alpha: float) -> Symbol:
     out = NP.matmul(lhs, rhs)
     if alpha == 1:
         return out
@@ -297,7 +292,7 @@ def Det(graph, x):
 # normalization
 
 
-def _with_batch_statistics(x: Tensor, scale: Tensor, b: Tensor, mean: Tensor, var: Tensor, epsilon: float, momentum: float) -> Any:
+def _with_batch_statistics(x: Tensor, scale: Tensor, b: Tensor, mean: Tensor, var: Tensor, epsilon: float, momentum: float) -> Symbols:
     """(each channel normalized by the batch's own statistics, the running mean, the running variance)."""
     axes, column = tuple(k for k in range(x.ndim) if k != 1), (1, -1, *[1] * (x.ndim - 2))
     own = NP.mean(x.np, axis=axes)
@@ -374,7 +369,7 @@ def Dropout(graph, x, ratio=None, training_mode=None, *, seed=None):
 # softmax
 
 
-def _along(graph: Graph, x: Tensor, axis: int | None, function: Any) -> Any:
+def _along(graph: Graph, x: Tensor, axis: int | None, function: Callable[..., Symbol]) -> Symbol:
     """A function along an axis; before version 13 along all from it on."""
     if graph.opset >= 13:
         return function(x.symbol, axis=-1 if axis is None else axis)
@@ -403,7 +398,7 @@ def LogSoftmax(graph, x, *, axis=None):
 def Hardmax(graph, x, *, axis=None):
     """One at the first maximum along an axis, else zero."""
 
-    def first(symbol: Symbol, axis: int) -> Any:
+    def first(symbol: Symbol, axis: int) -> Symbol:
         size = x.size(axis) if graph.opset >= 13 else math.prod(x.known_sizes[x.axis(1 if axis is None else axis) :])
         place = NP.argmax(symbol.as_np_ndarray(), axis=axis, keepdims=True)
         at = axis % x.ndim

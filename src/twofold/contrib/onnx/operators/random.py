@@ -1,7 +1,8 @@
 """Random numbers: every run draws new ones, from this package's own generators."""
 
-from typing import Any
+from collections.abc import Callable
 
+from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
 from ..values import Graph
 from .elementwise import dtype_of_code
@@ -11,7 +12,7 @@ from .functions import F
 _FLOAT = 1
 
 
-def _drawn(graph: Graph, function: Any, shape: list[int], dtype: int, seed: float | None, **params: float) -> Any:
+def _drawn(graph: Graph, function: Callable[..., Symbol], shape: list[int], dtype: int, seed: float | None, **params: float) -> Symbol:
     if seed is not None:
         raise unsupported(graph, "seeds are not supported", seed, "remove the attribute, and call mx.random.seed")
     if not shape:

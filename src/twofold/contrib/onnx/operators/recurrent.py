@@ -7,16 +7,16 @@ import numpy as np
 from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
 from ..values import Graph, Tensor
-from .functions import NP, F, cast, slice_at, sliced
+from .functions import NP, F, Symbols, as_dtype, slice_at, sliced
 
 
-def _reordered(block: Symbol, order: tuple[int, ...], size: int) -> Any:
+def _reordered(block: Symbol, order: tuple[int, ...], size: int) -> Symbol:
     """The rows of (directions, gates · size, …) with the gates in another order."""
     parts = [F.slice_axis(block, axis=1, begin=k * size, end=(k + 1) * size) for k in order]
     return parts[0] if len(parts) == 1 else F.concat(*parts, dim=1)
 
 
-def _flat(block: Symbol, direction: int) -> Any:
+def _flat(block: Symbol, direction: int) -> Symbol:
     return F.reshape(F.slice_axis(block, axis=0, begin=direction, end=direction + 1), shape=(-1,))
 
 
@@ -24,7 +24,7 @@ def _flat(block: Symbol, direction: int) -> Any:
 # the readers below pass say where each of MXNet's gates stands in ONNX.
 
 
-def _vector(w: Tensor, r: Tensor, b: Symbol, order: tuple[int, ...], size: int, directions: int) -> Any:
+def _vector(w: Tensor, r: Tensor, b: Symbol, order: tuple[int, ...], size: int, directions: int) -> Symbol:
     """The flat vector of parameters, in MXNet's order: all weights, then all biases."""
     weights, states = _reordered(w.symbol, order, size), _reordered(r.symbol, order, size)
     rows = len(order) * size
@@ -36,11 +36,11 @@ def _vector(w: Tensor, r: Tensor, b: Symbol, order: tuple[int, ...], size: int, 
     return F.concat(*parts, dim=0)
 
 
-def _zeros(graph: Graph, *shape: int) -> Any:
+def _zeros(graph: Graph, *shape: int) -> Symbol:
     return graph.constant(np.zeros(shape), "float32").symbol
 
 
-def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direction: str, layout: int, hidden_size: int | None) -> Any:
+def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direction: str, layout: int, hidden_size: int | None) -> Symbols:
     x, w, r, b, lengths, h, c = operands
     directions = 2 if direction == "bidirectional" else 1
     size = hidden_size or r.known_sizes[2]
@@ -52,14 +52,14 @@ def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direc
     start = [_state(graph, s, layout, directions, batch, size) for s in ((h, c) if mode == "lstm" else (h,))]
     # MXNet's layer runs forward, or both ways; a reversed layer is a forward one over reversed steps, whose outputs are reversed again
     data = NP.flip(data, 0) if direction == "reverse" else data
-    options: dict[str, Any] = {"mode": mode, "state_size": size, "num_layers": 1, "bidirectional": directions == 2, "state_outputs": True}
+    options = {"mode": mode, "state_size": size, "num_layers": 1, "bidirectional": directions == 2, "state_outputs": True}
     arrays = [data, _vector(w, r, bias, order, size, directions), *start]
     if _vary(lengths, steps):
         # a flip would move the padding to the front, where the layer would read it as steps
         if direction == "reverse":
             raise unsupported(graph, "a reversed layer with lengths is not supported", lengths.name)
         options["use_sequence_length"] = True
-        arrays.append(cast(lengths.symbol, "float32"))
+        arrays.append(as_dtype(lengths.symbol, "float32"))
     found = F.RNN(*arrays, name=graph.label, **options)
     # MXNet joins the directions in the last axis; ONNX has an axis for them behind the steps, or behind both other axes
     out = NP.reshape(found[0].as_np_ndarray(), (steps, batch, directions, size))
@@ -69,7 +69,7 @@ def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direc
     return (out, *[NP.transpose(s, (1, 0, 2)) if layout else s for s in lasts])
 
 
-def _state(graph: Graph, state: Tensor | None, layout: int, directions: int, batch: int, size: int) -> Any:
+def _state(graph: Graph, state: Tensor | None, layout: int, directions: int, batch: int, size: int) -> Symbol:
     if state is None:
         return _zeros(graph, directions, batch, size)
     return NP.transpose(state.np, (1, 0, 2)) if layout else state.symbol
@@ -127,7 +127,7 @@ def RNN(
     return _layer(graph, f"rnn_{kind}", (0,), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)
 
 
-def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size: int) -> Any:
+def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size: int) -> Symbols:
     """A layer of gated recurrent units whose reset gate comes in front of the product, step by step."""
     # MXNet's layer applies the reset gate to the product of the state, which ONNX calls `linear_before_reset`. The other order has no
     # operator of its own, so each step becomes nodes of the graph.
@@ -146,7 +146,7 @@ def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size
         state_rows = [_rows(state_weight, k, size) for k in range(3)]
         # h_now goes from step to step in the direction of the layer; outputs stay in the order of the input
         backwards = direction == "reverse" or d == 1
-        outputs: list[Any] = [None] * steps
+        outputs: list[Symbol | None] = [None] * steps
         for t in range(steps - 1, -1, -1) if backwards else range(steps):
             step = slice_at(data, 0, t)
             gates = [NP.matmul(step, rows[k]) + NP.matmul(h_now, state_rows[k]) + bias[k] + bias[3 + k] for k in range(2)]
@@ -160,6 +160,6 @@ def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size
     return (NP.transpose(out, (2, 0, 1, 3)), NP.transpose(last, (1, 0, 2))) if layout else (out, last)
 
 
-def _rows(weight: Symbol, gate: int, size: int) -> Any:
+def _rows(weight: Symbol, gate: int, size: int) -> Symbol:
     """The weight of a gate, transposed."""
     return NP.transpose(sliced(weight, 0, gate * size, (gate + 1) * size), (1, 0))

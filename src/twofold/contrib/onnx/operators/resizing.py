@@ -72,7 +72,7 @@ def _matrix(at: np.ndarray, size: int, mode: str, options: dict[str, Any], scale
     return matrix
 
 
-def _along(x: Symbol, axis: int, ndim: int, matrix: Symbol) -> Any:
+def _along(x: Symbol, axis: int, ndim: int, matrix: Symbol) -> Symbol:
     # the axis goes to the end for the product, and back to its place after it
     order = [*range(axis), *range(axis + 1, ndim), axis]
     back = sorted(range(ndim), key=order.__getitem__)
@@ -112,7 +112,7 @@ def Resize(
 
 def _factors(
     graph: Graph, shape: tuple[int, ...], places: tuple[int, ...], scales: Tensor | None, sizes: Tensor | None, policy: str
-) -> Any:
+) -> tuple[list[float], list[int]]:
     """(scale, size of the result) for each axis."""
     if sizes is not None and sizes.constant.size:
         counts = sizes.integers

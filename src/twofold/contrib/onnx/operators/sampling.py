@@ -2,18 +2,17 @@
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 
 from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
-from .functions import NP, F, cast, slice_at, sliced
+from .functions import NP, F, as_dtype, slice_at, sliced
 
 # samples at a grid of places
 
 
-def _reflected(at: Symbol, low: float, high: float) -> Any:
+def _reflected(at: Symbol, low: float, high: float) -> Symbol:
     """Places beyond an edge, mirrored at it."""
     span = high - low
     if span <= 0:
@@ -23,7 +22,7 @@ def _reflected(at: Symbol, low: float, high: float) -> Any:
     return NP.where(NP.greater(rest, span), 2 * span - rest, rest) + low
 
 
-def _inside(at: Symbol, size: int, mode: str, align_corners: int) -> Any:
+def _inside(at: Symbol, size: int, mode: str, align_corners: int) -> Symbol:
     """Places within an axis, as the padding mode has it; those that stay outside count as zeros."""
     if mode == "border":
         return NP.minimum(NP.maximum(at, 0.0), float(size - 1))
@@ -34,20 +33,20 @@ def _inside(at: Symbol, size: int, mode: str, align_corners: int) -> Any:
     return at
 
 
-def _cubic_weights(share: Symbol) -> list[object]:
+def _cubic_weights(share: Symbol) -> list[Symbol]:
     """The weights of four neighbors, by Keys' kernel with a = -0.75."""
     a = -0.75
 
-    def far(d: Any) -> Any:
+    def far(d: Symbol) -> Symbol:
         return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
 
-    def near(d: Any) -> Any:
+    def near(d: Symbol) -> Symbol:
         return ((a + 2) * d - (a + 3)) * d * d + 1
 
     return [far(share + 1.0), near(share), near(1.0 - share), far(2.0 - share)]
 
 
-def _taps(at: Symbol, mode: str) -> list[tuple[Any, Any]]:
+def _taps(at: Symbol, mode: str) -> list[tuple[Symbol, Symbol | float]]:
     """The elements of an axis that a place is computed from, with their weights."""
     if mode == "nearest":
         return [(NP.around(at), 1.0)]
@@ -75,19 +74,19 @@ def GridSample(graph, x, grid, *, align_corners=0, mode="linear", padding_mode="
     last = NP.transpose(x.np, (0, *range(2, len(sizes)), 1))
     number = np.broadcast_to(np.arange(shape[0]).reshape([-1, *[1] * (len(shape) - 2)]), shape[:-1]).copy()
     samples = graph.constant(number, "int64").np
-    total: Any = None
+    total: Symbol | None = None
     # a corner for each combination of the axes' elements: in an image 4 for linear samples, 16 for cubic ones
     for corner in itertools.product(*axes):
-        weight: Any = None
+        weight: Symbol | None = None
         places = [samples]
         for (place, share), size in zip(corner, spatial, strict=True):
             inner = _inside(place, size, padding_mode, align_corners)
             clipped = NP.minimum(NP.maximum(NP.around(inner), 0.0), float(size - 1))
             # a neighbor outside has a valid index all the same, for the gather, and the weight 0
-            valid = cast(NP.equal(clipped, NP.around(inner)), str(x.dtype))
+            valid = as_dtype(NP.equal(clipped, NP.around(inner)), str(x.dtype))
             share = valid * share
             weight = share if weight is None else weight * share
-            places.append(cast(clipped, "int64"))
+            places.append(as_dtype(clipped, "int64"))
         found = F.gather_nd(last, NP.stack(places, axis=0)).as_np_ndarray() * NP.expand_dims(weight, -1)
         total = found if total is None else total + found
     return NP.transpose(total, (0, len(shape) - 1, *range(1, len(shape) - 1)))
@@ -144,7 +143,7 @@ def RoiAlign(
     """Means of samples in the cells of regions."""
     if mode != "avg":
         raise unsupported(graph, "only means are supported", mode)
-    numbered = NP.concatenate([NP.expand_dims(cast(batch_indices.symbol, str(rois.dtype)), 1), rois.np], axis=1)
+    numbered = NP.concatenate([NP.expand_dims(as_dtype(batch_indices.symbol, str(rois.dtype)), 1), rois.np], axis=1)
     # ONNX's 0 and MXNet's -1 mean the same: as many samples as the size of a cell calls for
     options = {"pooled_size": (output_height, output_width), "spatial_scale": spatial_scale, "sample_ratio": sampling_ratio or -1}
     # the half pixel came with version 16; older models mean the corners of pixels

@@ -1,12 +1,11 @@
 """What selects elements by value, so that the sizes of results depend on values: distinct elements, boxes without overlap."""
 
-from typing import Any
-
 import numpy as np
 
+from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
 from ..values import Tensor
-from .functions import NP, NPX, F, cast, slice_at, sliced
+from .functions import NP, NPX, F, as_dtype, slice_at, sliced
 
 
 @reads
@@ -24,8 +23,8 @@ def Unique(graph, x, *, axis=None, sorted=1):
     data = x.np if axis is not None else NP.reshape(x.np, (-1,))
     values, first, inverse, counts = NP.unique(data, axis=axis, **options)
     if not sorted:  # in the order in which they first occur
-        order = cast(NP.argsort(first), "int64")
-        place = cast(NP.argsort(order), "int64")
+        order = as_dtype(NP.argsort(first), "int64")
+        place = as_dtype(NP.argsort(order), "int64")
         values = NP.take(values, order, axis=0 if axis is None else x.axis(axis), mode="clip")
         first, counts = (NP.take(part, order, mode="clip") for part in (first, counts))
         inverse = NP.take(place, inverse, mode="clip")
@@ -60,17 +59,17 @@ def NonMaxSuppression(graph, boxes, scores, max_output=None, iou_threshold=None,
     ).as_np_ndarray()
     number = slice_at(found, 2, 5)  # best first, -1 for those that are suppressed
     kept = NP.greater_equal(number, 0.0)
-    kept = kept * NP.less_equal(NP.cumsum(cast(kept, "int64"), axis=1), most)
+    kept = kept * NP.less_equal(NP.cumsum(as_dtype(kept, "int64"), axis=1), most)
     row = NPX.nonzero(kept)
-    chosen = cast(F.gather_nd(number, NP.transpose(row, (1, 0))), "int64")
+    chosen = as_dtype(F.gather_nd(number, NP.transpose(row, (1, 0))), "int64")
     group = slice_at(row, 1, 0)
     # the rows stand image by image and class by class, so the number of one tells both
     kind = NP.mod(group, classes)
-    image = cast(cast(group - kind, "float64") / classes, "int64")
+    image = as_dtype(as_dtype(group - kind, "float64") / classes, "int64")
     return NP.stack([image, kind, chosen], axis=1)
 
 
-def _corners(boxes: Tensor, is_center: int) -> Any:
+def _corners(boxes: Tensor, is_center: int) -> Symbol:
     """Boxes (images, n, 4) as the suppression takes them: centers and sizes, or the smaller corner and the larger one."""
     if is_center:
         return boxes.np
