@@ -18,9 +18,6 @@ from .gradient import gradient_of
 from .node import Head, checked_attrs, hidden, topological, variables
 from .rebuild import with_variables
 
-if TYPE_CHECKING:
-    from .numpy_symbol import NumpySymbol
-
 #: MXNet's backends. In MXNet, `Symbol.optimize_for` partitions symbols for them.
 BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
 
@@ -56,7 +53,7 @@ class Symbol:
     def __init__(self, heads: Sequence[Head]) -> None:
         self.heads = tuple(heads)
 
-    def as_np_ndarray(self) -> "NumpySymbol":
+    def as_np_ndarray(self) -> "Symbol":
         """The symbol with NumPy's operators and methods, as in MXNet's dialect of NumPy."""
         return LOADERS["symbol", "np_symbol"]()(self.heads)
 

@@ -8,7 +8,6 @@ from numpy import ndarray
 
 from ...dtype import NAME_OF
 from ...errors import FormatError
-from ...symbol.numpy_symbol import NumpySymbol
 from ...symbol.symbol import Symbol
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class Tensor:
         return self._symbol
 
     @property
-    def np(self) -> NumpySymbol:
+    def np(self) -> Symbol:
         """Its symbol with NumPy's operators and methods."""
         return self.symbol.as_np_ndarray()
 
