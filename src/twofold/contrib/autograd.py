@@ -126,6 +126,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] | None =
         mark_variables(variables, gradients)
         with train_section():
             outputs = func(*args)
+        # Outside of the section, as in MXNet: the gradients themselves are not recorded.
         backward(outputs if isinstance(outputs, (list, tuple)) else [outputs])
         return gradients, outputs
 

@@ -47,6 +47,7 @@ class DataLoaderIter(DataIter):
         super().__init__()
         self._loader = loader
         self._iter: Iterator[Any] = iter(loader)
+        # Only for its shapes; `reset` below starts the epoch again.
         first = next(self._iter, None)
         if not isinstance(first, (list, tuple)) or len(first) != 2:
             given = "no batches" if first is None else f"batches of {len(first) if isinstance(first, (list, tuple)) else 1} arrays"
@@ -92,6 +93,7 @@ class DataLoaderIter(DataIter):
         """An array converted, and with rows of zeros up to the batch size."""
         missing = self.batch_size - part.shape[0]
         if not missing:
+            # Executors are bound to one batch size, so a smaller last batch is filled up.
             return part.astype(self.dtype)
         found = zeros((self.batch_size, *part.shape[1:]), ctx=part.context, dtype=self.dtype)
         found[: part.shape[0]] = part.astype(self.dtype)

@@ -120,6 +120,7 @@ def convert_model(
         if not isinstance(given, Mapping) or not all(isinstance(a, NDArray) for a in given.values()):
             what = f"{place} argument to convert_model should be a dict of name to ndarray"
             raise WrongType(what, type(given).__name__, "pass what load_checkpoint returns")
+    # Inputs without an array are data; only the dtypes of parameters are written into the symbol.
     data = [n for n in sym.list_inputs() if n not in arg_params and n not in aux_params]
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
     new = convert_symbol(sym, target_dtype, *lists, data, cast_optional_params)
@@ -184,6 +185,7 @@ def convert_hybrid_block(
     converted = SymbolBlock(new, [sym.var(name) for name in traced.names])
     where = gpu(0) if ctx is None else ctx
     for name, param in converted.collect_params().items():
+        # Before the array is loaded: a parameter refuses arrays of another dtype.
         param.cast(params[name].dtype)
         param._load_init(params[name], where)
         if name in known:
@@ -219,6 +221,7 @@ def convert_bucketing_module(
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
 
     def sym_gen(key: object) -> tuple[Symbol, Sequence[str] | None, Sequence[str] | None]:
+        # Names begin anew for each bucket, so that the parameters of all buckets have equal names.
         with NameManager():
             found = bucketing_mod._sym_gen(key)
         symbol, data, labels = found if isinstance(found, tuple) else (found, ("data",), ("softmax_label",))

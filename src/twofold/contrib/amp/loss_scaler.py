@@ -28,6 +28,7 @@ class LossScaler:
         self._loss_scale = 2.0**16
         self._next_loss_scale = self._loss_scale
         self._max_loss_scale = 2.0**24
+        # Steps without overflow after which the factor doubles.
         self._scale_seq_len = 2000
         self._unskipped = 0
 

@@ -105,6 +105,7 @@ def _with_casts(rules: Rules, is_loss: bool, node: SymbolNode) -> SymbolNode:
         logging.warning("%s does not support dynamic loss scaling in symbolic and hybridized execution.", node.op_name)
     params = node.bind().params
     kind = rules.kind(node.op_name, lambda key: str(params.get(key)))
+    # A state that the operator writes stays the variable itself: what is written to a cast would be lost.
     cast = [k for k in range(len(node.inputs)) if k not in node.written]
     if not kind or not cast:
         return node
@@ -140,6 +141,7 @@ def _replace_functions(rules: Rules, names: Iterable[str], losses: Iterable[str]
     for name in dir(nd):
         if name in NAMES and not name.startswith("_") and NAMES[name].title in names | losses:
             old = getattr(nd, name)
+            # One wrapper for each function, however many names it has.
             replaced.setdefault(old, _casting(old, NAMES[name].title, rules, NAMES[name].title in losses))
     for function, op in _TWO_OPERANDS.items():
         if op.symbolic.symbol and NAMES[op.symbolic.symbol[0]].title in rules.widest:
@@ -169,6 +171,7 @@ def _title(space: str, name: str) -> str:
 def _casting(function: Callable[..., object], title: str, rules: Rules, is_loss: bool) -> Callable[..., object]:
     """The function with its operands cast."""
     names = list(inspect.signature(function).parameters)
+    # Only rules that depend on a parameter must be looked up in each call.
     constant = rules.kind(title, lambda key: None) if title not in rules.conditional else None
 
     @functools.wraps(function)
@@ -178,6 +181,7 @@ def _casting(function: Callable[..., object], title: str, rules: Rules, is_loss:
             bound = {**dict(zip(names, args, strict=False)), **kwargs}
             kind = rules.kind(title, lambda key: str(bound.get(key)))
         if is_loss and STATE.scaler is not None:
+            # These operators make their own gradients and ignore that of the scaled loss, so the factor is passed as a parameter.
             kwargs["grad_scale"] = float(kwargs.get("grad_scale", 1.0)) * STATE.scaler.loss_scale
         keys = [k for k, v in kwargs.items() if k != "out" and isinstance(v, NDArray)]
         places = [k for k, v in enumerate(args) if isinstance(v, NDArray)]

@@ -42,6 +42,7 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     if start.STATE.scaler is None:
         start.STATE.scaler = LossScaler()
     trainer._amp_loss_scaler = start.STATE.scaler
+    # Kept, because `scale_loss` divides the trainer's scale by a factor that changes from step to step.
     trainer._amp_original_scale = trainer._scale
 
 

@@ -108,6 +108,7 @@ class Prepared:
     def _graph(self, arrays: dict[str, np.ndarray]) -> _Graph:
         while True:
             known = {n: a for n, a in arrays.items() if n in self._constant}
+            # Inputs that decide about shapes count with their elements, all others with their types only.
             key = tuple((n, a.shape, str(a.dtype), a.tobytes() if n in known else b"") for n, a in arrays.items())
             if key in self._graphs:
                 return self._graphs[key]

@@ -37,6 +37,7 @@ def definition_of(
     function, schema = (own, None) if own is not None else _of_standard(graph, node, inputs)
     attributes = {a.name: a for a in function.attribute_proto}
     if schema is not None:
+        # The node's own attributes come last, so they override the defaults.
         attributes |= {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
     attributes |= {a.name: a for a in node.attribute}
     return function, [_filled(n, attributes) for n in function.node]
@@ -69,6 +70,7 @@ def _of_standard(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None
     domain = "" if node.domain == "ai.onnx" else node.domain
     todo = "convert the model so that it uses operators of ONNX that are listed in the documentation"
     try:
+        # ONNX's own domain has a version that the model states; the newest version serves for others.
         schema = (
             onnx.defs.get_schema(node.op_type, graph.opset, domain) if not domain else onnx.defs.get_schema(node.op_type, domain=domain)
         )

@@ -242,6 +242,7 @@ def _model(network: Network, inputs: Types, opset: int, varying: Varying | None)
         shown = varying.named
         for own, result in zip(sizes, [inferred(heads, network.types(other)).of(h) for h in heads], strict=True):
             own[:] = [n if n == m else _name_of(n, m, inputs, varying) for n, m in zip(own, result.shape or (), strict=True)]
+    # A label that no written node reads is no input of the model: outside training, loss layers ignore it.
     read = {name for n in graph.nodes for name in n.inputs} | set(names)
     arguments = {n: (shown[n], inputs.dtypes[n]) for n in inputs.shapes if n in read or not n.endswith("label")}
     outputs = {n: (s, str(r.dtype)) for n, s, r in zip(names, sizes, results, strict=True)}

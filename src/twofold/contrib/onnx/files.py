@@ -121,6 +121,7 @@ def _with_external_data(tensor: "TensorProto", model_file: str) -> None:
         if offset < 0 or offset + length > size:
             raise FormatError(f"{place} reaches beyond its file", f"{offset} + {length} of {size} bytes of {location}", "the file is cut")
         file.seek(offset)
+        # From now on the array is like one that lies in the model file itself.
         tensor.raw_data = file.read(length)
     del tensor.external_data[:]
     tensor.data_location = onnx.TensorProto.DEFAULT
@@ -159,6 +160,7 @@ def array_of(tensor: "TensorProto") -> np.ndarray:
     if any(n < 0 for n in tensor.dims):
         raise FormatError(f"{place} has a negative size", list(tensor.dims))
     held = tensor.ByteSize()
+    # Checked before the array is made, which may ask for all this memory.
     if math.prod(tensor.dims) > _PACKED * held + _SLACK:
         raise FormatError(f"{place} is cut", f"{held} bytes for the shape {list(tensor.dims)}")
     try:
@@ -167,4 +169,5 @@ def array_of(tensor: "TensorProto") -> np.ndarray:
         raise FormatError(f"{place} cannot be read", str(error)[:200], "the file is damaged") from None
     if array.dtype.kind in "OUS":
         raise FormatError(f"{place} holds strings", list(tensor.dims), "Twofold's arrays hold numbers")
+    # `ascontiguousarray` gives a 0-d array an axis, which the reshape removes.
     return np.ascontiguousarray(array).reshape(array.shape)

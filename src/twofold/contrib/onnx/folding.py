@@ -37,6 +37,7 @@ def folded(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> 
     if node.op_type not in _FOLDED or any(t is not None and a is None for t, a in zip(inputs, arrays, strict=True)):
         return None
     given = [a for a in arrays if a is not None]
+    # All inputs are omitted.
     if not given and node.input:
         return None
     grown = _GROWING.get(node.op_type)
@@ -53,6 +54,7 @@ def _shape_of(node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | N
     sizes = inputs[0].shape
     bounds = {a.name: a.i for a in node.attribute}
     if sizes is not None:
+        # `Shape` may ask for a range of axes; `Size` has no such attributes.
         sizes = sizes[slice(bounds.get("start", 0), bounds.get("end"))]
     if sizes is None:
         return None
@@ -152,6 +154,7 @@ def _computed(graph: Graph, node: "NodeProto", arrays: Sequence[np.ndarray | Non
     from onnx.reference import ReferenceEvaluator
 
     names = [f"x{k}" if a is not None else "" for k, a in enumerate(arrays)]
+    # A copy with names of its own: an array that the node reads twice becomes two inputs, and omitted ones stay empty.
     alone = onnx.NodeProto()
     alone.CopyFrom(node)
     del alone.input[:], alone.output[:]
@@ -171,6 +174,7 @@ def _computed(graph: Graph, node: "NodeProto", arrays: Sequence[np.ndarray | Non
     )
     model = helper.make_model(proto, opset_imports=[helper.make_opsetid("", graph.opset)])
     try:
+        # Infinities and NaN are results like others; a warning here would name no line of the program.
         with np.errstate(all="ignore"):
             found = iter(ReferenceEvaluator(model).run(None, {n: a for n, a in zip(names, arrays, strict=True) if a is not None}))
     except Exception as error:  # whatever the package runs into

@@ -172,6 +172,7 @@ class GraphReader:
             raise FormatError(
                 f"{self.place}: a body takes more inputs than are given, or is nested too deeply", f"{len(graph.input)} inputs"
             )
+        # Nodes of the body set these; the node that has the body goes on with its own afterwards.
         around, place, outputs, label = self.tensors, self.place, self.outputs, self.label
         self.tensors, self.level = dict(around), self.level + 1
         self.tensors |= {proto.name: Tensor(self, proto.name, array=array_of(proto)) for proto in graph.initializer}
@@ -234,6 +235,7 @@ class GraphReader:
         given = list(inputs)
         for place, name in enumerate(reader.inputs):
             if name in attributes:  # a constant input that was an attribute in older versions
+                # Inputs before this one that the node omits.
                 given += [None] * (place + 1 - len(given))
                 value = attributes.pop(name)
                 given[place] = given[place] or Tensor(self, f"{self.place}.{name}", array=np.asarray(value))
@@ -244,10 +246,12 @@ class GraphReader:
     def _enter(self, node: "NodeProto", inputs: Sequence[Tensor | None], results: object) -> None:
         """Enter the results of a node by name, with what is known about their types."""
         found = list(results) if isinstance(results, (list, tuple)) else [results]
+        # An operator of MXNet with several results gives one symbol of several outputs.
         if isinstance(results, Symbol) and len(results.heads) > 1:
             found = list(results)
         if len([n for n in node.output if n]) > len(found):
             raise FormatError(f"{self.place}: it has too many outputs", f"{len(node.output)} of {len(found)}")
+        # Every result depends on all inputs of the graph that some operand depends on.
         roots = frozenset().union(*[t.roots for t in inputs if t is not None])
         for name, result in zip(node.output, found, strict=False):
             if not name or result is None:
@@ -261,7 +265,7 @@ class GraphReader:
 
     def computed(self, name: str, symbol: Symbol, roots: frozenset[str]) -> Tensor:
         """A value that a symbol computes from inputs, whose names are the ``roots``."""
-        head = Symbol(symbol.heads).heads[0]
+        head = symbol.heads[0]
         typed = self.type_of(head)
         shape, dtype = self._types.get(name, (None, None))
         if typed is not None:
@@ -279,6 +283,7 @@ class GraphReader:
         while name in self.params or name in self.inputs:
             name += "_"
         dtype = NAME_OF[tensor.array.dtype]
+        # In MXNet's shapes () means "unknown".
         held = tensor.array if tensor.array.ndim else tensor.array.reshape(1)  # arrays of parameters have an axis
         made = variable(name, shape=held.shape, dtype=None if dtype == "float32" else dtype)
         self.params[name] = array(held, dtype=dtype)

@@ -93,8 +93,10 @@ class GraphWriter:
 
     def _node(self, op: str, inputs: Sequence[OnnxValue | None], outputs: int, attributes: dict[str, Any]) -> Any:
         given = [None if v is None else self._named(v) for v in inputs]
+        # Omitted inputs at the end are left out; those in between need an empty name.
         while given and given[-1] is None:
             given.pop()
+        # Most results have the dtype of the first operand that is there; tables list the exceptions.
         known = given[1] if op in _SECOND and len(given) > 1 else next((v for v in given if v is not None), None)
         dtype = _RESULT_DTYPES.get(op, None if known is None else known.dtype)
         names = tuple(self._fresh(op) for _ in range(outputs))

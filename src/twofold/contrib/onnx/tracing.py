@@ -63,6 +63,7 @@ def written(heads: Sequence[Head], types: Types, opset: int) -> tuple[GraphWrite
             values[Head(n, 0)] = leaf(("onnx", n.name), shape, dtype)
     replay = Replay(inference, False, dict(values)).run(order)
     trace = _Trace(GraphWriter(opset))
+    # Variables are known before any node is written: `OnnxValue` names the inputs and parameters of the model.
     for head, typed in values.items():
         trace.known[typed] = OnnxValue(head.node.name, typed.shape, typed.dtype)
     for n in order:

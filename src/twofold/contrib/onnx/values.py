@@ -99,6 +99,7 @@ class Tensor:
         self.owner, self.name, self._symbol, self.array, self.roots = owner, name, symbol, array, roots
         self.partial: ndarray | None = None
         self.labels: dict[int, str] = {}
+        # A constant knows its own type.
         self.shape: Sizes | None = shape if array is None else array.shape
         self.dtype: str | None = dtype if array is None else NAME_OF.get(array.dtype)
 

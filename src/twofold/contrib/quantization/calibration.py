@@ -122,6 +122,7 @@ class HistogramCollector:
         if name in self.histograms:
             self.histograms[name] = combine_histogram(self.histograms[name], data, low, high, bound)
         else:
+            # Symmetric about 0, as `calibrate_entropy` expects.
             hist, edges = np.histogram(data, bins=self.bins, range=(-bound, bound))
             self.histograms[name] = hist, edges, low, high, bound
 
@@ -156,6 +157,7 @@ def run_layers(
     """
     inner = symbol.get_internals()
     wanted = collector.wanted if isinstance(collector, (RangeCollector, HistogramCollector)) else inner.list_outputs()
+    # In the order of the outputs: a set of names has another order in each process.
     names = [n for n in inner.list_outputs() if n in wanted]
     if not names:
         return

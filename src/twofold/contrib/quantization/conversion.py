@@ -83,6 +83,7 @@ def quantize_graph(
         logger.info("quantized %d parameters; %d values are quantized while running", len(made.params), len(made.inputs))
     if calib_mode == "custom" and LayerOutputCollector is None:
         raise ParameterError("quantize_graph: there is no collector", "calib_mode=custom", "pass LayerOutputCollector")
+    # Each takes the names of the values whose ranges are needed; a user's own collector decides by itself.
     collectors = {"naive": RangeCollector, "entropy": HistogramCollector, "custom": lambda wanted: LayerOutputCollector}
     collector = collectors[calib_mode](set(made.inputs)) if calib_mode in collectors else None
     return new, _quantized_params(new, {**arg_params, **_units(sym, arg_params)}, made.params, ctx), dict(aux_params), collector
@@ -116,6 +117,7 @@ def calib_graph(
         name = calibrated_value(node)
         if name is not None and name in ranges:
             low, high = ranges[name]
+            # With six digits, as MXNet's files have them.
             node.set_attrs({"min_calib_range": f"{low:.6f}", "max_calib_range": f"{high:.6f}"})
             if logger is not None:
                 logger.debug("%s: from %f to %f", name, low, high)

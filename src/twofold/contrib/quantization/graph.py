@@ -127,6 +127,7 @@ class _Build:
 
     def _quantize(self, head: Head, name: str) -> Triple:
         node = SymbolNode(quantization.quantize_v2.title, f"{name}_quantize", {"out_type": self.dtype}, [self.plain(head)])
+        # Without calibration the node computes the range of the values in each run.
         self.inputs[name] = node
         return Head(node, 0), Head(node, 1), Head(node, 2)
 
@@ -139,6 +140,7 @@ class _Build:
         values = [triples[k][0] if k in triples else self.plain(h) for k, h in enumerate(node.inputs)]
         ends = [end for triple in triples.values() for end in triple[1:]]
         new = SymbolNode(op.title, f"quantized_{node.name}", node.attrs, [*values, *ends])
+        # Sums of products are int32; the next quantized operator reads 8 bits.
         if form.wide:
             out = {"out_type": self.dtype}
             new = SymbolNode(quantization.requantize.title, f"requantize_{node.name}", out, [Head(new, k) for k in range(3)])

@@ -101,6 +101,7 @@ def quantize_net_v2(
     names = [node.name for node in topological(symbol.heads) if any(part in node.name for part in parts)]
     if uncalibrated:
         forms = [(node.name, form_of(node)) for node in topological(symbol.heads)]
+        # Their 8-bit forms cannot compute a range while running, so without calibration they stay in float32.
         names += [name for name, form in forms if form is not None and form.calibrated]
     excluded = [*(exclude_layers or ()), *names], [*(exclude_operators or ())]
     how = (calib_mode, quantized_dtype, quantize_mode, quantize_granularity, LayerOutputCollector, logger)

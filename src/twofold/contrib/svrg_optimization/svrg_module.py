@@ -134,6 +134,7 @@ class SVRGModule(Module):
             raise NotReady("SVRGModule.update: there are no gradients of all data yet", None, "call update_full_grads() first")
         for name, here, there in self._gradients():
             for device, (gradient, snapshot) in enumerate(zip(here, there, strict=True)):
+                # In place: the update of `Module` reads the executors' gradient arrays.
                 gradient[:] = gradient - snapshot + self._param_dict[device][name]
         super().update()
 
@@ -161,6 +162,7 @@ class SVRGModule(Module):
             self._mod_aux.forward(batch, is_train=True)
             self._mod_aux.backward()
             batches += 1
+            # The share of the last batch that is padding: the sum of the gradients is divided by the number of whole batches.
             missing = (batch.pad or 0) / self._exec_group.batch_size
             for name, _, grads in self._gradients():
                 for device, gradient in enumerate(grads):

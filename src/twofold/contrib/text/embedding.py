@@ -71,6 +71,7 @@ class _TokenEmbedding(Vocabulary):
         """
         words = tokens if isinstance(tokens, list) else [tokens]
         if lower_case_backup:
+            # An index that is not found at all becomes 0, the unknown word.
             words = [word if word in self._token_to_idx else word.lower() for word in words]
         found = nd.take(self._vectors(), array(self.to_indices(words), dtype="int32"))
         return found if isinstance(tokens, list) else found[0]
@@ -125,6 +126,7 @@ class _TokenEmbedding(Vocabulary):
         if not vectors:
             raise _wrong_file(path, 1, "there are no vectors")
         table = np.empty((len(self), self._vec_len), "float32")
+        # Every row: words such as the unknown one may have no vector in the file.
         table[:] = init_unknown_vec(shape=(self._vec_len,)).asnumpy()
         for token, vector in vectors.items():
             table[self._token_to_idx[token]] = vector
@@ -167,6 +169,7 @@ class _TokenEmbedding(Vocabulary):
         if not file_exists(path):
             todo = "unpack the published archive there, or read another file with CustomEmbedding"
             raise MissingFileError(f"{cls.__name__}: the file of word vectors is not there", path, todo)
+        # MXNet downloads a file again if its checksum differs; nothing is downloaded here, so a damaged file is an error.
         found = sha1_of(path)
         if found != cls.pretrained_file_name_sha1[name]:
             todo = "it is damaged or another file; read it with CustomEmbedding if you trust it"

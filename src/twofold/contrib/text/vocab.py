@@ -72,7 +72,9 @@ class Vocabulary:
 
     def _index(self, counter: Counter[Any], most_freq_count: int | None, min_freq: int) -> None:
         """Number the words of a counter by falling frequency, and those of equal frequency in order."""
+        # Python's sort is stable, so words of one frequency stay in alphabetical order, as in MXNet.
         by_frequency = sorted(sorted(counter.items(), key=lambda pair: pair[0]), key=lambda pair: pair[1], reverse=True)
+        # The unknown word and the reserved ones do not count against the limit.
         limit = len(self) + (len(counter) if most_freq_count is None else most_freq_count)
         for token, frequency in by_frequency:
             if frequency < min_freq or len(self) == limit:
