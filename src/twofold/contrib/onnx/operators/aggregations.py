@@ -76,6 +76,7 @@ def CumProd(graph, x, axis, *, exclusive=0, reverse=0):
     data = NP.flip(x.np, at) if reverse else x.np
     parts: list[Symbol] = [sliced(data, at, k, k + 1) for k in range(x.size(at))]
     if exclusive:
+        # Exclusive: each product leaves out the element in its own place.
         parts = [NP.ones_like(parts[0]), *parts[:-1]]
     for k in range(1, len(parts)):
         parts[k] = parts[k - 1] * parts[k]

@@ -77,6 +77,7 @@ def Unsqueeze(graph, data, axes):
     places = axes.integers
     total = data.ndim + len(places)
     out = data.np
+    # In rising order, so that the axes inserted so far are in their final places.
     for axis in sorted(a % total for a in places):
         out = NP.expand_dims(out, axis)
     return out
@@ -99,6 +100,7 @@ def Split(graph, data, split=None, *, axis=0, num_outputs=None):
         parts = split.integers
     else:
         count = num_outputs or graph.outputs
+        # Rounded up: as ONNX has it, only the last part may be smaller.
         each = -(-size // count)
         parts = [each] * (count - 1) + [size - each * (count - 1)]
     if sum(parts) != size:
@@ -286,6 +288,7 @@ def _accumulated(graph: Graph, data: Tensor, rows: Sequence[Symbol], updates: Te
     # a scatter keeps one of several updates of a place, so all updates are compared with all places instead
     flat: Symbol | int = 0
     for row, size in zip(rows, sizes, strict=False):
+        # The number of a place in row-major order.
         flat = flat * size + NP.reshape(row, (number,))
     chosen = NP.equal(NP.reshape(flat, (number, 1, 1)), graph.constant(np.arange(places).reshape(1, -1, 1), "int64").np)
     values = NP.reshape(updates.np, (number, 1, width))
@@ -320,6 +323,7 @@ def Scatter(graph, data, indices, updates, *, axis=0):
 def OneHot(graph, indices, depth, values, *, axis=-1):
     """One value where the new axis equals the index, another elsewhere."""
     count = depth.integer if depth.constant.dtype.kind in "iu" else int(depth.number)
+    # ONNX lists the value of the other places first.
     off, on = values.constant.ravel().tolist()
     dtype = str(values.dtype)
     places = as_dtype(indices.symbol, "int64")
@@ -374,6 +378,7 @@ def ReverseSequence(graph, data, sequence_lens, *, batch_axis=1, time_axis=0):
     steps = np.arange(sizes[time_axis])
     places = np.where(steps[:, None] < lengths, lengths - 1 - steps[:, None], steps[:, None])
     places = places if time_axis == 0 else places.T
+    # Steps beyond a sequence's length keep their places.
     whole = np.broadcast_to(places.reshape([*places.shape, *[1] * (len(sizes) - 2)]), sizes)
     return F.gather_nd(data.symbol, _grid(sizes, time_axis, graph.constant(whole.copy(), "int64").np, graph))
 

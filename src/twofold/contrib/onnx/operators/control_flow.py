@@ -64,6 +64,7 @@ def Scan(
         raise unsupported(graph, "a scan of so many steps is not supported", steps)
     collected: list[list[object]] = [[] for _ in range(len(body.output) - len(states))]
     for k in range(steps):
+        # Direction 1 scans from the end.
         places = [steps - 1 - k if way else k for way in scan_input_directions or [0] * len(scanned)]
         slices = [_slice(graph, t, a, p) for t, a, p in zip(scanned, axes, places, strict=True)]
         results = graph.body(body, (*states, *slices))

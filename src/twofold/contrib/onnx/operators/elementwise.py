@@ -228,6 +228,7 @@ def Celu(graph, x, *, alpha=1.0):
 def Selu(graph, x, *, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875):
     """Gamma times elu."""
     above, below = NP.maximum(x.np, 0.0), NP.minimum(x.np, 0.0)
+    # `expm1` of the negative part only: of large positive elements it would overflow.
     return gamma * (above + alpha * NP.expm1(below))
 
 

@@ -26,6 +26,7 @@ def _pads(graph: Graph, x: Tensor, kernel: Ints, strides: Ints, dilations: Ints,
     for k, (size, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
         n = x.size(k + 2)
         total = max(0, (-(-n // stride) - 1) * stride + dilation * (size - 1) + 1 - n)
+        # UPPER puts the odd element after the axis, LOWER before it.
         half = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
         front, back = [*front, half], [*back, total - half]
     return front + back
@@ -73,6 +74,7 @@ def ConvTranspose(
     if output_shape:
         output_shape = output_shape[-len(kernel) :]
         beyond = [f - o for f, o in zip(full, output_shape, strict=True)]
+        # What the transpose computes beyond the wanted shape is cut off, on the sides where a convolution would pad.
         front = [n - n // 2 if auto_pad != "SAME_UPPER" else n // 2 for n in beyond]
         back = [n - a for n, a in zip(beyond, front, strict=True)]
     else:
@@ -177,6 +179,7 @@ def MaxPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, 
         return _by_slices(_padded(x.symbol, front, back, lowest), sizes, kernel_shape, strides, spread, NP.maximum)
     data = x.symbol
     if front != back:
+        # The lowest finite number of the dtype: padding must never be the maximum.
         low = -65504.0 if x.dtype == "float16" else -3.4028234663852886e38
         data, front = _padded(data, front, back, low), [0] * len(front)
     return F.Pooling(data, kernel=tuple(kernel_shape), stride=tuple(strides), pad=tuple(front), pool_type="max", name=graph.label)
@@ -278,6 +281,7 @@ def Einsum(graph, *data, equation):
     terms = equation.replace(" ", "")
     # a sum over all axes has one element here, and no axes in ONNX
     found = NP.einsum(terms, *[t.np for t in data])
+    # Without an arrow the result keeps the letters that occur once, as in NumPy.
     kept = terms.partition("->")[2] if "->" in terms else [c for c in terms if c not in ",." and terms.count(c) == 1]
     return found if kept or "." in terms else NP.reshape(found, ())
 
@@ -361,6 +365,7 @@ def Dropout(graph, x, ratio=None, training_mode=None, *, seed=None):
     """The operand: outside training nothing is dropped. As a layer of the symbol it drops when that is trained."""
     if training_mode is not None and training_mode.constant.any() and (ratio is None or ratio.number):
         raise unsupported(graph, "only the form for inference is supported", "training_mode=True")
+    # ONNX's default.
     share = 0.5 if ratio is None else ratio.number
     mask = np.ones(x.known_sizes, bool) if graph.outputs > 1 else None
     return F.Dropout(x.symbol, p=share, name=graph.label) if 0 <= share < 1 else x, mask
@@ -402,6 +407,7 @@ def Hardmax(graph, x, *, axis=None):
         size = x.size(axis) if graph.opset >= 13 else math.prod(x.known_sizes[x.axis(1 if axis is None else axis) :])
         place = NP.argmax(symbol.as_np_ndarray(), axis=axis, keepdims=True)
         at = axis % x.ndim
+        # Numbers along the axis, which broadcast: the one that equals the place of the maximum becomes 1.
         column = np.arange(size).reshape([-1 if k == at else 1 for k in range(x.ndim)])
         return NP.equal(place, graph.constant(column, "int64").np).astype(str(x.dtype))
 

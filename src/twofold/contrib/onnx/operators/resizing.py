@@ -66,8 +66,10 @@ def _matrix(at: np.ndarray, size: int, mode: str, options: dict[str, Any], scale
     outside = (taps < 0) | (taps >= size)
     if options["exclude_outside"]:
         weights = np.where(outside, 0.0, weights)
+    # The weights of a place sum to 1, even where those outside are excluded.
     weights = weights / weights.sum(1, keepdims=True)
     matrix = np.zeros((len(at), size))
+    # By `add.at`: elements outside are clipped to the edge, so several weights may fall on one element.
     np.add.at(matrix, (np.arange(len(at))[:, None], np.clip(taps, 0, size - 1)), weights)
     return matrix
 
@@ -120,6 +122,7 @@ def _factors(
         if policy != "stretch":
             factor = min(factors) if policy == "not_larger" else max(factors)
             factors = [factor] * len(factors)
+            # Rounded half up, as ONNX says for the policies that keep the aspect ratio.
             counts = [math.floor(shape[a] * factor + 0.5) for a in places]
         return factors, counts
     if scales is None or not scales.constant.size:

@@ -65,7 +65,9 @@ def GridSample(graph, x, grid, *, align_corners=0, mode="linear", padding_mode="
     kind = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     axes = []
     for k, size in enumerate(spatial):
+        # The grid gives x before y, that is, the last axis of the operand first.
         part = slice_at(grid.symbol, -1, count - 1 - k)
+        # -1 and 1 are the centers of the outermost elements, or the outer sides of these elements.
         at = (part + 1.0) * ((size - 1) / 2) if align_corners else (part + 1.0) * (size / 2) - 0.5
         # a cubic sample takes its weights from the place as it is, and only its four neighbors are brought inside below
         at = at if kind == "cubic" else _inside(at, size, padding_mode, align_corners)
@@ -122,6 +124,7 @@ def DFT(graph, x, dft_length=None, axis=None, *, inverse=0, onesided=0):
     real, imaginary = (NP.matmul(parts[0], m) for m in matrices)
     if len(parts) == 2:
         real, imaginary = real - NP.matmul(parts[1], matrices[1]), imaginary + NP.matmul(parts[1], matrices[0])
+    # The inverse permutation of `order`.
     back = tuple(sorted(range(ndim - 1), key=order.__getitem__))
     return NP.stack([NP.transpose(part, back) for part in (real, imaginary)], axis=-1)
 
