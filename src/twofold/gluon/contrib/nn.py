@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from ... import ndarray as nd
 from ...context import num_gpus
@@ -11,7 +11,7 @@ from ..block import Block
 from ..hybrid_block import HybridBlock
 from ..nn import BatchNorm, HybridSequential, Sequential
 from ..parameter_dict import ParameterDict
-from ..signatures import DTypeLike, Functions, InitializerLike, Operand, extend_docstring
+from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand, extend_docstring
 
 __all__ = [
     "Concurrent",
@@ -119,7 +119,12 @@ class SparseEmbedding(Block):
     """
 
     def __init__(
-        self, input_dim: int, output_dim: int, dtype: DTypeLike = "float32", weight_initializer: InitializerLike = None, **kwargs: Any
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitializerLike = None,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs: dict[str, Any] = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": True}
@@ -172,7 +177,7 @@ class SyncBatchNorm(BatchNorm, arrays="nd"):
         gamma_initializer: InitializerLike = "ones",
         running_mean_initializer: InitializerLike = "zeros",
         running_variance_initializer: InitializerLike = "ones",
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(
             1, momentum, epsilon, center, scale, use_global_stats, beta_initializer, gamma_initializer, running_mean_initializer,

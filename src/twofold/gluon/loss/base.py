@@ -1,9 +1,9 @@
 """`Loss`: the base of losses, with weighting and means over samples."""
 
-from typing import Any
+from typing import Unpack
 
 from ..hybrid_block import HybridBlock
-from ..signatures import Functions, Operand
+from ..signatures import Functions, Naming, Operand
 
 
 class Loss(HybridBlock):
@@ -19,7 +19,7 @@ class Loss(HybridBlock):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self._weight = weight
         self._batch_axis = batch_axis

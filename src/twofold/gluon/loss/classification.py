@@ -1,9 +1,9 @@
 """Classification losses: cross-entropies, divergences, margin losses, connectionist temporal classification."""
 
-from typing import Any
+from typing import Unpack
 
 from ...errors import InvalidValue, ParameterError
-from ..signatures import Functions, Operand
+from ..signatures import Functions, Naming, Operand
 from .base import Loss
 
 TINY = 1e-12
@@ -29,7 +29,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def __init__(self, from_sigmoid: bool = False, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, from_sigmoid: bool = False, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
 
@@ -94,7 +94,7 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._axis = axis
@@ -132,7 +132,9 @@ class KLDivLoss(Loss, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def __init__(self, from_logits: bool = True, axis: int = -1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, from_logits: bool = True, axis: int = -1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits
         self._axis = axis
@@ -170,7 +172,7 @@ class CTCLoss(Loss, arrays="nd"):
     are padded with -1 unless their lengths are passed.
     """
 
-    def __init__(self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Unpack[Naming]) -> None:
         if layout not in ("NTC", "TNC"):
             raise InvalidValue("Only 'NTC' and 'TNC' layouts for pred are supported", f"Got: {layout}", "transpose the predictions")
         if label_layout not in ("NT", "TN"):
@@ -216,7 +218,7 @@ class HingeLoss(Loss, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
@@ -258,7 +260,7 @@ class LogisticLoss(Loss, arrays="nd"):
         If the format is unknown.
     """
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, label_format: str = "signed", **kwargs: Any) -> None:
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, label_format: str = "signed", **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         if label_format not in ("signed", "binary"):
             raise ParameterError("label_format can only be signed or binary", f"recieved {label_format}", "use one of these")

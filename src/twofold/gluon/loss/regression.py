@@ -1,9 +1,9 @@
 """Regression losses: squared, absolute, Huber, Poisson."""
 
 import math
-from typing import Any
+from typing import Unpack
 
-from ..signatures import Functions, Operand
+from ..signatures import Functions, Naming, Operand
 from .base import Loss
 
 
@@ -27,7 +27,7 @@ class L2Loss(Loss, arrays="nd"):
     [1.0, 1.0]
     """
 
-    def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
@@ -75,7 +75,7 @@ class HuberLoss(Loss, arrays="nd"):
     Huber, Robust estimation of a location parameter, Annals of Mathematical Statistics 35 (1964).
     """
 
-    def __init__(self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
@@ -104,7 +104,12 @@ class PoissonNLLLoss(Loss, arrays="nd"):
     """
 
     def __init__(
-        self, weight: float | None = None, from_logits: bool = True, batch_axis: int = 0, compute_full: bool = False, **kwargs: Any
+        self,
+        weight: float | None = None,
+        from_logits: bool = True,
+        batch_axis: int = 0,
+        compute_full: bool = False,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits

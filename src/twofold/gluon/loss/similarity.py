@@ -1,8 +1,8 @@
 """Metric learning losses: of pairs, triplets and whole batches of embeddings."""
 
-from typing import Any
+from typing import Unpack
 
-from ..signatures import Functions, Operand
+from ..signatures import Functions, Naming, Operand
 from .base import Loss
 from .classification import KLDivLoss
 
@@ -26,7 +26,7 @@ class TripletLoss(Loss, arrays="nd"):
     Schroff, Kalenichenko and Philbin, FaceNet, CVPR 2015.
     """
 
-    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
@@ -52,7 +52,7 @@ class CosineEmbeddingLoss(Loss, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any) -> None:
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
@@ -96,7 +96,7 @@ class SDMLLoss(Loss, arrays="nd"):
     Bonadiman, Kumar and Mittal, Large scale question paraphrase retrieval with smoothed deep metric learning, W-NUT 2019.
     """
 
-    def __init__(self, smoothing_parameter: float = 0.3, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, smoothing_parameter: float = 0.3, weight: float = 1.0, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         # A public attribute, as in MXNet; unweighted, which is why `weight` has no effect.
         self.kl_loss = KLDivLoss(from_logits=True)

@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...device import Device
 from ...errors import FileAccessError, FormatError, MissingFileError, ParameterError
@@ -14,8 +14,9 @@ from ...formats.downloads import check_sha1, data_dir, download
 from ...formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, remove_file, write_file
 from ...origin import warn
 from ..hybrid_block import HybridBlock
+from ..signatures import Naming
 
-__all__ = ["MODELS", "apache_repo_url", "get_model_file", "load_pretrained", "purge", "short_hash"]
+__all__ = ["MODELS", "NetOptions", "apache_repo_url", "get_model_file", "load_pretrained", "purge", "short_hash"]
 
 #: Folder of the files, unless another one is given.
 MODELS = os.path.join(data_dir(), "models")
@@ -31,6 +32,12 @@ NETWORKS: dict[str, Callable[..., HybridBlock]] = {}
 Root = str | os.PathLike[str]
 Net = TypeVar("Net", bound=HybridBlock)
 Make = TypeVar("Make", bound=Callable[..., HybridBlock])
+
+
+class NetOptions(Naming, total=False):
+    """The arguments that all networks take as ``**kwargs``."""
+
+    classes: int
 
 
 def short_hash(name: str) -> str:
@@ -147,7 +154,7 @@ def variant(
         The function's name; that of the file, with underscores for points, if None.
     """
 
-    def create(**kwargs: Any) -> Net:
+    def create(**kwargs: object) -> Net:
         return get(*arguments, **{**kwargs, **fixed})
 
     create.__name__ = create.__qualname__ = name or title.replace(".", "_")

@@ -1,12 +1,12 @@
 """Activation layers."""
 
-from typing import Any
+from typing import Unpack
 
 from ... import initializer
 from ...errors import InvalidValue, ParameterError
 from ...suggestions import did_you_mean
 from ..hybrid_block import HybridBlock
-from ..signatures import Functions, InitializerLike, Operand
+from ..signatures import Functions, InitializerLike, Naming, Operand
 
 #: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)
@@ -25,7 +25,7 @@ class Activation(HybridBlock, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def __init__(self, activation: str, **kwargs: Any) -> None:
+    def __init__(self, activation: str, **kwargs: Unpack[Naming]) -> None:
         if activation not in ACTIVATIONS:
             todo = did_you_mean(str(activation), ACTIVATIONS, f"use one of {', '.join(ACTIVATIONS)}")
             raise ParameterError(f"{type(self).__name__}: there is no activation of that name", repr(activation), todo)
@@ -59,7 +59,7 @@ class LeakyReLU(HybridBlock, arrays="nd"):
         If the slope is negative.
     """
 
-    def __init__(self, alpha: float, **kwargs: Any) -> None:
+    def __init__(self, alpha: float, **kwargs: Unpack[Naming]) -> None:
         if alpha < 0:
             raise InvalidValue("Slope coefficient for LeakyReLU must be no less than 0", str(alpha), "pass 0 or more")
         super().__init__(**kwargs)
@@ -90,7 +90,7 @@ class PReLU(HybridBlock, arrays="nd"):
     He, Zhang, Ren and Sun, Delving deep into rectifiers, ICCV 2015.
     """
 
-    def __init__(self, alpha_initializer: InitializerLike = QUARTER, in_channels: int = 1, **kwargs: Any) -> None:
+    def __init__(self, alpha_initializer: InitializerLike = QUARTER, in_channels: int = 1, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
@@ -115,7 +115,7 @@ class ELU(HybridBlock, arrays="nd"):
     Clevert, Unterthiner and Hochreiter, Fast and accurate deep network learning by exponential linear units, ICLR 2016.
     """
 
-    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, alpha: float = 1.0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self._alpha = alpha
 
@@ -175,7 +175,7 @@ class Swish(HybridBlock, arrays="nd"):
     Ramachandran, Zoph and Le, Searching for activation functions, arXiv:1710.05941.
     """
 
-    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, beta: float = 1.0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self._beta = beta
 

@@ -1,9 +1,9 @@
 """Fully connected layers, embeddings, dropout, flattening."""
 
-from typing import Any
+from typing import Unpack
 
 from ..hybrid_block import HybridBlock
-from ..signatures import DTypeLike, Functions, InitializerLike, Operand
+from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand
 from .activations import Activation
 
 
@@ -57,7 +57,7 @@ class Dense(HybridBlock, arrays="nd"):
         weight_initializer: InitializerLike = None,
         bias_initializer: InitializerLike = "zeros",
         in_units: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         self._flatten = flatten
@@ -98,7 +98,7 @@ class Dropout(HybridBlock, arrays="nd"):
     Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov, Dropout, JMLR 15 (2014).
     """
 
-    def __init__(self, rate: float, axes: tuple[int, ...] = (), **kwargs: Any) -> None:
+    def __init__(self, rate: float, axes: tuple[int, ...] = (), **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self._rate = rate
         self._axes = axes
@@ -144,7 +144,7 @@ class Embedding(HybridBlock, arrays="nd"):
         dtype: DTypeLike = "float32",
         weight_initializer: InitializerLike = None,
         sparse_grad: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         self._input_dim, self._output_dim = input_dim, output_dim

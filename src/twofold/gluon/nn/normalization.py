@@ -1,13 +1,13 @@
 """Normalization layers: batch, layer, instance and group normalization."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Unpack
 
 from ...dtype import dtype_name
 from ..hybrid_block import HybridBlock
 from ..parameter import Parameter
 from ..parameter_dict import ParameterDict
-from ..signatures import DTypeLike, Functions, InitializerLike, Operand
+from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand
 
 
 def _repr(block: HybridBlock, values: Mapping[str, object]) -> str:
@@ -64,7 +64,7 @@ class BatchNorm(HybridBlock, arrays="nd"):
         running_mean_initializer: InitializerLike = "zeros",
         running_variance_initializer: InitializerLike = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {"axis": axis, "eps": epsilon, "momentum": momentum, "fix_gamma": not scale, "use_global_stats": use_global_stats}
@@ -136,7 +136,7 @@ class InstanceNorm(HybridBlock, arrays="nd"):
         beta_initializer: InitializerLike = "zeros",
         gamma_initializer: InitializerLike = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}

@@ -1,11 +1,11 @@
 """Pooling over one to three axes, windowed and global, and reflection padding."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from ...errors import InvalidValue
 from ..hybrid_block import HybridBlock
-from ..signatures import Functions, Operand, extend_docstring
+from ..signatures import Functions, Naming, Operand, extend_docstring
 from .convolution import Sizes, layouts_for_docs, sizes_of
 
 __all__ = [
@@ -93,7 +93,7 @@ class _Pooling(HybridBlock, arrays="nd"):
         pool_type: str,
         layout: str | None,
         count_include_pad: bool | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         layout = self._layouts[0] if layout is None else layout
         ndim = len((*self._layouts, layout)[0]) - 2
@@ -139,7 +139,7 @@ class _MaxPool(_Pooling, pool_type="max"):
         padding: Sizes = 0,
         layout: str | None = None,
         ceil_mode: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, False, self._pool_type, layout, **kwargs)
 
@@ -157,7 +157,7 @@ class _AvgPool(_Pooling, pool_type="avg"):
         ceil_mode: bool = False,
         layout: str | None = None,
         count_include_pad: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, False, self._pool_type, layout, count_include_pad, **kwargs)
 
@@ -167,7 +167,7 @@ class _GlobalPool(_Pooling):
 
     _parameters: ClassVar[str] = _GLOBAL_PARAMETERS
 
-    def __init__(self, layout: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, layout: str | None = None, **kwargs: Unpack[Naming]) -> None:
         super().__init__(1, None, 0, True, True, self._pool_type, layout, **kwargs)
 
 
@@ -189,7 +189,7 @@ class MaxPool3D(_MaxPool, layouts=("NCDHW", "NDHWC")):
         padding: Sizes = 0,
         ceil_mode: bool = False,
         layout: str | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
@@ -205,7 +205,7 @@ class AvgPool1D(_AvgPool, layouts=("NCW", "NWC")):
         layout: str | None = None,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
 
@@ -258,7 +258,7 @@ class ReflectionPad2D(HybridBlock, arrays="nd"):
         If ``padding`` is neither one number nor eight.
     """
 
-    def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Any) -> None:
+    def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self._padding = (0, 0, 0, 0, *(padding,) * 4) if isinstance(padding, int) else tuple(padding)
         if len(self._padding) != 8:

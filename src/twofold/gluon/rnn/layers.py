@@ -1,7 +1,7 @@
 """Recurrent layers over whole sequences, computed by the fused operator ``RNN``."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from ... import ndarray as nd
 from ... import symbol as sym
@@ -12,7 +12,7 @@ from ...symbol.symbol import Symbol
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
-from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo, extend_docstring
+from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand, StateInfo, extend_docstring
 from ..tracing import ARRAY, Trace
 from .base import State, create_state
 
@@ -57,6 +57,12 @@ _LSTM = """
         Bounds of the cell state, and whether to replace NaN by a bound."""
 
 
+class _Options(Naming, total=False):
+    """The arguments that `RNN` and `LSTM` hand on to their base."""
+
+    use_sequence_length: bool
+
+
 class _RNNLayer(HybridBlock, arrays="nd"):
     """The base of the three layers. Subclasses declare what is particular to them before its constructor runs."""
 
@@ -88,7 +94,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         h2h_bias_initializer: InitializerLike = "zeros",
         dtype: DTypeLike = "float32",
         use_sequence_length: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         # Calls with and without states have different outputs, so each has a trace: `_trace` is that of the last call.
@@ -276,7 +282,7 @@ class RNN(_RNNLayer, mode="rnn_relu", activation=_ACTIVATION):
         h2h_bias_initializer: InitializerLike = "zeros",
         input_size: int = 0,
         dtype: DTypeLike = "float32",
-        **kwargs: Any,
+        **kwargs: Unpack[_Options],
     ) -> None:
         if activation not in self._modes:
             raise ParameterError("RNN: unknown activation", repr(activation), f"use one of {', '.join(self._modes)}")
@@ -308,7 +314,7 @@ class LSTM(_RNNLayer, mode="lstm", lstm=_LSTM):
         state_clip_max: float | None = None,
         state_clip_nan: bool = False,
         dtype: DTypeLike = "float32",
-        **kwargs: Any,
+        **kwargs: Unpack[_Options],
     ) -> None:
         self._projection_size, self._h2r_weight_initializer = projection_size, h2r_weight_initializer
         self._clip = {"lstm_state_clip_min": state_clip_min, "lstm_state_clip_max": state_clip_max, "lstm_state_clip_nan": state_clip_nan}

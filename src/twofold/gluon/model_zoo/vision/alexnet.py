@@ -1,12 +1,12 @@
 """AlexNet."""
 
-from typing import Any
+from typing import Unpack
 
 from ....device import CPU, Device
 from ... import nn
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand
-from ..model_store import MODELS, Root, load_pretrained, published
+from ...signatures import Functions, Naming, Operand
+from ..model_store import MODELS, NetOptions, Root, load_pretrained, published
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -26,7 +26,7 @@ class AlexNet(HybridBlock, arrays="any"):
     Krizhevsky, One weird trick for parallelizing convolutional neural networks, arXiv:1404.5997.
     """
 
-    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, classes: int = 1000, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
@@ -54,7 +54,7 @@ class AlexNet(HybridBlock, arrays="any"):
 
 
 @published("alexnet")
-def alexnet(pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> AlexNet:
+def alexnet(pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[NetOptions]) -> AlexNet:
     """An `AlexNet`.
 
     Parameters

@@ -1,15 +1,15 @@
 """DenseNet with 121 to 201 layers."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from ....device import CPU, Device
 from ....errors import UnboundArgumentError
 from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand
-from ..model_store import MODELS, Root, load_pretrained, variant
+from ...signatures import Functions, Naming, Operand
+from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "densenet_spec", "get_densenet"]
 
@@ -49,6 +49,11 @@ def _transition(channels: int) -> nn.HybridSequential:
     return block
 
 
+class _Options(NetOptions, total=False):
+    bn_size: int
+    dropout: float
+
+
 class DenseNet(HybridBlock, arrays="any"):
     """Blocks of layers, for images (n, 3, 224, 224). The input of a layer is the outputs of all earlier layers of its block.
 
@@ -82,7 +87,7 @@ class DenseNet(HybridBlock, arrays="any"):
         bn_size: int = 4,
         dropout: float = 0,
         classes: int = 1000,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
@@ -104,7 +109,7 @@ class DenseNet(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
-def get_densenet(num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> DenseNet:
+def get_densenet(num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[_Options]) -> DenseNet:
     """A `DenseNet`.
 
     Parameters

@@ -1,14 +1,14 @@
 """Inception, version 3."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from ....device import CPU, Device
 from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand
-from ..model_store import MODELS, Root, load_pretrained, published
+from ...signatures import Functions, Naming, Operand
+from ..model_store import MODELS, NetOptions, Root, load_pretrained, published
 
 __all__ = ["Inception3", "inception_v3", "make_aux"]
 
@@ -129,7 +129,7 @@ class Inception3(HybridBlock, arrays="any"):
     Szegedy et al., Rethinking the Inception architecture for computer vision, CVPR 2016.
     """
 
-    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, classes: int = 1000, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
@@ -147,7 +147,7 @@ class Inception3(HybridBlock, arrays="any"):
 
 
 @published("inceptionv3")
-def inception_v3(pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> Inception3:
+def inception_v3(pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[NetOptions]) -> Inception3:
     """An `Inception3`.
 
     Parameters

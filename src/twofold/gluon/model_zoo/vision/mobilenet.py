@@ -1,12 +1,12 @@
 """MobileNet, versions 1 and 2, in four widths."""
 
-from typing import Any
+from typing import Unpack
 
 from ....device import CPU, Device
 from ... import nn
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand
-from ..model_store import MODELS, Root, load_pretrained, variant
+from ...signatures import Functions, Naming, Operand
+from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = [
     "RELU6",
@@ -69,7 +69,7 @@ class LinearBottleneck(HybridBlock, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
-    def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
+    def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self.use_shortcut = stride == 1 and in_channels == channels
         with self.name_scope():
@@ -101,7 +101,7 @@ class MobileNet(HybridBlock, arrays="any"):
     Howard et al., MobileNets, arXiv:1704.04861.
     """
 
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
@@ -137,7 +137,7 @@ class MobileNetV2(HybridBlock, arrays="any"):
     Sandler et al., MobileNetV2: Inverted residuals and linear bottlenecks, CVPR 2018.
     """
 
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="features_")
@@ -165,7 +165,9 @@ def _width(multiplier: float) -> str:
     return text[:-1] if text in ("1.00", "0.50") else text
 
 
-def get_mobilenet(multiplier: float, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> MobileNet:
+def get_mobilenet(
+    multiplier: float, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[NetOptions]
+) -> MobileNet:
     """A `MobileNet`.
 
     Parameters
@@ -184,7 +186,9 @@ def get_mobilenet(multiplier: float, pretrained: bool = False, ctx: Device = CPU
     return load_pretrained(MobileNet(multiplier, **kwargs), f"mobilenet{_width(multiplier)}", pretrained, ctx, root)
 
 
-def get_mobilenet_v2(multiplier: float, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> MobileNetV2:
+def get_mobilenet_v2(
+    multiplier: float, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[NetOptions]
+) -> MobileNetV2:
     """A `MobileNetV2`; takes the parameters of `get_mobilenet`."""
     return load_pretrained(MobileNetV2(multiplier, **kwargs), f"mobilenetv2_{_width(multiplier)}", pretrained, ctx, root)
 

@@ -1,14 +1,14 @@
 """ResNet, versions 1 and 2, with 18 to 152 layers."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, Unpack
 
 from ....device import CPU, Device
 from ....errors import InvalidValue
 from ... import nn
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand, extend_docstring
-from ..model_store import MODELS, Root, load_pretrained, variant
+from ...signatures import Functions, Naming, Operand, extend_docstring
+from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = [
     "BasicBlockV1",
@@ -94,7 +94,7 @@ class _BlockV1(HybridBlock, arrays="nd"):
     #: Whether the sum names the input first: the order of the nodes in MXNet's graphs.
     _input_first: ClassVar[bool] = False
 
-    def __init__(self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any) -> None:
+    def __init__(self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self.body = nn.HybridSequential(prefix="")
         self._add_layers(channels, stride, in_channels)
@@ -164,7 +164,7 @@ class BasicBlockV2(_BlockV2, arrays="nd"):
 
     _depth: ClassVar[int] = 2
 
-    def __init__(self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any) -> None:
+    def __init__(self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self.bn1 = nn.BatchNorm()
         self.conv1 = _conv3x3(channels, stride, in_channels)
@@ -179,7 +179,7 @@ class BottleneckV2(_BlockV2, arrays="nd"):
 
     _depth: ClassVar[int] = 3
 
-    def __init__(self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any) -> None:
+    def __init__(self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         inner = channels // 4
         self.bn1 = nn.BatchNorm()
@@ -189,6 +189,10 @@ class BottleneckV2(_BlockV2, arrays="nd"):
         self.bn3 = nn.BatchNorm()
         self.conv3 = nn.Conv2D(channels, kernel_size=1, strides=1, use_bias=False)
         self._add_downsample(channels, stride, in_channels, downsample)
+
+
+class _Options(NetOptions, total=False):
+    thumbnail: bool
 
 
 class _ResNet(HybridBlock, arrays="any"):
@@ -206,7 +210,7 @@ class _ResNet(HybridBlock, arrays="any"):
         channels: Sequence[int],
         classes: int = 1000,
         thumbnail: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
         if len(layers) != len(channels) - 1:
@@ -277,7 +281,9 @@ resnet_block_versions: list[dict[str, type[HybridBlock]]] = [
 ]
 
 
-def get_resnet(version: int, num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> _ResNet:
+def get_resnet(
+    version: int, num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[_Options]
+) -> _ResNet:
     """A `ResNetV1` or `ResNetV2`.
 
     Parameters

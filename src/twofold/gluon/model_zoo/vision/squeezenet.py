@@ -1,14 +1,14 @@
 """SqueezeNet 1.0 and 1.1."""
 
-from typing import Any
+from typing import Unpack
 
 from ....device import CPU, Device
 from ....errors import InvalidValue
 from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand
-from ..model_store import MODELS, Root, load_pretrained, variant
+from ...signatures import Functions, Naming, Operand
+from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -57,7 +57,7 @@ class SqueezeNet(HybridBlock, arrays="any"):
     Iandola et al., SqueezeNet, arXiv:1602.07360.
     """
 
-    def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, version: str, classes: int = 1000, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         if version not in _VERSIONS:
             raise InvalidValue(f"Unsupported SqueezeNet version {version}:1.0 or 1.1 expected", None, "pass one of them as a string")
@@ -76,7 +76,9 @@ class SqueezeNet(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
-def get_squeezenet(version: str, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> SqueezeNet:
+def get_squeezenet(
+    version: str, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[NetOptions]
+) -> SqueezeNet:
     """A `SqueezeNet`.
 
     Parameters

@@ -1,15 +1,15 @@
 """VGG with 11 to 19 layers, with and without batch normalization."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from ....device import CPU, Device
 from ....errors import UnboundArgumentError
 from ....initializer import Xavier
 from ... import nn
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand
-from ..model_store import MODELS, Root, load_pretrained, variant
+from ...signatures import Functions, Naming, Operand
+from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn", "vgg_spec"]
 
@@ -20,6 +20,10 @@ vgg_spec = {
     16: ([2, 2, 3, 3, 3], [64, 128, 256, 512, 512]),
     19: ([2, 2, 4, 4, 4], [64, 128, 256, 512, 512]),
 }
+
+
+class _Options(NetOptions, total=False):
+    batch_norm: bool
 
 
 class VGG(HybridBlock, arrays="any"):
@@ -43,7 +47,9 @@ class VGG(HybridBlock, arrays="any"):
     Simonyan and Zisserman, Very deep convolutional networks for large-scale image recognition, arXiv:1409.1556.
     """
 
-    def __init__(self, layers: Sequence[int], filters: Sequence[int], classes: int = 1000, batch_norm: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self, layers: Sequence[int], filters: Sequence[int], classes: int = 1000, batch_norm: bool = False, **kwargs: Unpack[Naming]
+    ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
@@ -68,7 +74,7 @@ class VGG(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
-def get_vgg(num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Any) -> VGG:
+def get_vgg(num_layers: int, pretrained: bool = False, ctx: Device = CPU, root: Root = MODELS, **kwargs: Unpack[_Options]) -> VGG:
     """A `VGG`.
 
     Parameters
