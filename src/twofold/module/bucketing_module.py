@@ -11,8 +11,8 @@ from .. import ndarray as nd
 from ..checkpoint import load_params, save_checkpoint
 from ..device import CPU
 from ..errors import InvalidValue, MXNetError, ParameterError
-from ..initializer.base import Initializer
 from ..io.iterator import DataDesc, Shapes, describe
+from ..kvstore.base import KVStoreBase
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
@@ -20,7 +20,7 @@ from ..symbol.naming import NameManager
 from ..symbol.symbol import Symbol
 from .base_module import BaseModule
 from .data_shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
-from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
+from .interface import Binding, Filling, Logger, Optimization, Params, RowIds
 from .module import Contexts, Groups, Module
 
 Names = Sequence[str] | None
@@ -307,35 +307,18 @@ class BucketingModule(BaseModule):
         """The parameters and auxiliary states on the CPU, as two dicts."""
         return self._default.get_params()
 
-    def init_params(
-        self,
-        initializer: Initializer | None = UNIFORM,
-        arg_params: Params | None = None,
-        aux_params: Params | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Initialize parameters and auxiliary states; see `Module.init_params`."""
-        self._default.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
-        self.params_initialized = True
+    def _init_params(self, request: Filling) -> None:
+        self._default.init_params(*request)
 
-    def init_optimizer(
-        self,
-        kvstore: Store = "local",
-        optimizer: OptimizerLike = "sgd",
-        optimizer_params: Kwargs = LEARNING_RATE,
-        force_init: bool = False,
-    ) -> None:
-        """Create the optimizer of all buckets; see `Module.init_optimizer`."""
+    def _init_optimizer(self, request: Optimization) -> None:
+        """Create the optimizer of all buckets."""
         self._require("init_optimizer", params=True)
-        self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        self._default.init_optimizer(*request)
         for module in self._buckets.values():
             module.borrow_optimizer(self._default)
-        self.optimizer_initialized = True
 
     @property
-    def _kvstore(self) -> Any:
+    def _kvstore(self) -> KVStoreBase | None:
         return self._default._kvstore
 
     def update(self) -> None:

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import cast
 
 from ..errors import InvalidValue, NotReady, ParameterError
-from ..initializer.base import Initializer
 from ..io.iterator import DataBatch, DataDesc, Shapes, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from .base_module import BaseModule
 from .data_shapes import Arrays, Batch, Labels, NamedShapes, as_batch
-from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, Store
+from .interface import Binding, Filling, Logger, Optimization
 
 
 class SequentialModule(BaseModule):
@@ -138,29 +137,9 @@ class SequentialModule(BaseModule):
             aux_params |= auxs
         return arg_params, aux_params
 
-    def init_params(
-        self,
-        initializer: Initializer | None = UNIFORM,
-        arg_params: Params | None = None,
-        aux_params: Params | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Initialize the parameters and auxiliary states of all modules, matched by name.
-
-        Parameters
-        ----------
-        initializer, arg_params, aux_params, allow_missing, force_init
-            See `Module.init_params`.
-        allow_extra
-            With ``allow_missing`` and without an initializer, whether to ignore unknown names; otherwise they are always ignored.
-
-        Raises
-        ------
-        ParameterError
-            If two modules have parameters of the same name, or a name is missing, or unknown and not ignored.
-        """
+    def _init_params(self, request: Filling) -> None:
+        """Initialize the parameters and auxiliary states of all modules, which are matched by name and differ from module to module."""
+        initializer, arg_params, aux_params, allow_missing, force_init, allow_extra = request
         if self.params_initialized and not force_init:
             return
         self._require("init_params")
@@ -180,23 +159,13 @@ class SequentialModule(BaseModule):
         unknown = sorted({*(arg_params or ()), *(aux_params or ())} - set(owners))
         if unknown and initializer is None and allow_missing and not allow_extra:
             raise ParameterError(f'Find name "{unknown[0]}" that is not in any module', None, "pass allow_extra=True to ignore it")
-        self.params_initialized = True
 
-    def init_optimizer(
-        self,
-        kvstore: Store = "local",
-        optimizer: OptimizerLike = "sgd",
-        optimizer_params: Kwargs = LEARNING_RATE,
-        force_init: bool = False,
-    ) -> None:
-        """Create an optimizer for each module; see `Module.init_optimizer`."""
-        self._require("init_optimizer", params=True)
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring...")
+    def _init_optimizer(self, request: Optimization) -> None:
+        """Create an optimizer for each module."""
+        if self._keeps_optimizer(request):
             return
         for module in self._modules:
-            module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
-        self.optimizer_initialized = True
+            module.init_optimizer(*request)
 
     def update(self) -> None:
         """Update the parameters of all modules."""

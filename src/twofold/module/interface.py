@@ -53,8 +53,31 @@ class Binding(NamedTuple):
     grad_req: Requests
 
 
+class Filling(NamedTuple):
+    """The arguments of `BaseModule.init_params`."""
+
+    initializer: Initializer | None
+    arg_params: Params | None
+    aux_params: Params | None
+    allow_missing: bool
+    force_init: bool
+    allow_extra: bool
+
+
+class Optimization(NamedTuple):
+    """The arguments of `BaseModule.init_optimizer`."""
+
+    kvstore: Store
+    optimizer: OptimizerLike
+    optimizer_params: Kwargs
+    force_init: bool
+
+
 class ModuleInterface:
-    """What `BaseModule` asks of modules: the members that subclasses define, the head of `bind`, and the state that all modules have."""
+    """What `BaseModule` asks of modules: the members that subclasses define, and the state that all modules have.
+
+    Of `bind`, `init_params` and `init_optimizer` the head is here: it hands its arguments on as one tuple.
+    """
 
     def __init__(self, logger: Logger = logging) -> None:
         self.logger = logger
@@ -187,7 +210,33 @@ class ModuleInterface:
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Initialize parameters and auxiliary states."""
+        """Initialize parameters and auxiliary states.
+
+        Parameters
+        ----------
+        initializer
+            Initializer of those without an array. The ``init`` attribute of a variable takes precedence.
+        arg_params, aux_params
+            Arrays by name; if None, all are initialized by the initializer.
+        allow_missing
+            Whether the initializer may initialize those without an array.
+        force_init
+            Whether to re-initialize initialized parameters; otherwise the call is ignored with a warning.
+        allow_extra
+            With ``allow_missing``, whether `set_params` ignores unknown names; without it they are always ignored.
+
+        Raises
+        ------
+        ParameterError
+            If a name is missing, or unknown and not ignored.
+        ShapeError
+            If the shape of an array differs from that of its parameter.
+        """
+        self._init_params(Filling(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra))
+        self.params_initialized = True
+
+    def _init_params(self, request: Filling) -> None:
+        """Do what `init_params` is asked for; ignore it if the module has parameters and is not forced."""
         raise self._undefined("init_params")
 
     def init_optimizer(
@@ -197,8 +246,38 @@ class ModuleInterface:
         optimizer_params: Kwargs = LEARNING_RATE,
         force_init: bool = False,
     ) -> None:
-        """Create the optimizer."""
+        """Create the optimizer.
+
+        Parameters
+        ----------
+        kvstore
+            The store that sums the gradients of several devices: a store, a kind of store, or None.
+        optimizer
+            An optimizer, or the name of one. An optimizer given by name divides gradients by the batch size.
+        optimizer_params
+            Keyword arguments for an optimizer given by name, as a dict or pairs.
+        force_init
+            Whether to replace an existing optimizer; otherwise the call is ignored with a warning.
+
+        Raises
+        ------
+        MXNetError
+            If the parameters are not initialized.
+        """
+        self._init_optimizer(Optimization(kvstore, optimizer, optimizer_params, force_init))
+        self.optimizer_initialized = True
+
+    def _init_optimizer(self, request: Optimization) -> None:
+        """Do what `init_optimizer` is asked for; ignore it if the module has an optimizer and is not forced."""
         raise self._undefined("init_optimizer")
+
+    def _keeps_optimizer(self, request: Optimization) -> bool:
+        """Whether to ignore a request for an optimizer, with a warning, as the module has one already."""
+        self._require("init_optimizer", params=True)
+        if not self.optimizer_initialized or request.force_init:
+            return False
+        self.logger.warning("optimizer already initialized, ignoring...")
+        return True
 
     def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch."""

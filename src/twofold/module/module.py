@@ -8,19 +8,20 @@ from typing import Any
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
 from ..errors import InvalidValue, NotReady, ParameterError
-from ..initializer.base import Initializer
 from ..io.iterator import DataDesc, Shapes, describe
+from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, store_for
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
+from ..optimizer.updater import Updater
 from ..origin import warn
 from ..symbol.symbol import Symbol
 from .base_module import BaseModule
 from .data_shapes import Arrays, Batch, Labels, check_data, check_inputs, check_labels
 from .device_group import DeviceGroup
-from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
+from .interface import Binding, Filling, Logger, Optimization, RowIds
 from .parameters import ParameterFiller, check_loaded, check_names, check_shared
 from .placement import Groups, Plan, groups_by_device
 from .updates import Updates, prepare_optimizer, pull_rows
@@ -268,37 +269,8 @@ class Module(BaseModule):
                 self._updates.pull_whole(self._arg_params)
         return self._arg_params, self._aux_params
 
-    def init_params(
-        self,
-        initializer: Initializer | None = UNIFORM,
-        arg_params: Params | None = None,
-        aux_params: Params | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Initialize parameters and auxiliary states.
-
-        Parameters
-        ----------
-        initializer
-            Initializer of those without an array. The ``init`` attribute of a variable takes precedence.
-        arg_params, aux_params
-            Arrays by name; if None, all are initialized by the initializer.
-        allow_missing
-            Whether the initializer may initialize those without an array.
-        force_init
-            Whether to re-initialize initialized parameters; otherwise the call is ignored with a warning.
-        allow_extra
-            With ``allow_missing``, whether `set_params` ignores unknown names; without it they are always ignored.
-
-        Raises
-        ------
-        ParameterError
-            If a name is missing, or unknown and not ignored.
-        ShapeError
-            If the shape of an array differs from that of its parameter.
-        """
+    def _init_params(self, request: Filling) -> None:
+        initializer, arg_params, aux_params, allow_missing, force_init, allow_extra = request
         if self.params_initialized and not force_init:
             warn("Parameters already initialized and force_init=False. init_params call ignored.")
             return
@@ -316,53 +288,26 @@ class Module(BaseModule):
         filler = ParameterFiller(self._symbol.attr_dict(), initializer, allow_missing)
         filler.fill(self._arg_params, arguments, arg_params)
         filler.fill(self._aux_params, states, aux_params)
-        self.params_initialized = True
         group.set_params(self._arg_params, self._aux_params, allow_extra=True)
         if self._updates is not None:
             self._updates.restart(group, self._arg_params)
 
     # the optimizer
 
-    def init_optimizer(
-        self,
-        kvstore: Store = "local",
-        optimizer: OptimizerLike = "sgd",
-        optimizer_params: Kwargs = LEARNING_RATE,
-        force_init: bool = False,
-    ) -> None:
-        """Create the optimizer.
-
-        Parameters
-        ----------
-        kvstore
-            The store that sums the gradients of several devices: a store, a kind of store, or None.
-        optimizer
-            An optimizer, or the name of one. An optimizer given by name divides gradients by the batch size.
-        optimizer_params
-            Keyword arguments for an optimizer given by name, as a dict or pairs.
-        force_init
-            Whether to replace an existing optimizer; otherwise the call is ignored with a warning.
-
-        Raises
-        ------
-        MXNetError
-            If the parameters are not initialized.
-        """
-        self._require("init_optimizer", params=True)
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring...")
+    def _init_optimizer(self, request: Optimization) -> None:
+        if self._keeps_optimizer(request):
             return
         assert self._arg_params is not None
         params = self.get_params()[0]
-        check_kvstore(kvstore)
-        store, on_store = store_for(kvstore, len(self._context), params.values())
+        check_kvstore(request.kvstore)
+        store, on_store = store_for(request.kvstore, len(self._context), params.values())
         devices = 1 if on_store else len(self._context)
         # an updater on the devices gives each device's copy of a weight an index of its own, in MXNet's order
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
         # workers that sum in step make one batch together: the gradient is divided by the size of all their parts
         workers = store.num_workers if store is not None and "dist" in store.type and "_sync" in store.type else 1
         scale = 1.0 / (self._exec_group.batch_size * workers)
-        prepared = prepare_optimizer(optimizer, dict(optimizer_params), names, scale, self._symbol)
+        prepared = prepare_optimizer(request.optimizer, dict(request.optimizer_params), names, scale, self._symbol)
         updates = Updates(prepared, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
         self._updates, self.optimizer_initialized = updates, True
@@ -388,11 +333,11 @@ class Module(BaseModule):
         return None if self._updates is None else self._updates.optimizer
 
     @property
-    def _kvstore(self) -> Any:
+    def _kvstore(self) -> KVStoreBase | None:
         return None if self._updates is None else self._updates.store
 
     @property
-    def _updater(self) -> Any:
+    def _updater(self) -> Updater | None:
         return None if self._updates is None else self._updates.updater
 
     @property

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from ..errors import InvalidValue, NotReady, ParameterError, WrongType
-from ..initializer.base import Initializer
 from ..io.iterator import DataDesc, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
@@ -13,7 +12,7 @@ from ..ndarray.array import NDArray
 from ..ndarray.new_arrays import array
 from .base_module import BaseModule
 from .data_shapes import Arrays, Batch, Labels, NamedShapes, as_batch, check_data
-from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, Store
+from .interface import Binding, Filling, Logger, Optimization
 
 
 class PythonModule(BaseModule):
@@ -62,27 +61,11 @@ class PythonModule(BaseModule):
         """Two empty dicts: there are no parameters."""
         return {}, {}
 
-    def init_params(
-        self,
-        initializer: Initializer | None = UNIFORM,
-        arg_params: Params | None = None,
-        aux_params: Params | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
+    def _init_params(self, request: Filling) -> None:
         """Does nothing: there are no parameters. Given arrays belong to other modules."""
-        self.params_initialized = True
 
-    def init_optimizer(
-        self,
-        kvstore: Store = "local",
-        optimizer: OptimizerLike = "sgd",
-        optimizer_params: Kwargs = LEARNING_RATE,
-        force_init: bool = False,
-    ) -> None:
+    def _init_optimizer(self, request: Optimization) -> None:
         """Does nothing: there are no parameters."""
-        self.optimizer_initialized = True
 
     def update(self) -> None:
         """Does nothing: there are no parameters."""

@@ -7,8 +7,8 @@ from ...device import CPU
 from ...errors import DTypeError, NotReady, ParameterError
 from ...io.iterator import BatchSource, Shapes
 from ...metric.base import EvalMetric
-from ...module.data_shapes import Batch, Requests
-from ...module.interface import Callbacks, Logger, ModuleInterface, RowIds
+from ...module.data_shapes import Batch
+from ...module.interface import Binding, Callbacks, Logger, RowIds
 from ...module.module import Contexts, Module
 from ...module.placement import Groups
 from ...monitor import Monitor
@@ -84,20 +84,11 @@ class SVRGModule(Module):
         #: The gradient of all data at the snapshot, by parameter, on each device.
         self._param_dict: list[dict[str, NDArray]] | None = None
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: ModuleInterface | None = None,
-        grad_req: Requests = "write",
-    ) -> None:
-        """Create executors for the current weights and, for training, for the snapshot; see `Module.bind`."""
-        super().bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
-        if for_training:
-            self._mod_aux.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req)
+    def _after_bind(self, request: Binding) -> None:
+        super()._after_bind(request)
+        if request.for_training:
+            # the snapshot has weights of its own: it shares no module's
+            self._mod_aux.bind(*request._replace(shared_module=None))
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
         """Switch to batches of other shapes; see `Module.reshape`."""
