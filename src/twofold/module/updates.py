@@ -299,5 +299,5 @@ def prepare_optimizer(
         text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"
         warn(f"Optimizer created manually outside Module but {text}. Is this intended?")
     if not optimizer.idx2name:  # names of its own take precedence: multipliers may refer to them
-        optimizer.idx2name = dict(names)
+        optimizer.idx2name = {**names}
     return optimizer

@@ -1,12 +1,13 @@
 """Adam and its variants: the running mean of the gradients, divided by a running measure of their size."""
 
+from collections.abc import Sequence
 from math import sqrt
-from typing import Any
+from typing import Unpack
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from ..ops import optimizer_adaptive
-from .base import Index, Indices, Optimizer, State, Weights, each, register
+from .base import Index, Indices, Optimizer, Options, State, Weights, each, register
 from .multi_tensor import are_independent, update_weights
 
 
@@ -41,7 +42,7 @@ class Adam(Optimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         lazy_update: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
@@ -51,7 +52,7 @@ class Adam(Optimizer):
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
-        items: list[Any] = list(each(index, weight, grad, state))
+        items = list(each(index, weight, grad, state))
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
             self._apply(operands, [self._scalars(*step) for step in self._begin_all([i for i, _, _, _ in group])])
@@ -61,7 +62,7 @@ class Adam(Optimizer):
         rate = lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
         return tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
 
-    def _apply(self, operands: list[Any], scalars: list[tuple[float, ...]]) -> None:
+    def _apply(self, operands: Sequence[Sequence[NDArray]], scalars: list[tuple[float, ...]]) -> None:
         params = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
         update_weights(optimizer_adaptive.adam_update, operands, scalars, lazy_update=self.lazy_update, **params)
 
@@ -86,11 +87,11 @@ class Adamax(Optimizer):
 
     _state_arrays = 2  # mean of the gradients, maximum of their absolute values
 
-    def __init__(self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any) -> None:
+    def __init__(self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Unpack[Options]) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1, self.beta2 = beta1, beta2
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
         lr, wd, t = self._begin(index)
         mean, largest = state
         g = self._clipped(grad * self.rescale_grad + wd * weight)
@@ -132,7 +133,7 @@ class Nadam(Optimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         schedule_decay: float = 0.004,
-        **kwargs: Any,
+        **kwargs: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1, self.beta2, self.epsilon, self.schedule_decay = beta1, beta2, epsilon, schedule_decay
@@ -141,7 +142,7 @@ class Nadam(Optimizer):
     def _momentum(self, t: int) -> float:
         return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
         lr, wd, t = self._begin(index)
         mean, var = state
         g = self._clipped(grad * self.rescale_grad + wd * weight)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import signature
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
 
 from .. import ndarray as nd
 from .. import registry
@@ -13,6 +13,9 @@ from ..ndarray.array import NDArray
 from ..origin import warn
 from ..suggestions import did_you_mean
 
+if TYPE_CHECKING:
+    from ..symbol.symbol import Symbol
+
 #: Number or name of a weight.
 Index = int | str
 Indices = Index | Sequence[Index]
@@ -20,6 +23,40 @@ Weights = NDArray | Sequence[NDArray]
 #: What an optimizer remembers of a weight, or of each weight in a list.
 State: TypeAlias = "NDArray | tuple[State, ...] | list[State] | None"
 Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
+
+
+class Options(TypedDict, total=False):
+    """The arguments of `Optimizer` that every optimizer hands on, besides the learning rate, whose default some of them change."""
+
+    rescale_grad: float
+    param_idx2name: Mapping[int, str] | None
+    wd: float
+    clip_gradient: float | None
+    lr_scheduler: LRScheduler | None
+    sym: "Symbol | None"
+    begin_num_update: int
+    multi_precision: bool
+    param_dict: Mapping[Any, object] | None
+
+
+class RateOptions(Options, total=False):
+    """All arguments of `Optimizer`."""
+
+    learning_rate: float | None
+
+
+class Scaling(TypedDict):
+    """The parameters that every update operator takes."""
+
+    rescale_grad: float
+    clip_gradient: float
+
+
+class Common(Scaling):
+    """The parameters that nearly every update operator takes."""
+
+    lr: float
+    wd: float
 
 
 class _HasScheduler(ParameterError, UserWarning):
@@ -65,7 +102,7 @@ class Optimizer:
     #: Names of the attributes that updates change. With them, states files of `Module` continue a run exactly.
     progress_attributes: ClassVar[tuple[str, ...]] = ("num_update", "_all_index_update_counts")
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         # a user's subclass of an optimizer that takes lists rarely expects them: unless it says so, it gets one weight at a time
         if "update" in vars(cls) and "aggregate_num" not in vars(cls):
@@ -74,15 +111,15 @@ class Optimizer:
     def __init__(
         self,
         rescale_grad: float = 1.0,
-        param_idx2name: Mapping[Any, str] | None = None,
+        param_idx2name: Mapping[int, str] | None = None,
         wd: float = 0.0,
         clip_gradient: float | None = None,
         learning_rate: float | None = None,
         lr_scheduler: LRScheduler | None = None,
-        sym: Any = None,
+        sym: "Symbol | None" = None,
         begin_num_update: int = 0,
         multi_precision: bool = False,
-        param_dict: Mapping[Any, Any] | None = None,
+        param_dict: Mapping[Any, object] | None = None,
     ) -> None:
         if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
             raise InvalidValue("Optimizer: param_idx2name should be a dict of param indexes to names", repr(param_idx2name), "pass one")
@@ -92,13 +129,13 @@ class Optimizer:
         self.wd = wd
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
-        self._all_index_update_counts: dict[int, dict[Any, int]] = {0: {}}
+        self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
         self._index_update_count = self._all_index_update_counts[0]  # an alias, which MXNet's state files keep
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision
         self.aggregate_num = type(self).aggregate_num
         # Names decide on weight decay: `set_wd_mult` below exempts biases by the ends of their names.
-        self.idx2name = dict(param_idx2name or {})
+        self.idx2name: dict[Index, str] = {**param_idx2name} if param_idx2name else {}
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.param_dict = param_dict or {}
         self.lr_mult: dict[Any, float] = {}
@@ -194,7 +231,7 @@ class Optimizer:
 
     def update_multi_precision(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Like `update`, for states from `create_state_multi_precision`."""
-        weights: Any = weight if isinstance(weight, (list, tuple)) else (weight,)
+        weights = (weight,) if isinstance(weight, NDArray) else weight
         if not self.multi_precision or not any(map(self._has_master, weights)):
             self.update(index, weight, grad, state)
             return
@@ -270,29 +307,29 @@ class Optimizer:
         attributes, names = self.sym_info
         return {name: float(attributes[name][key]) for name in names if key in attributes.get(name, {})}
 
-    def _get_lr(self, index: Any) -> float:
+    def _get_lr(self, index: Index) -> float:
         """The learning rate of a weight."""
         return self._get_lrs([index])[0]
 
-    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
+    def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         """The learning rates of several weights."""
         # the schedule is called once: a user's scheduler may change its state with each call
         return self._multiples(self.learning_rate, indices, "lr_mult")
 
-    def _get_wd(self, index: Any) -> float:
+    def _get_wd(self, index: Index) -> float:
         """The weight decay of a weight."""
         return self._get_wds([index])[0]
 
-    def _get_wds(self, indices: Sequence[Any]) -> list[float]:
+    def _get_wds(self, indices: Sequence[Index]) -> list[float]:
         """The weight decays of several weights."""
         return self._multiples(self.wd, indices, "wd_mult")
 
-    def _multiples(self, value: float, indices: Sequence[Any], which: str) -> list[float]:
+    def _multiples(self, value: float, indices: Sequence[Index], which: str) -> list[float]:
         """The product of a value and each weight's multiplier: its parameter's, or else that of its index or name, or else 1."""
         if not value:
             return [value] * len(indices)
         parameters, names = self.param_dict, self.idx2name
-        multipliers: dict[Any, float] = getattr(self, which)
+        multipliers: dict[Index, float] = getattr(self, which)
         found = []
         for index in indices:
             parameter = parameters.get(index)
@@ -301,7 +338,7 @@ class Optimizer:
             elif index in multipliers:
                 factor = multipliers[index]
             else:
-                factor = multipliers.get(names.get(index), 1.0)
+                factor = multipliers.get(names.get(index, index), 1.0)
             found.append(value * factor)
         return found
 
@@ -320,11 +357,11 @@ class Optimizer:
             if number > self.num_update:
                 self.num_update = number
 
-    def get_progress(self) -> dict[str, Any]:
+    def get_progress(self) -> dict[str, object]:
         """What the updates so far have changed in the optimizer: the `progress_attributes` by name."""
         return {name: getattr(self, name) for name in self.progress_attributes}
 
-    def set_progress(self, progress: Mapping[str, Any]) -> None:
+    def set_progress(self, progress: Mapping[str, object]) -> None:
         """Continue after the updates of another run. Learning rate and other parameters stay as they are.
 
         Parameters
@@ -348,7 +385,7 @@ class Optimizer:
             Ids of the devices.
         """
         # a weight that was moved before is still counted, at an old value, where it was
-        counts: dict[Any, int] = {}
+        counts: dict[Index, int] = {}
         for table in self._all_index_update_counts.values():
             for index, number in table.items():
                 counts[index] = max(number, counts.get(index, 0))
@@ -357,21 +394,22 @@ class Optimizer:
 
     # shared by subclasses
 
-    def _begin(self, index: Any) -> tuple[float, float, int]:
+    def _begin(self, index: Index) -> tuple[float, float, int]:
         """Count an update of a weight; return its learning rate, weight decay and update count."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
 
-    def _begin_all(self, indices: list[Any]) -> list[tuple[float, float, int]]:
+    def _begin_all(self, indices: Sequence[Index]) -> list[tuple[float, float, int]]:
         """`_begin` for several weights."""
         self._update_count(indices)
         return list(zip(self._get_lrs(indices), self._get_wds(indices), map(self._index_update_count.__getitem__, indices), strict=True))
 
-    def _scaling(self) -> dict[str, Any]:
-        """The parameters that every update operator takes."""
+    def _scaling(self) -> Scaling:
         # MXNet's operators take a negative bound for none, and its optimizers pass none for 0
-        clip = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
-        return {"rescale_grad": self.rescale_grad, **clip}
+        return {"rescale_grad": self.rescale_grad, "clip_gradient": self.clip_gradient or -1.0}
+
+    def _common(self, lr: float, wd: float) -> Common:
+        return {"lr": lr, "wd": wd, **self._scaling()}
 
     def _scaled(self, grad: NDArray) -> NDArray:
         """The gradient, rescaled and clipped."""
@@ -381,16 +419,16 @@ class Optimizer:
         bound = self.clip_gradient
         return grad if bound is None else nd.clip(grad, -bound, bound)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # parameters are not pickled with their optimizer: they are saved on their own
         return {name: value for name, value in vars(self).items() if name != "param_dict"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
         self.param_dict = {}
 
 
-def each(index: Indices, weight: Weights, grad: Weights, state: State) -> Iterator[tuple[Index, NDArray, NDArray, State]]:
+def each(index: Indices, weight: Weights, grad: Weights, state: State) -> Iterator[tuple[Index, NDArray, NDArray, Any]]:
     """(index, weight, gradient, state) of each weight, given one of each or lists of them."""
     one = index, weight, grad, state
     columns: Any = one if isinstance(index, (list, tuple)) else [[x] for x in one]

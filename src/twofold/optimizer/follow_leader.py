@@ -1,10 +1,10 @@
 """Follow-the-leader optimizers: each step solves for the best weight given all gradients so far."""
 
-from typing import Any
+from typing import Unpack
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
-from .base import Index, Optimizer, register
+from .base import Index, Optimizer, Options, RateOptions, register
 
 
 @register
@@ -28,13 +28,13 @@ class Ftrl(Optimizer):
     _state_arrays = 2  # z and n of the paper
     takes_rows = True
 
-    def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any) -> None:
+    def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Unpack[Options]) -> None:
         super().__init__(**kwargs)
         self.lamda1, self.beta, self.lr = lamda1, beta, learning_rate
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
         lr, wd, _ = self._begin(index)
-        nd.ftrl_update(weight, grad, *state, out=weight, lr=lr, wd=wd, lamda1=self.lamda1, beta=self.beta, **self._scaling())
+        nd.ftrl_update(weight, grad, *state, out=weight, lamda1=self.lamda1, beta=self.beta, **self._common(lr, wd))
 
 
 @register
@@ -57,12 +57,13 @@ class FTML(Optimizer):
 
     _state_arrays = 3  # d, v and z of the paper
 
-    def __init__(self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any) -> None:
+    def __init__(self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray, NDArray]) -> None:
         lr, wd, t = self._begin(index)
-        rates = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon, "t": float(t), "rescale_grad": self.rescale_grad}
-        clip = {"clip_grad": self.clip_gradient} if self.clip_gradient else {}
-        nd.ftml_update(weight, grad, *state, out=weight, lr=lr, wd=wd, **rates, **clip)
+        nd.ftml_update(
+            weight, grad, *state, out=weight, lr=lr, wd=wd, beta1=self.beta1, beta2=self.beta2, epsilon=self.epsilon, t=float(t),
+            rescale_grad=self.rescale_grad, clip_grad=self.clip_gradient or -1.0,
+        )  # fmt: skip

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from math import sqrt
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from ..ops import optimizer_lamb
-from .base import Index, Optimizer, register
+from .base import Index, Optimizer, Options, RateOptions, register
 from .multi_tensor import update_weights
 from .sgd import WithMaster, WithMomentum
 
@@ -48,7 +48,7 @@ class LARS(WithMaster):
         eta: float = 0.001,
         eps: float = 0,
         momentum_correction: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[RateOptions],
     ) -> None:
         super().__init__(momentum, **kwargs)
         self.momentum_correction, self.lazy_update, self.eta, self.eps = momentum_correction, lazy_update, eta, eps
@@ -58,7 +58,7 @@ class LARS(WithMaster):
     def _is_decayed(self, name: str) -> bool:
         return name.endswith("_weight")
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray | None) -> None:
         lr, wd, _ = self._begin(index)
         momentum = self.momentum * self._correction()
         step = -self._rate(index, weight, grad, lr, wd) * (self._scaled(grad) + wd * weight)
@@ -75,7 +75,7 @@ class LARS(WithMaster):
             self._rate_read_at = self.num_update
         return self.cur_lr / self.last_lr if self.momentum_correction and self.last_lr else 1.0
 
-    def _rate(self, index: Index, weight: NDArray, grad: NDArray, lr: float, wd: float) -> Any:
+    def _rate(self, index: Index, weight: NDArray, grad: NDArray, lr: float, wd: float) -> NDArray | float:
         if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
             return lr
         w_norm, g_norm = nd.norm(weight), nd.norm(grad) * self.rescale_grad
@@ -120,18 +120,25 @@ class LAMB(Optimizer):
         lower_bound: float | None = None,
         upper_bound: float | None = None,
         bias_correction: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1, self.beta2, self.epsilon, self.lower_bound = beta1, beta2, epsilon, lower_bound
         self.upper_bound, self.bias_correction = upper_bound, bias_correction
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
         lr, wd, t = self._begin(index)
         scalars = tuple(map(float, (lr, wd, t, self.beta1, self.beta2, self.epsilon, self.rescale_grad)))
         bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound, "clip_gradient": self.clip_gradient}
         given = {name: float(bound) for name, bound in bounds.items() if bound}
         update_weights(optimizer_lamb.lamb_update, [(weight, grad, *state)], [scalars], bias_correction=self.bias_correction, **given)
+
+
+class _Accumulated(TypedDict):
+    """The sum of the gradients since the last step, 0 at first, and the number of all gradients so far, under MXNet's names."""
+
+    cum_grad: NDArray | int
+    num_cums: int
 
 
 @register
@@ -183,9 +190,9 @@ class LBSGD(WithMomentum):
         self.updates_per_epoch = updates_per_epoch
         self.init_updates = begin_epoch * updates_per_epoch
         self.num_epochs = num_epochs
-        self.cumgrads: dict[Any, dict[str, Any]] = {}
+        self.cumgrads: dict[Index, _Accumulated] = {}
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray | None) -> None:
         """Accumulate a gradient, and update the weight if the batch is complete."""
         batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
         before = batch["cum_grad"]
@@ -200,9 +207,9 @@ class LBSGD(WithMomentum):
         mean = total / self.batch_scale
         lr *= self._lars(weight, mean, wd) if self.warmup_strategy == "lars" else self._warm_up(self.init_updates + count)
         if state is None:
-            nd.sgd_update(weight, mean, out=weight, lr=lr, wd=wd, **self._scaling())
+            nd.sgd_update(weight, mean, out=weight, **self._common(lr, wd))
         else:
-            nd.sgd_mom_update(weight, mean, state, out=weight, momentum=self.momentum, lr=lr, wd=wd, **self._scaling())
+            nd.sgd_mom_update(weight, mean, state, out=weight, momentum=self.momentum, **self._common(lr, wd))
 
     def move_progress(self, rekeyed: Callable[[Mapping[Any, Any]], dict[Any, Any]], device_ids: Iterable[int]) -> None:
         """As `Optimizer.move_progress`, with the accumulated gradients."""

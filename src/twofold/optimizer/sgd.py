@@ -1,21 +1,22 @@
 """Gradient descent, with and without momentum, and its stochastic variants."""
 
+from collections.abc import Sequence
 from itertools import repeat
 from math import sqrt
-from typing import Any
+from typing import Any, Unpack
 
 from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
 from ..ops import optimizer_sgd
-from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
+from .base import Index, Indices, Optimizer, Options, RateOptions, State, Weights, each, register, zeros_like
 from .multi_tensor import are_independent, update_weights
 
 
 class WithMomentum(Optimizer):
     """Base of optimizers whose state is a momentum, or None where that is 0."""
 
-    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+    def __init__(self, momentum: float = 0.0, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
 
@@ -34,7 +35,7 @@ class WithMaster(WithMomentum):
         master = weight.astype("float32")
         return self.create_state(index, master), master
 
-    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray | None, NDArray]) -> None:
         momentum, master = state
         # the base class expects the master copy first
         super()._update_through_master(index, weight, grad, (master, momentum))
@@ -56,7 +57,7 @@ class SGD(WithMaster):
 
     aggregate_num = 4
 
-    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(momentum, **kwargs)
         self.lazy_update = lazy_update
 
@@ -72,7 +73,7 @@ class SGD(WithMaster):
         for i, w, g, mom in each(index, weight, grad, state):
             self._apply([i], [w], [g], [mom])
 
-    def _apply(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def _apply(self, index: Any, weight: Sequence[NDArray], grad: Any, state: Any) -> None:
         """Update all weights with one program. Either all of them have a momentum or none does."""
         # Python's floats are weak scalars; the dtype of NumPy's would take part in promotion
         self._update_count(index)
@@ -88,14 +89,14 @@ class SGD(WithMaster):
             scalars = list(zip(rates, repeat(float(self.momentum)), decays, repeat(scale), strict=False))
             update_weights(optimizer_sgd.sgd_mom_update, list(zip(weight, grad, state, strict=True)), scalars, **params)
 
-    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray | None, NDArray]) -> None:
         mom, master = state
         lr, wd, _ = self._begin(index)
-        common: dict[str, Any] = {"lr": lr, "wd": wd, "lazy_update": self.lazy_update, **self._scaling()}
+        common, lazy = self._common(lr, wd), self.lazy_update
         if mom is None:
-            nd.mp_sgd_update(weight, grad, master, out=weight, **common)
+            nd.mp_sgd_update(weight, grad, master, out=weight, lazy_update=lazy, **common)
         else:
-            nd.mp_sgd_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, **common)
+            nd.mp_sgd_mom_update(weight, grad, mom, master, out=weight, momentum=self.momentum, lazy_update=lazy, **common)
 
 
 @register
@@ -127,9 +128,9 @@ class NAG(WithMaster):
     Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep learning, 2013.
     """
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray | None) -> None:
         lr, wd, _ = self._begin(index)
-        common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
+        common = self._common(lr, wd)
         if state is None:
             nd.sgd_update(weight, grad, out=weight, **common)
             return
@@ -138,10 +139,10 @@ class NAG(WithMaster):
         if wd:  # MXNet's kernel works in place: the decay that enters the momentum is computed from the updated weight
             state[:] = state - (lr * wd) * (weight - before)
 
-    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray | None, NDArray]) -> None:
         mom, master = state
         lr, wd, _ = self._begin(index)
-        common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
+        common = self._common(lr, wd)
         if mom is None:
             nd.mp_sgd_update(weight, grad, master, out=weight, **common)
         else:
@@ -169,13 +170,13 @@ class Signum(WithMomentum):
     Loshchilov and Hutter, Fixing weight decay regularization in Adam, 2017.
     """
 
-    def __init__(self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any) -> None:
+    def __init__(self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Unpack[Options]) -> None:
         super().__init__(momentum, learning_rate=learning_rate, **kwargs)
         self.wd_lh = wd_lh
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray | None) -> None:
         lr, wd, _ = self._begin(index)
-        common: dict[str, Any] = {"lr": lr, "wd": wd, **self._scaling()}
+        common = self._common(lr, wd)
         if state is None:
             nd.signsgd_update(weight, grad, out=weight, **common)
         else:
@@ -196,7 +197,7 @@ class SGLD(Optimizer):
     Welling and Teh, Bayesian learning via stochastic gradient Langevin dynamics, 2011.
     """
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: None) -> None:
         lr, wd, _ = self._begin(index)
         noise = random.normal(0, sqrt(lr), shape=weight.shape, dtype=weight._dtype, ctx=weight.context)
         weight[:] = weight - (lr / 2) * (self._scaled(grad) + wd * weight) + noise
@@ -222,17 +223,17 @@ class DCASGD(Optimizer):
     Zheng et al., Asynchronous stochastic gradient descent with delay compensation, 2017.
     """
 
-    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
-        self.weight_previous: dict[Any, NDArray] = {}
+        self.weight_previous: dict[Index, NDArray] = {}
         self.lamda = lamda
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray | None, NDArray]:
         """(momentum or None, the weight before the last update)."""
         return (zeros_like(weight) if self.momentum else None), weight.copy()
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray | None, NDArray]) -> None:
         lr, wd, _ = self._begin(index)
         mom, previous = state
         g = self._scaled(grad)
@@ -257,6 +258,6 @@ class Test(Optimizer):
     _state_arrays = 1
     __test__ = False  # keeps pytest from collecting it
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray) -> None:
         weight[:] = weight + grad * self.rescale_grad
         state[:] = weight

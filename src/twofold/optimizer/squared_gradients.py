@@ -1,11 +1,11 @@
 """Optimizers that divide the gradient by the root of a sum or mean of squared gradients."""
 
-from typing import Any
+from typing import Unpack
 
 from .. import ndarray as nd
 from ..errors import InvalidValue, WrongShape
 from ..ndarray.array import NDArray
-from .base import Index, Optimizer, register, zeros_like
+from .base import Index, Optimizer, Options, RateOptions, register, zeros_like
 
 
 @register
@@ -27,15 +27,14 @@ class AdaGrad(Optimizer):
     _state_arrays = 1  # the sum of squared gradients
     takes_rows = True
 
-    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
+    def __init__(self, eps: float = 1e-7, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray) -> None:
         lr, wd, _ = self._begin(index)
         if grad.stype == "row_sparse":
-            options: dict[str, Any] = {"lr": lr, "wd": wd, "epsilon": self.float_stable_eps, **self._scaling()}
-            nd.sparse.adagrad_update(weight, grad, state, out=weight, **options)
+            nd.sparse.adagrad_update(weight, grad, state, out=weight, epsilon=self.float_stable_eps, **self._common(lr, wd))
             return
         g = self._scaled(grad)
         state[:] = state + g * g
@@ -61,7 +60,7 @@ class GroupAdaGrad(Optimizer):
 
     takes_rows = True
 
-    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
+    def __init__(self, eps: float = 1e-5, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
@@ -71,7 +70,7 @@ class GroupAdaGrad(Optimizer):
             raise WrongShape("GroupAdaGrad: the weight must have two axes", f"shape {weight.shape}", "use AdaGrad for it")
         return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight._dtype)
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray) -> None:
         lr, wd, _ = self._begin(index)
         if wd:
             # MXNet's operator has no term for it
@@ -113,7 +112,7 @@ class RMSProp(Optimizer):
         epsilon: float = 1e-8,
         centered: bool = False,
         clip_weights: float | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.gamma1, self.gamma2, self.centered, self.epsilon = gamma1, gamma2, centered, epsilon
@@ -123,15 +122,16 @@ class RMSProp(Optimizer):
         """(mean square,), or if centered (mean square, mean, momentum)."""
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, ...]) -> None:
         lr, wd, _ = self._begin(index)
-        common = {"lr": lr, "wd": wd, "gamma1": self.gamma1, "epsilon": self.epsilon, **self._scaling()}
-        if self.clip_weights:
-            common["clip_weights"] = self.clip_weights
+        common, gamma1, epsilon, bound = self._common(lr, wd), self.gamma1, self.epsilon, self.clip_weights or -1.0
         if self.centered:
-            nd.rmspropalex_update(weight, grad, *state, out=weight, gamma2=self.gamma2, **common)
+            n, g, delta = state
+            nd.rmspropalex_update(
+                weight, grad, n, g, delta, out=weight, gamma1=gamma1, gamma2=self.gamma2, epsilon=epsilon, clip_weights=bound, **common
+            )
         else:
-            nd.rmsprop_update(weight, grad, *state, out=weight, **common)
+            nd.rmsprop_update(weight, grad, state[0], out=weight, gamma1=gamma1, epsilon=epsilon, clip_weights=bound, **common)
 
 
 @register
@@ -154,11 +154,11 @@ class AdaDelta(Optimizer):
 
     _state_arrays = 2  # mean square of the gradients, mean square of the steps
 
-    def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
+    def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.rho, self.epsilon = rho, epsilon
 
-    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
         _, wd, _ = self._begin(index)  # the steps have the weight's unit already, so no learning rate
         of_gradients, of_steps = state
         g = self._scaled(grad)

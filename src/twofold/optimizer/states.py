@@ -31,7 +31,7 @@ MXNET_NAMES = {kind.__name__: kind for kind in MXNET_MODULES}
 PROGRESS = "__progress__"
 
 
-def dump(states: dict[Index, State], optimizer: Optimizer | None = None, progress: dict[str, Any] | None = None) -> bytes:
+def dump(states: dict[Index, State], optimizer: Optimizer | None = None, progress: dict[str, object] | None = None) -> bytes:
     """The bytes that MXNet's ``Updater.set_states`` reads.
 
     Parameters
@@ -77,7 +77,7 @@ def _checked(progress: Any) -> dict[str, Any] | None:
     raise FormatError("optimizer states: not the numbers of updates", f"{progress!r:.80}")
 
 
-def _record(value: Any) -> Any:
+def _record(value: object) -> Any:
     """The record of a value."""
     match value:
         case Array():
@@ -118,7 +118,7 @@ def _name_of(value: object) -> tuple[str, str]:
     return MXNET_MODULES.get(kind, kind.__module__), kind.__qualname__
 
 
-def _value(record: Any) -> Any:
+def _value(record: object) -> Any:
     """The value of a record."""
     match record:
         case ArrayRecord():
@@ -134,7 +134,7 @@ def _value(record: Any) -> Any:
     return record
 
 
-def _object(record: ObjectRecord) -> Any:
+def _object(record: ObjectRecord) -> object:
     kind = _class_of(record)
     if not isinstance(record.state, dict):
         raise FormatError(f"optimizer states: {record.module}.{record.name} has no attributes", type(record.state).__name__)

@@ -93,8 +93,7 @@ class Updater:
             The device.
         """
         if isinstance(state, Array):
-            array: Any = state
-            return array.as_in_context(context)
+            return state.as_in_context(context)
         if isinstance(state, (tuple, list)):
             return type(state)(self.sync_state_context(part, context) for part in state)
         return state
