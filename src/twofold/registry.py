@@ -6,7 +6,7 @@ pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .errors import DTypeError, InvalidValue, ParameterError, WrongType
 from .origin import warn
@@ -15,7 +15,8 @@ from .suggestions import did_you_mean
 __all__ = ["enter", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 Names = dict[str, type]
-T = TypeVar("T", bound=type)
+#: A class, with its own type.
+Kind = TypeVar("Kind", bound=type)
 
 _REGISTRIES: dict[type, Names] = {}
 
@@ -25,7 +26,7 @@ def get_registry(base_class: type) -> Names:
     return dict(_REGISTRIES.get(base_class, {}))
 
 
-def enter(names: dict[str, T], key: str, klass: T, nickname: str) -> None:
+def enter(names: dict[str, Kind], key: str, klass: Kind, nickname: str) -> None:
     """Enter a class in a registry, with a warning if it replaces another; called by a ``register`` function."""
     known = names.get(key, klass)
     if known is not klass:
@@ -33,7 +34,15 @@ def enter(names: dict[str, T], key: str, klass: T, nickname: str) -> None:
     names[key] = klass
 
 
-def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
+class Register(Protocol):
+    """Registers a class, under its own name in lower case if none is given. As a decorator it keeps the class's type."""
+
+    def __call__(self, klass: Kind, name: str | None = None) -> Kind:
+        """Register the class, and return it."""
+        ...
+
+
+def get_register_func(base_class: type, nickname: str) -> Register:
     """The function that registers subclasses of a base class. It can be used as a class decorator.
 
     Parameters
@@ -45,7 +54,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
     """
     names = _REGISTRIES.setdefault(base_class, {})
 
-    def register(klass: type, name: str | None = None) -> type:
+    def register(klass: Kind, name: str | None = None) -> Kind:
         if not issubclass(klass, base_class):
             raise DTypeError(f"{nickname}.register: not a subclass of {base_class.__name__}", klass.__name__, "derive it from that class")
         enter(names, (klass.__name__ if name is None else name).lower(), klass, nickname)
@@ -55,12 +64,12 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., type]:
     return register
 
 
-def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[type], type]]:
+def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[Kind], Kind]]:
     """The class decorator that registers subclasses of a base class under several names."""
     register = get_register_func(base_class, nickname)
 
-    def alias(*aliases: str) -> Callable[[type], type]:
-        def under_all(klass: type) -> type:
+    def alias(*aliases: str) -> Callable[[Kind], Kind]:
+        def under_all(klass: Kind) -> Kind:
             for name in aliases:
                 register(klass, name)
             return klass

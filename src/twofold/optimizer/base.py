@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, TypeVar
 
 from .. import ndarray as nd
 from .. import registry
@@ -23,6 +23,9 @@ Weights = NDArray | Sequence[NDArray]
 #: What an optimizer remembers of a weight, or of each weight in a list.
 State: TypeAlias = "NDArray | tuple[State, ...] | list[State] | None"
 Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
+
+
+Kind = TypeVar("Kind", bound="type[Optimizer]")
 
 
 class Options(TypedDict, total=False):
@@ -155,7 +158,7 @@ class Optimizer:
         return learning_rate
 
     @staticmethod
-    def register(klass: type["Optimizer"]) -> type["Optimizer"]:
+    def register(klass: Kind) -> Kind:
         """Class decorator: register a subclass under its lower-case name."""
         registry.enter(Optimizer.opt_registry, klass.__name__.lower(), klass, "optimizer")
         return klass

@@ -4,9 +4,8 @@ from .batch_processor import BatchProcessor
 from .checkpoints import CheckpointHandler
 from .estimator import Estimator
 from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, EventHandler, TrainBegin, TrainEnd
-from .handlers import GradientUpdateHandler, MetricHandler, StoppingHandler, ValidationHandler
+from .handlers import GradientUpdateHandler, LoggingHandler, MetricHandler, StoppingHandler, ValidationHandler
 from .improvement import EarlyStoppingHandler
-from .progress import LoggingHandler
 
 __all__ = [
     "BatchBegin",

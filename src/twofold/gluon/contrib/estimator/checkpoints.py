@@ -3,14 +3,17 @@
 import math
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 from ....errors import InvalidValue, ParameterError
 from ....formats.files import folder_entries, join_path, make_folder, remove_file
 from ....metric import EvalMetric
 from ...hybrid_block import HybridBlock
-from .events import BatchEnd, Counting, EpochEnd, TrainBegin
+from .events import Batch, BatchEnd, Counting, EpochEnd, TrainBegin
 from .improvement import comparison, value_of, worst
+
+if TYPE_CHECKING:
+    from .estimator import Estimator
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
@@ -78,7 +81,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     # events
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
         """Start counting, or resume."""
         self.current_batch = self.current_epoch = 0
         if self.save_best:
@@ -93,7 +96,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                 )
             self._resume(estimator)
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> None:
         """Save if it is time."""
         if self.current_batch == 0:
             self._save_symbol(estimator)
@@ -101,7 +104,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
             self._save(estimator, self.current_batch + 1)
         self.current_batch += 1
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
         """Save if it is time."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save(estimator, self.current_batch)
@@ -109,14 +112,14 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     # saving
 
-    def _say(self, estimator: Any, text: str, *values: object) -> None:
+    def _say(self, estimator: "Estimator", text: str, *values: object) -> None:
         if self.verbose > 0:
             estimator.logger.info(f"[Epoch %d] CheckpointHandler: {text}", self.current_epoch, *values)
 
     def _path(self, name: str) -> str:
         return join_path(self.model_dir, name)
 
-    def _save_symbol(self, estimator: Any) -> None:
+    def _save_symbol(self, estimator: "Estimator") -> None:
         path, net = self._path(f"{self.model_prefix}-symbol.json"), estimator.net
         if isinstance(net, HybridBlock) and net._trace is not None:
             net._trace.symbol.save(path)
@@ -127,7 +130,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                 path,
             )
 
-    def _save(self, estimator: Any, batches: int) -> None:
+    def _save(self, estimator: "Estimator", batches: int) -> None:
         epoch, batch = self.current_epoch, self.current_batch
         if self.resume_from_checkpoint:
             epoch += self.trained_epoch + 1
@@ -144,11 +147,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         if self.save_best:
             self._save_best(estimator)
 
-    def _write(self, estimator: Any, name: str) -> None:
+    def _write(self, estimator: "Estimator", name: str) -> None:
         estimator.net.save_parameters(self._path(f"{name}.params"))
         estimator.trainer.save_states(self._path(f"{name}.states"))
 
-    def _save_best(self, estimator: Any) -> None:
+    def _save_best(self, estimator: "Estimator") -> None:
         assert self.monitor is not None
         name, value = value_of(self.monitor, "Skipping save best because ")
         if math.isnan(value):
@@ -172,9 +175,10 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         found = [pattern.fullmatch(name) for name in folder_entries(self.model_dir)]
         return max(((int(match[1]), int(match[2])) for match in found if match), default=(-1, -1))
 
-    def _resume(self, estimator: Any) -> None:
+    def _resume(self, estimator: "Estimator") -> None:
         self.trained_epoch, self.trained_batch = self._last()
-        unit, wanted = ("epoch", estimator.max_epoch) if estimator.max_epoch else ("batch", estimator.max_batch)
+        # `fit` takes exactly one of the two limits
+        unit, wanted = "epoch" if estimator.max_epoch else "batch", estimator.max_epoch or estimator.max_batch or 0
         if self.trained_epoch < 0:
             text = "CheckpointHandler: No checkpoint found, training from scratch for %d %s"
             estimator.logger.info(text, wanted, "epochs" if unit == "epoch" else "batches")

@@ -1,28 +1,30 @@
-"""`Estimator`: trains and evaluates a network, calling handlers of events."""
+"""`Estimator`: trains and evaluates a network, calling handlers of events; `Training`: what a process gets that joins a training."""
 
 import copy
 import itertools
 import logging
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from .... import ndarray as nd
 from ....context import cpu, gpu, num_gpus
 from ....device import Device
-from ....errors import InvalidValue, ParameterError
+from ....errors import ClusterError, InvalidValue, ParameterError
 from ....metric import Accuracy, EvalMetric
 from ....metric import Loss as LossMetric
+from ....ndarray.array import NDArray
 from ....origin import warn
 from ...block import Block
 from ...data import DataLoader
 from ...loss import Loss, SoftmaxCrossEntropyLoss
+from ...numpy_arrays import as_legacy
+from ...parameter import Parameter
 from ...signatures import InitializerLike
 from ...trainer import Trainer
 from .batch_processor import BatchProcessor
-from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, EventHandler, TrainBegin, TrainEnd, by_priority, metric_list
-from .handlers import GradientUpdateHandler, MetricHandler, StoppingHandler, ValidationHandler
-from .joining import Training
-from .progress import LoggingHandler
+from .events import BatchBegin, BatchEnd, Counting, EpochBegin, EpochEnd, EventHandler, TrainBegin, TrainEnd, by_priority, metric_list
+from .handlers import GradientUpdateHandler, LoggingHandler, MetricHandler, StoppingHandler, ValidationHandler
 
 Metrics = EvalMetric | Sequence[EvalMetric] | None
 Handlers = EventHandler | Sequence[EventHandler] | None
@@ -83,7 +85,7 @@ class Estimator:
     ('training accuracy', 1.0)
     """
 
-    logger: logging.Logger | None = None
+    logger: logging.Logger = logging.getLogger(__name__)  # until the constructor makes one
 
     def __init__(
         self,
@@ -239,13 +241,13 @@ class Estimator:
                 break
         _call(handlers, TrainEnd, self)
 
-    def _epochs(self, handlers: Sequence[Any]) -> Iterable[int]:
+    def _epochs(self, handlers: Sequence[EventHandler]) -> Iterable[int]:
         """Yield epoch numbers without end; between two epochs, spares may join the workers of the trainer's store."""
         store = self.trainer._store_of_workers()
         training = Training(self.net, self.trainer, handlers)
         return itertools.count() if store is None else store._epochs(0, None, training.give, training.take)
 
-    def _training_handlers(self, val_data: Iterable[Any] | None, handlers: list[EventHandler]) -> list[Any]:
+    def _training_handlers(self, val_data: Iterable[Any] | None, handlers: list[EventHandler]) -> list[EventHandler]:
         handlers.append(StoppingHandler(self.max_epoch, self.max_batch))
         _add_missing(handlers, GradientUpdateHandler, GradientUpdateHandler)
         _add_missing(handlers, MetricHandler, lambda: MetricHandler(self.train_metrics))
@@ -256,14 +258,14 @@ class Estimator:
         return by_priority(handlers)
 
 
-def _call(handlers: Sequence[Any], event: type[EventHandler], estimator: Estimator, **kwargs: Any) -> bool:
+def _call(handlers: Sequence[EventHandler], event: type[EventHandler], estimator: Estimator, **kwargs: object) -> bool:
     """Call all handlers of an event; return whether any of them returned True."""
     method = next(name for name in vars(event) if not name.startswith("_"))
     answers = [getattr(handler, method)(estimator, **kwargs) for handler in handlers if isinstance(handler, event)]
     return any(answers)
 
 
-def _add_missing(handlers: list[EventHandler], kind: type[EventHandler], make: Any) -> None:
+def _add_missing(handlers: list[EventHandler], kind: type[EventHandler], make: Callable[[], EventHandler]) -> None:
     if not any(isinstance(handler, kind) for handler in handlers):
         handlers.append(make())
 
@@ -291,7 +293,7 @@ def _checked_loss(loss: object) -> Loss:
     return loss
 
 
-def _checked_processor(processor: Any) -> BatchProcessor:
+def _checked_processor(processor: BatchProcessor | None) -> BatchProcessor:
     if processor is None:
         return BatchProcessor()
     if not all(callable(getattr(processor, name, None)) for name in ("fit_batch", "evaluate_batch")):
@@ -304,7 +306,7 @@ def _devices(context: Any) -> list[Device]:
     gpus = [gpu(k) for k in range(num_gpus())]
     if context is None:
         return gpus or [cpu()]
-    given = [context] if isinstance(context, Device) else list(context) if isinstance(context, (list, tuple)) else [context]
+    given = list(context) if isinstance(context, (list, tuple)) else [context]
     if not given or not all(isinstance(device, Device) for device in given):
         what = "context must be a Context or a list of Context, for example mx.cpu() or [mx.gpu(0), mx.gpu(1)], refer to mxnet.Context:"
         raise ParameterError(f"{what}{context}", None, "pass mx.cpu()")
@@ -319,3 +321,62 @@ def _console_logger() -> logging.Logger:
     logger = logging.Logger("Estimator", logging.INFO)
     logger.addHandler(logging.StreamHandler(sys.stdout))
     return logger
+
+
+#: The name of the array of counts: no parameter has it.
+COUNTS = ":counts"
+
+
+class Training:
+    """The state of a call of `Estimator.fit` at the end of an epoch.
+
+    Parameters
+    ----------
+    net, trainer
+        The network and its trainer.
+    handlers
+        The handlers of events, with the `StoppingHandler` that counts.
+    """
+
+    def __init__(self, net: Block, trainer: Trainer, handlers: Sequence[EventHandler]) -> None:
+        self._net, self._trainer, self._handlers = net, trainer, handlers
+        self._stopping: StoppingHandler = next(h for h in reversed(handlers) if isinstance(h, StoppingHandler))
+
+    def _params(self) -> dict[str, Parameter]:
+        found = self._net._collect_params_with_prefix()
+        return {name: p for name, p in found.items() if p._stype == "default"}  # others are in the store
+
+    def give(self) -> dict[str, NDArray]:
+        """The parameters with values, and counts and limits of epochs and batches."""
+        stop = self._stopping
+        counts = [stop.current_epoch, stop.current_batch, stop.max_epoch or 0, stop.max_batch or 0]
+        values = {name: as_legacy(p.list_data()[0]) for name, p in self._params().items() if p._data is not None}
+        return {**values, COUNTS: nd.array(counts, dtype="int64")}
+
+    def take(self, newest: Mapping[str, NDArray]) -> None:
+        """Continue from the state of the other workers.
+
+        Raises
+        ------
+        ClusterError
+            If they have other parameters.
+        """
+        own = self._params()
+        if not set(newest) <= {*own, COUNTS}:
+            given = f"{list(own)[:8]}, they have {list(newest)[:8]}"
+            raise ClusterError("Estimator.fit in a spare: the workers that it joins have other parameters", given, "run the same program")
+        values = {own[name]: value for name, value in newest.items() if name != COUNTS}
+        for param, value in values.items():
+            if param._data is None:  # its shape was not known yet
+                param.set_data(value)
+        self._trainer._prepare_store()  # now: it copies from the store what is older there, as moving statistics are
+        for param, value in values.items():
+            for array in param.list_data():  # in place: a store that was passed in cannot be made again
+                value.copyto(as_legacy(array))
+        self._count(*map(int, newest[COUNTS].asnumpy()))
+
+    def _count(self, epochs: int, batches: int, max_epoch: int, max_batch: int) -> None:
+        for handler in self._handlers:
+            if isinstance(handler, Counting):
+                handler.go_on(epochs, batches)
+        self._stopping.max_epoch, self._stopping.max_batch = max_epoch or None, max_batch or None

@@ -3,12 +3,15 @@
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....errors import ParameterError
 from ....metric import EvalMetric
 from ....origin import warn
 from .events import Counting, EpochEnd, TrainBegin, TrainEnd
+
+if TYPE_CHECKING:
+    from .estimator import Estimator
 
 
 def comparison(monitor: EvalMetric | None, mode: str) -> Callable[[float, float], bool]:
@@ -83,13 +86,13 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
         """Start counting."""
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
         self.best = worst(self.monitor_op) if self.baseline is None else self.baseline
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> bool:
         """Whether to stop."""
         _, value = value_of(self.monitor, "")
         if not math.isnan(value):
@@ -103,7 +106,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
         self.current_epoch += 1
         return self.stop_training
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
         """Write that training was stopped."""
         if self.stop_training:
             name = self.monitor.get()[0]
