@@ -70,7 +70,7 @@ def test_every_network_of_the_zoo_survives_the_round_trip(name, path, run):
 
 
 def test_all_networks_of_the_zoo_are_tested():
-    from twofold.gluon.model_zoo.vision.by_name import NETWORKS
+    from twofold.gluon.model_zoo.model_store import NETWORKS
 
     assert {*SMALL, *LARGE} == set(NETWORKS)
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict, TypeVar
 
-import numpy as np
-
+from ..dtype import DTypeLike
 from ..initializer import Initializer
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 Functions: TypeAlias = ModuleType
 #: An operand of a computation. All operands of one computation are of the same kind.
 Operand = TypeVar("Operand", NDArray, ndarray, Symbol)
-#: A dtype as a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
-DTypeLike: TypeAlias = str | type | np.dtype | int
 #: An initializer, its name, or None for the model's.
 InitializerLike: TypeAlias = Initializer | str | None
 #: Called before or after a block's forward; what it returns is ignored.

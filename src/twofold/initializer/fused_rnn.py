@@ -44,6 +44,7 @@ class PackedWeights(NamedTuple):
         rows = directions * self.num_hidden * len(GATES[self.mode])
         # Divided by the rows, each layer above the first adds its state's columns, the columns of its input and two biases.
         upper = (self.num_layers - 1) * (self.num_hidden + directions * self.num_hidden + 2)
+        # a true quotient: a length that fits no size leaves a fraction
         size = length / rows - upper - self.num_hidden - 2
         return int(size) if size == int(size) and size >= 1 else None
 
@@ -108,6 +109,7 @@ class FusedRNN(Initializer):
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         global_init = name.global_init if isinstance(name, InitDesc) else None
+        # FusedRNNCell passes none: the model's initializer is known only at initialization
         init = self._init or global_init
         if init is None:
             raise ParameterError("FusedRNN: there is no initializer", str(name), "pass init")
@@ -118,4 +120,5 @@ class FusedRNN(Initializer):
             if self._mode == "lstm" and part.endswith("f_bias"):
                 piece[:] = self._forget_bias
             else:
+                # under the gate's name, so that biases are told from weights by its end
                 init(InitDesc(part, global_init=global_init), piece)

@@ -101,6 +101,7 @@ class Xavier(Initializer):
             raise ShapeError(
                 f"Xavier initializer cannot be applied to vector {name}", f"shape {shape}", "it requires at least 2D; use another for it"
             )
+        # elements of the kernel: each output of a convolution sums over in-channels times these
         field = prod(shape[2:])
         fan_out, fan_in = shape[0] * field, shape[1] * field
         factors = {"avg": (fan_in + fan_out) / 2.0, "in": fan_in, "out": fan_out}
@@ -126,6 +127,7 @@ class MSRAPrelu(Xavier):
     """
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
+        # variance 2 / ((1 + a²) n), eq. 15 of the paper, where a is the slope
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
         # Those of this class: `dumps` writes its name, not that of Xavier.
         self._kwargs = {"factor_type": factor_type, "slope": slope}
@@ -158,6 +160,7 @@ class Orthogonal(Initializer):
         self.rand_type = rand_type
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
+        # a convolution's kernel counts as a row per output channel
         shape = arr.shape[0], prod(arr.shape[1:])
         if self.rand_type == "uniform":
             drawn = random.uniform(-1.0, 1.0, shape=shape)
@@ -166,6 +169,7 @@ class Orthogonal(Initializer):
         else:
             raise ParameterError("Orthogonal: unknown rand_type", repr(self.rand_type), "use 'uniform' or 'normal'")
         # Of the two factors, the one with the weight's shape has orthonormal rows or columns, whichever are fewer.
+        # Either factor of a random matrix is a random orthonormal basis; the singular values are dropped.
         left, _, right = np.linalg.svd(drawn.asnumpy(), full_matrices=False)
         basis = left if left.shape == shape else right
         arr[:] = self.scale * basis.reshape(arr.shape)

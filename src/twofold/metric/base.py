@@ -41,6 +41,7 @@ class EvalMetric:
         self.name = str(self._default_name if name is None else name)
         self.output_names = output_names
         self.label_names = label_names
+        # MXNet's metrics pass it on as a keyword; it is no part of the configuration
         self._has_global_stats = bool(kwargs.pop("has_global_stats", self._has_global_stats))
         self._kwargs = kwargs
         self.reset()
@@ -73,6 +74,7 @@ class EvalMetric:
         ParameterError
             If one of the metric's names is missing.
         """
+        # the order of the model's outputs pairs them with the labels
         labels = list(label.values()) if self.label_names is None else _select(label, self.label_names, "label")
         self.update(labels, list(pred.values()) if self.output_names is None else _select(pred, self.output_names, "output"))
 
@@ -134,6 +136,7 @@ class EvalMetric:
 def pairs_of(result: Result) -> list[tuple[str, float]]:
     """The (name, value) pairs of a result of `EvalMetric.get`."""
     match result:
+        # a composite metric, or one of a user's that returns several values
         case [list(names), list(values)]:
             return list(zip(names, values, strict=True))
         case [name, value]:

@@ -33,9 +33,11 @@ class Accuracy(EvalMetric):
                         f"label {label.shape}, prediction {pred.shape}",
                         "pass scores for each class, or classes with the shape of the labels",
                     )
+                # shapes alone tell scores from classes, as in MXNet: scores have an axis more
                 pred = pred.argmax(axis=self.axis)
             # MXNet compares integers: a prediction that is a class already may be a float such as 1.7, which means 1.
             expected, predicted = label.astype("int32").ravel(), pred.astype("int32").ravel()
+            # the check builds messages, so only a mismatch pays for it
             if len(expected) != len(predicted):
                 check_label_shapes(expected, predicted)
             self._add(int((predicted == expected).sum()), len(expected))
@@ -70,5 +72,6 @@ class TopKAccuracy(EvalMetric):
             check_label_shapes(expected, scores)
             best = min(self.top_k, scores.shape[1])
             # The order among the best does not matter, so a partition, in linear time, does instead of a sort.
+            # a vector holds classes already, one per sample
             classes = scores.astype("int32") if pred.ndim == 1 else np.argpartition(scores.astype("float32"), -best)[:, -best:]
             self._add(int((classes == expected[:, None]).sum()), len(expected))

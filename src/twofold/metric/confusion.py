@@ -12,6 +12,7 @@ from .base import Arrays, EvalMetric, Names, check_label_shapes, host_pairs, reg
 
 def _count(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Add predictions to a confusion matrix (predicted, true), which grows with the number of classes."""
+    # classes may appear for the first time in any batch
     classes = max(len(matrix), int(right.max(initial=0)) + 1, int(predicted.max(initial=0)) + 1)
     grown = np.zeros((classes, classes))
     grown[: len(matrix), : len(matrix)] = matrix
@@ -21,6 +22,7 @@ def _count(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.n
 
 def _f1(matrix: np.ndarray) -> float:
     """The harmonic mean of precision and recall of class 1; 0 if one of them is undefined."""
+    # 2 TP / (predicted + true positives of class 1), the same as 2PR / (P + R)
     hits = matrix[1, 1]
     return float(2 * hits / (matrix[1].sum() + matrix[:, 1].sum())) if hits else 0.0
 
@@ -36,6 +38,7 @@ def _correlation(matrix: np.ndarray) -> float:
     """The correlation of predicted and true classes; NaN if all are of one class."""
     total = matrix.sum()
     predicted, right = matrix.sum(axis=1), matrix.sum(axis=0)
+    # covariances of the one-hot classes, times total²: Gorodkin's R_K = cov(X, Y) / sqrt(cov(X, X) cov(Y, Y))
     spread = (predicted * (total - predicted)).sum() * (right * (total - right)).sum()
     return float((matrix.diagonal() * total - predicted * right).sum() / sqrt(spread)) if spread else nan
 
@@ -96,6 +99,7 @@ class _Binary(_Confusion):
         if self.average == "macro":
             self._add(score(batch), 1)
         else:
+            # `get` divides by the number of instances, so the sum is the score times that number
             self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
             self.sum_metric, self.global_sum_metric = score(self._local) * self.num_inst, score(self._global) * self.global_num_inst
 
@@ -175,5 +179,6 @@ class PCC(_Confusion):
             self._global = _count(self._global, right, predicted)
             self.num_inst += 1
             self.global_num_inst += 1
+        # `get` divides by the number of updates; the value is that of all predictions together
         self.sum_metric = _correlation(self._local) * self.num_inst
         self.global_sum_metric = _correlation(self._global) * self.global_num_inst

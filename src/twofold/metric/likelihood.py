@@ -26,6 +26,7 @@ class _LogLoss(EvalMetric):
                     f"labels {label.shape}, probabilities {pred.shape}",
                     "pass labels (n,) and probabilities (n, classes)",
                 )
+            # the probability of each sample's true class
             right = pred[np.arange(len(classes)), classes]
             self._add(float((-np.log(right + self.eps)).sum()), len(classes))
 

@@ -27,7 +27,9 @@ class _Distance(EvalMetric):
                 what, given = "metric: labels and predictions differ in shape", f"{expected.shape} and {predicted.shape}"
                 if any(m != n and 1 not in (m, n) for m, n in zip(expected.shape[::-1], predicted.shape[::-1], strict=False)):
                     raise ShapeError(what, given, "pass one label per prediction")
+                # lengths that broadcast, as of one label for all predictions: MXNet computes something there
                 tolerate(what, given, "pass one label per prediction", ShapeError)
+            # each batch counts once, whatever its size, as in MXNet
             self._add(self._distance(expected - predicted), 1)
 
     def _distance(self, difference: np.ndarray) -> float:
@@ -136,6 +138,7 @@ class PearsonCorrelation(EvalMetric):
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels and predictions of equal shape."""
         for label, pred in host_pairs(labels, preds):
+            # elements are paired, so lengths that agree are not enough
             check_label_shapes(label, pred, shape=True)
             # Products of deviations are summed over all batches, for which single precision is too little.
             pairs = np.stack([label.ravel(), pred.ravel()]).astype("float64")
@@ -146,6 +149,7 @@ class PearsonCorrelation(EvalMetric):
             else:
                 self._moments.add(pairs)
                 self._global_moments.add(pairs)
+                # the number of updates, by which `get` divides what is multiplied by it below
                 self.num_inst += 1
                 self.global_num_inst += 1
         if self.average == "micro":

@@ -48,11 +48,13 @@ class Adam(Optimizer):
         self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
 
     def _updates_all_at_once(self) -> bool:
+        # a subclass with an `update` of its own expects one weight at a time, as MXNet passes it
         return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
         items = list(each(index, weight, grad, state))
+        # one by one where weights may share memory: the second update must read what the first has written
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
             self._apply(operands, [self._scalars(*step) for step in self._begin_all([i for i, _, _, _ in group])])
@@ -63,6 +65,7 @@ class Adam(Optimizer):
         return tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
 
     def _apply(self, operands: Sequence[Sequence[NDArray]], scalars: list[tuple[float, ...]]) -> None:
+        # 0 means no bound here, but is a bound to the operator: the parameter is left out then
         params = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
         update_weights(optimizer_adaptive.adam_update, operands, scalars, lazy_update=self.lazy_update, **params)
 
@@ -96,6 +99,7 @@ class Adamax(Optimizer):
         mean, largest = state
         g = self._clipped(grad * self.rescale_grad + wd * weight)
         mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
+        # u of the paper. It needs no correction for its start at 0, as a maximum is not drawn towards it
         largest[:] = nd.maximum(self.beta2 * largest, nd.abs(g))
         # no epsilon, as in MXNet: where all gradients have been 0 the result is NaN
         weight[:] = weight - (lr / (1.0 - self.beta1**t)) * mean / largest
@@ -140,6 +144,7 @@ class Nadam(Optimizer):
         self.m_schedule = 1.0
 
     def _momentum(self, t: int) -> float:
+        # μ of the paper: it rises from beta1 / 2 to beta1
         return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
@@ -150,5 +155,6 @@ class Nadam(Optimizer):
         self.m_schedule *= now  # one product for all weights: with n weights it falls n times as fast as in the paper
         mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
         var[:] = self.beta2 * var + (1.0 - self.beta2) * g * g
+        # m̄ of the paper: the gradient is corrected by the product of μ up to this step, the mean by that up to the next one
         ahead = ((1.0 - now) / (1.0 - self.m_schedule)) * g + (following / (1.0 - self.m_schedule * following)) * mean
         weight[:] = weight - lr * ahead / (nd.sqrt(var / (1.0 - self.beta2**t)) + self.epsilon)

@@ -143,6 +143,7 @@ class Optimizer:
         self.param_dict = param_dict or {}
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
+        # now that names and symbol are known: the multipliers of their attributes, and no decay of biases
         self.set_lr_mult({})
         self.set_wd_mult({})
 
@@ -150,6 +151,7 @@ class Optimizer:
         schedule = self.lr_scheduler
         if schedule is None or learning_rate is None:
             return 0.01 if learning_rate is None else learning_rate
+        # a rate that is given wins over the scheduler's own, with a warning, as in MXNet
         if schedule.base_lr != learning_rate:
             warn(
                 f"learning rate {schedule.base_lr} of lr_scheduler has been overwritten by learning_rate {learning_rate} of the optimizer",
@@ -192,6 +194,7 @@ class Optimizer:
         weight
             The weight.
         """
+        # MXNet's files hold a single array by itself, not as a tuple of one
         arrays = tuple(zeros_like(weight) for _ in range(self._state_arrays))
         return arrays if len(arrays) > 1 else next(iter(arrays), None)
 
@@ -205,6 +208,7 @@ class Optimizer:
             ``aggregate_num`` is above 0, lists of up to that many of each.
         """
         for i, w, g, s in each(index, weight, grad, state):
+            # a plain NDArray is dense, which most gradients are
             self._update_one(i, w, g if g.__class__ is NDArray or self.takes_rows else g.tostype("default"), s)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
@@ -298,6 +302,7 @@ class Optimizer:
             Dict from parameter name or index to multiplier. Other parameters use the attribute of the symbol's variable;
             without one, 1 if the name ends in ``_weight`` or ``_gamma``, else 0.
         """
+        # decay pulls towards 0, which means nothing for the offset of a unit
         without = {name: 0.0 for name in self.idx2name.values() if not self._is_decayed(name)}
         self.wd_mult = {**without, **self._attributes("__wd_mult__"), **args_wd_mult}
 
@@ -329,12 +334,14 @@ class Optimizer:
 
     def _multiples(self, value: float, indices: Sequence[Index], which: str) -> list[float]:
         """The product of a value and each weight's multiplier: its parameter's, or else that of its index or name, or else 1."""
+        # 0 times anything: most runs have no weight decay
         if not value:
             return [value] * len(indices)
         parameters, names = self.param_dict, self.idx2name
         multipliers: dict[Index, float] = getattr(self, which)
         found = []
         for index in indices:
+            # Gluon's multipliers come first: a user may set them on a parameter at any time
             parameter = parameters.get(index)
             if parameter is not None:
                 factor = getattr(parameter, which)
@@ -375,6 +382,7 @@ class Optimizer:
         for name in self.progress_attributes:
             if name in progress:
                 setattr(self, name, progress[name])
+        # the alias again: `setattr` has replaced the table that it referred to
         self._index_update_count = self._all_index_update_counts.setdefault(0, {})
 
     def move_progress(self, rekeyed: Callable[[Mapping[Any, Any]], dict[Any, Any]], device_ids: Iterable[int]) -> None:
@@ -392,6 +400,7 @@ class Optimizer:
         for table in self._all_index_update_counts.values():
             for index, number in table.items():
                 counts[index] = max(number, counts.get(index, 0))
+        # Device 0 is always there, as in a new optimizer: `_index_update_count` starts as its table.
         self._all_index_update_counts = {device_id: rekeyed(counts) for device_id in {0, *device_ids}}
         self._index_update_count = self._all_index_update_counts[0]
 
@@ -457,6 +466,7 @@ def check_arguments(cls: type, given: Iterable[str]) -> None:
     """
     if not cls.__module__.startswith(__package__ or ""):
         return
+    # all bases, as each constructor hands the rest on to the next
     known = {name for base in cls.__mro__ if "__init__" in vars(base) for name in signature(base.__init__).parameters}
     for name in given:
         if name not in known:

@@ -30,6 +30,7 @@ class Ftrl(Optimizer):
 
     def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Unpack[Options]) -> None:
         super().__init__(**kwargs)
+        # Not through the base class, as in MXNet: a scheduler keeps its own rate.
         self.lamda1, self.beta, self.lr = lamda1, beta, learning_rate
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:

@@ -60,6 +60,8 @@ class LARS(WithMaster):
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray | None) -> None:
         lr, wd, _ = self._begin(index)
+        # The state holds steps, each made with the rate of its time; this brings them to the present rate
+        # (Goyal et al., Accurate, large minibatch SGD, 2017, section 3).
         momentum = self.momentum * self._correction()
         step = -self._rate(index, weight, grad, lr, wd) * (self._scaled(grad) + wd * weight)
         if state is not None:
@@ -70,6 +72,7 @@ class LARS(WithMaster):
         """Ratio of the learning rate to that of the previous update. All weights of one update see the same ratio."""
         # the schedule is read when the first weight of an update comes, and remembered for the others
         if self.cur_lr is None or self.num_update != self._rate_read_at:
+            # the first update has no rate before it, so its ratio is 1
             self.last_lr = self.learning_rate if self.cur_lr is None else self.cur_lr
             self.cur_lr = self.learning_rate
             self._rate_read_at = self.num_update
@@ -78,8 +81,10 @@ class LARS(WithMaster):
     def _rate(self, index: Index, weight: NDArray, grad: NDArray, lr: float, wd: float) -> NDArray | float:
         if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
             return lr
+        # the norm of the rescaled gradient, without rescaling the gradient itself
         w_norm, g_norm = nd.norm(weight), nd.norm(grad) * self.rescale_grad
         ratio = self.eta * w_norm / (g_norm + wd * w_norm + self.eps)
+        # without the plain rate, a weight that starts at 0 would have the ratio 0, and stay 0
         # chosen on the device: reading a norm would wait for the gradient, once per weight
         return lr * nd.where(w_norm * g_norm > 0, ratio, nd.ones_like(ratio))
 
@@ -130,6 +135,7 @@ class LAMB(Optimizer):
         lr, wd, t = self._begin(index)
         scalars = tuple(map(float, (lr, wd, t, self.beta1, self.beta2, self.epsilon, self.rescale_grad)))
         bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound, "clip_gradient": self.clip_gradient}
+        # a bound of 0 is none, as in MXNet; the operator's own defaults then stand
         given = {name: float(bound) for name, bound in bounds.items() if bound}
         update_weights(optimizer_lamb.lamb_update, [(weight, grad, *state)], [scalars], bias_correction=self.bias_correction, **given)
 
@@ -197,6 +203,7 @@ class LBSGD(WithMomentum):
         batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
         before = batch["cum_grad"]
         batch["cum_grad"] = total = grad + (before.as_in_context(grad.context) if isinstance(before, NDArray) else before)
+        # never set back: the warm-up goes by all gradients so far
         batch["num_cums"] = count = batch["num_cums"] + 1
         lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule is asked for the updates done so far
         self._update_count(index)
@@ -217,10 +224,12 @@ class LBSGD(WithMomentum):
         self.cumgrads = rekeyed(self.cumgrads)
 
     def _warm_up(self, updates: int) -> float:
+        # The linear scaling rule of Goyal et al.: a step that stands for n gradients may be n times as long, but not from the start.
         length, highest = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
         if updates >= length:
             return highest
         curves = {"linear": 1.0, "power2": 2.0, "sqrt": 0.5}
+        # MXNet leaves the first step at the plain rate, on every curve
         if updates <= 1 or self.warmup_strategy not in curves:
             return 1.0
         return 1.0 + (highest - 1.0) * (updates / length) ** curves[self.warmup_strategy]
@@ -228,4 +237,5 @@ class LBSGD(WithMomentum):
     def _lars(self, weight: NDArray, grad: NDArray, wd: float) -> float:
         # on the host: the rate is a scalar of the update operator
         w, g = (float(nd.norm(x).asscalar()) ** 2 for x in (weight, grad))
+        # MXNet's bounds; 1e-18 keeps the quotient finite for a weight and a gradient of zeros
         return min(max(sqrt(w / (g + wd * w + 1e-18)), 0.01), 100.0)

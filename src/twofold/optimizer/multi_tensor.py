@@ -30,6 +30,7 @@ def independent(weights: Sequence[NDArray]) -> Sequence[NDArray]:
 
 def are_independent(weights: Sequence[NDArray]) -> bool:
     """Whether one program may update the weights. Not inside `record`: a tape needs a record per weight."""
+    # `Independent` marks weights that were checked when an updater grouped them
     return tls.tape is None and isinstance(weights if isinstance(weights, Independent) else independent(weights), Independent)
 
 
@@ -59,6 +60,7 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
     for k, value in _idle(op):
         if first[k] == value and (shared or all(group[k] == value for group in passed)):
             fixed += ((k, value),)
+    # a program for each combination of the facts that are part of its structure; numbers are its inputs
     bound_op, written = _several(op, tuple(params.items()), len(operands), len(operands[0]), shared, fixed)
     arguments: list[Any] = []
     targets: list[NDArray] = []
@@ -101,6 +103,7 @@ def _several(
     """
     bound_op, width = op.bind(True, **dict(params)), len(op.scalars) - len(fixed)
 
+    # The rule applies the operator's own rule to each group, so several updates are one graph, fused as one.
     def rule(xp: Any, *inputs: Any) -> tuple[Any, ...]:
         arrays, scalars = inputs[: count * each], inputs[count * each :]
         groups = []
@@ -113,6 +116,7 @@ def _several(
         return tuple(result for group in groups for result in _checked(bound_op, group, run_rule(xp, bound_op, group)))
 
     inputs = count * each + (width if shared else count * width)
+    # not in the registry: no user calls it, and its name says what an error is about
     several = unregistered(f"{op.name} of {count}", rule, inputs, count * bound_op.count)
     return several, (0, *bound_op.written)
 

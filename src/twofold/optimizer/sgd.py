@@ -62,10 +62,12 @@ class SGD(WithMaster):
         self.lazy_update = lazy_update
 
     def _updates_all_at_once(self) -> bool:
+        # a subclass with a method of its own expects one weight at a time, as MXNet passes it
         return type(self).update is SGD.update and type(self).update_multi_precision is SGD.update_multi_precision
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
+        # one program takes one operator for all: weights with a momentum cannot share it with weights without
         states: Any = state
         if isinstance(weight, (list, tuple)) and are_independent(weight) and len(set(map(type, states))) == 1:
             self._apply(index, weight, grad, states)
@@ -82,6 +84,7 @@ class SGD(WithMaster):
         params: dict[str, Any] = {"lazy_update": self.lazy_update}
         if self.clip_gradient:
             params["clip_gradient"] = self.clip_gradient
+        # the scalars stand in the operator's order
         if state[0] is None:
             scalars = list(zip(rates, decays, repeat(scale), strict=False))
             update_weights(optimizer_sgd.sgd_update, list(zip(weight, grad, strict=True)), scalars, **params)
@@ -199,6 +202,7 @@ class SGLD(Optimizer):
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: None) -> None:
         lr, wd, _ = self._begin(index)
+        # the paper's step: half the rate for the gradient of the log posterior, and noise with the rate as its variance
         noise = random.normal(0, sqrt(lr), shape=weight.shape, dtype=weight._dtype, ctx=weight.context)
         weight[:] = weight - (lr / 2) * (self._scaled(grad) + wd * weight) + noise
 
@@ -226,6 +230,7 @@ class DCASGD(Optimizer):
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
+        # MXNet's attribute, which has no use there either; the previous weight is in the state
         self.weight_previous: dict[Index, NDArray] = {}
         self.lamda = lamda
 
@@ -237,6 +242,7 @@ class DCASGD(Optimizer):
         lr, wd, _ = self._begin(index)
         mom, previous = state
         g = self._scaled(grad)
+        # lamda · g² stands for the diagonal of the Hessian: to first order this is the gradient at the weight of now
         step = -lr * (g + wd * weight + self.lamda * g * g * (weight - previous))
         if mom is not None:
             # before the weight changes: the next gradient is corrected for the distance from this one

@@ -37,6 +37,7 @@ class AdaGrad(Optimizer):
             nd.sparse.adagrad_update(weight, grad, state, out=weight, epsilon=self.float_stable_eps, **self._common(lr, wd))
             return
         g = self._scaled(grad)
+        # eps is under the root, unlike Adam's epsilon
         state[:] = state + g * g
         weight[:] = weight - lr * (g / nd.sqrt(state + self.float_stable_eps) + wd * weight)
 
@@ -68,6 +69,7 @@ class GroupAdaGrad(Optimizer):
         """The sums (rows, 1) of the rows' mean squared gradients."""
         if weight.ndim != 2:
             raise WrongShape("GroupAdaGrad: the weight must have two axes", f"shape {weight.shape}", "use AdaGrad for it")
+        # a column, so that it broadcasts over each row's elements
         return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight._dtype)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray) -> None:
@@ -126,6 +128,7 @@ class RMSProp(Optimizer):
         lr, wd, _ = self._begin(index)
         common, gamma1, epsilon, bound = self._common(lr, wd), self.gamma1, self.epsilon, self.clip_weights or -1.0
         if self.centered:
+            # running means of the squared gradient and of the gradient, and the momentum, under Graves' names
             n, g, delta = state
             nd.rmspropalex_update(
                 weight, grad, n, g, delta, out=weight, gamma1=gamma1, gamma2=self.gamma2, epsilon=epsilon, clip_weights=bound, **common
@@ -163,6 +166,7 @@ class AdaDelta(Optimizer):
         of_gradients, of_steps = state
         g = self._scaled(grad)
         of_gradients[:] = self.rho * of_gradients + (1.0 - self.rho) * g * g
+        # The steps' mean square does not include this step, which is not known yet: the numerator is one update behind.
         step = nd.sqrt(of_steps + self.epsilon) / nd.sqrt(of_gradients + self.epsilon) * g
         of_steps[:] = self.rho * of_steps + (1.0 - self.rho) * step * step
         weight[:] = weight - step - wd * weight

@@ -48,6 +48,7 @@ def dump(states: dict[Index, State], optimizer: Optimizer | None = None, progres
     FormatError
         If a value is not an array, number, string, scheduler or container of these.
     """
+    # among the states: MXNet's reader takes a dict, or a pair of a dict and an optimizer, and nothing else
     record = _record(states if progress is None else {**states, PROGRESS: progress})
     return dump_states(record if optimizer is None else (record, _record(optimizer)))
 
@@ -138,10 +139,12 @@ def _object(record: ObjectRecord) -> object:
     kind = _class_of(record)
     if not isinstance(record.state, dict):
         raise FormatError(f"optimizer states: {record.module}.{record.name} has no attributes", type(record.state).__name__)
+    # no constructor runs, as in pickle: it would want arguments, and the attributes follow
     new = object.__new__(kind)
     if isinstance(new, Optimizer):
         new.__setstate__(_share_counts(_value(record.state), record.state))
     else:
+        # a scheduler is its attributes
         vars(new).update(_value(record.state))
     return new
 

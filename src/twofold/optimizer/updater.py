@@ -41,10 +41,12 @@ class Updater:
         """
         if not isinstance(index, (list, tuple)):
             index, grad, weight = [index], [grad], [weight]
+        # a step in which no weight has a gradient
         if not weight:
             return
         optimizer = self.optimizer
         all_at_once = optimizer._updates_all_at_once()
+        # 0 stands for one weight per call, without lists, as optimizers of users expect
         size = len(weight) if all_at_once else optimizer.aggregate_num if self.aggregate_updates else 0
         call = self._calls.get((index[0], len(index)))
         # Identity, not equality: a step passes the same tuples each time, and comparing arrays would compute.
@@ -76,6 +78,7 @@ class Updater:
         return call
 
     def _prepare(self, index: Index, weight: NDArray) -> None:
+        # states are made on first use, when the device and the dtype of the weight are known
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         elif not self.states_synced[index]:
@@ -156,6 +159,7 @@ def _groups(index: Sequence[Index], weight: Sequence[NDArray], grad: Sequence[ND
     items: list[Item] = list(zip(index, weight, grad, strict=True))
     by_dtype: dict[str, list[Item]] = {}
     for item in items:
+        # without lists the dtypes do not matter, and the order of the weights stays as it is
         by_dtype.setdefault(item[1]._dtype if size else "", []).append(item)
     found: list[Group] = []
     for group in by_dtype.values():

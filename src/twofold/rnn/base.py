@@ -8,8 +8,8 @@ from .. import symbol as sym
 from ..errors import InvalidValue, UnboundArgumentError, Undefined
 from ..gluon.rnn.gates import Activation
 from ..ndarray.array import NDArray
+from ..symbol import Variable
 from ..symbol.symbol import Symbol
-from .parameters import RNNParams
 from .sequences import Inputs, arranged, steps_of
 
 #: Arrays by name.
@@ -21,6 +21,44 @@ Outputs = Symbol | list[Symbol]
 #: What `BaseRNNCell.unroll` returns: the outputs and the final states.
 Unrolled = tuple[Outputs, Sequence[Any]]
 T = TypeVar("T")
+
+
+class RNNParams:
+    """The variables of one or more cells, by name.
+
+    Parameters
+    ----------
+    prefix
+        Prefix of the variables' names.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> params = mx.rnn.RNNParams("encoder_")
+    >>> params.get("i2h_weight") is params.get("i2h_weight")
+    True
+    >>> params.get("i2h_weight").name
+    'encoder_i2h_weight'
+    """
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._params: dict[str, Symbol] = {}
+
+    def get(self, name: str, **kwargs: Any) -> Symbol:
+        """The variable of a name, created on first use.
+
+        Parameters
+        ----------
+        name
+            Its name, without the prefix.
+        **kwargs
+            Arguments of `twofold.sym.Variable` for a new variable, such as ``init`` or ``shape``.
+        """
+        full = self._prefix + name
+        if full not in self._params:
+            self._params[full] = Variable(full, **kwargs)
+        return self._params[full]
 
 
 class BaseRNNCell:
@@ -64,7 +102,7 @@ class BaseRNNCell:
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, Sequence[Any]]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, Sequence[Symbol]]:
         """One step.
 
         Parameters
@@ -105,7 +143,7 @@ class BaseRNNCell:
                 "call the modifier cell instead",
             )
 
-    def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:
+    def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: object) -> States:
         """The initial states.
 
         Parameters
@@ -178,7 +216,7 @@ class BaseRNNCell:
         self,
         length: int,
         inputs: Inputs | None,
-        begin_state: Sequence[Any] | None = None,
+        begin_state: Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> Unrolled:

@@ -4,9 +4,8 @@ from .. import symbol as sym
 from ..gluon.rnn.gates import Activation
 from ..initializer.patterns import LSTMBias
 from ..symbol.symbol import Symbol
-from .base import StateInfo
+from .base import RNNParams, StateInfo
 from .gated import GRU_GATES, LSTM_GATES, MAP_BY_MAP, WEIGHTS_FIRST, GatedCell, gated_recurrent, long_short_term
-from .parameters import RNNParams
 
 
 class _DenseCell(GatedCell):

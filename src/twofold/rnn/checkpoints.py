@@ -25,7 +25,7 @@ def rnn_unroll(
     cell: BaseRNNCell,
     length: int,
     inputs: Inputs | None = None,
-    begin_state: Sequence[Any] | None = None,
+    begin_state: Sequence[Symbol] | None = None,
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Outputs, Sequence[Any]]:

@@ -7,8 +7,7 @@ from .. import symbol as sym
 from ..errors import InvalidValue, Undefined
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .base import Arrays, BaseRNNCell, StateInfo, States, Unrolled
-from .parameters import RNNParams
+from .base import Arrays, BaseRNNCell, RNNParams, StateInfo, States, Unrolled
 from .sequences import Inputs, merged, steps_of
 
 
@@ -44,7 +43,7 @@ class _Container(BaseRNNCell):
         """The states of the cells."""
         return [info for cell in self._cells for info in cell.state_info]
 
-    def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:
+    def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: object) -> States:
         """The initial states of the cells; see `BaseRNNCell.begin_state`."""
         self._check_unmodified()
         return [state for cell in self._cells for state in cell.begin_state(func=func, **kwargs)]
@@ -96,7 +95,7 @@ class SequentialRNNCell(_Container):
         """
         self._adopt(cell)
 
-    def _with_states(self, states: Sequence[Any]) -> Iterator[tuple[BaseRNNCell, Sequence[Any]]]:
+    def _with_states(self, states: Sequence[Symbol]) -> Iterator[tuple[BaseRNNCell, Sequence[Any]]]:
         """Each cell with its own states."""
         start = 0
         for cell in self._cells:
@@ -104,7 +103,7 @@ class SequentialRNNCell(_Container):
             yield cell, states[start:end]
             start = end
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, States]:
         """One step of each cell; see `BaseRNNCell`."""
         self._counter += 1
         final: States = []
@@ -167,7 +166,7 @@ class BidirectionalCell(_Container):
         self._adopt(l_cell)
         self._adopt(r_cell)
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, States]:
         """Not available: the backward cell starts at the end."""
         raise Undefined("Bidirectional cannot be stepped", None, "use unroll")
 

@@ -9,9 +9,8 @@ from ..errors import InvalidValue, ShapeError
 from ..gluon.rnn.gates import Activation
 from ..initializer.base import Initializer
 from ..symbol.symbol import Symbol
-from .base import StateInfo
+from .base import RNNParams, StateInfo
 from .gated import GRU_GATES, LSTM_GATES, WEIGHTS_FIRST, GatedCell, gated_recurrent, long_short_term
-from .parameters import RNNParams
 
 Pair = tuple[int, int]
 Init = Initializer | str | None

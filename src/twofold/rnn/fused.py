@@ -9,11 +9,10 @@ from ..errors import InvalidValue, Undefined
 from ..initializer.fused_rnn import GATES, FusedRNN, PackedWeights
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .base import Arrays, BaseRNNCell, StateInfo, States, Unrolled, missing_array, taken
+from .base import Arrays, BaseRNNCell, RNNParams, StateInfo, States, Unrolled, missing_array, taken
 from .cells import GRUCell, LSTMCell, RNNCell
 from .containers import BidirectionalCell, SequentialRNNCell
 from .modifiers import DropoutCell
-from .parameters import RNNParams
 from .sequences import Inputs, arranged, merged
 
 
@@ -87,7 +86,7 @@ class FusedRNNCell(BaseRNNCell):
     def _num_gates(self) -> int:
         return len(self._gate_names)
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, States]:
         """Not available: the operator computes whole sequences."""
         raise Undefined("FusedRNNCell cannot be stepped", self._prefix, "use unroll, or the cell that unfuse() returns")
 

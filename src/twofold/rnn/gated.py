@@ -30,7 +30,7 @@ class GatedCell(BaseRNNCell):
     #: What follows the name of a step in the names of its two maps.
     _maps_suffix: ClassVar[str] = ""
 
-    def _get_variables(self, *names: str, **initializers: Any) -> None:
+    def _get_variables(self, *names: str, **initializers: object) -> None:
         """Create the variables of both maps, in the order that MXNet's cell of this class has; ``i2h_bias=…`` initializes one."""
         made = {name: self._params.get(name, **({"init": initializers[name]} if name in initializers else {})) for name in names}
         self._iW, self._iB, self._hW, self._hB = (made[name] for name in MAP_BY_MAP)
@@ -48,25 +48,25 @@ class GatedCell(BaseRNNCell):
         """The output; in an LSTM also the memory, which has the same shape."""
         return [self._state() for _ in range(2 if self._gate_names == LSTM_GATES else 1)]
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
         name = self._next_step()
         i2h, h2h = self._maps(inputs, states[0], name + self._maps_suffix)
         return self._step(i2h, h2h, states, name)
 
-    def _step(self, i2h: Symbol, h2h: Symbol, states: Sequence[Any], name: str) -> tuple[Symbol, States]:
+    def _step(self, i2h: Symbol, h2h: Symbol, states: Sequence[Symbol], name: str) -> tuple[Symbol, States]:
         """A plain cell's step: the output is an activation of the sum."""
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
 
-def long_short_term(self: GatedCell, i2h: Symbol, h2h: Symbol, states: Sequence[Any], name: str) -> tuple[Symbol, States]:
+def long_short_term(self: GatedCell, i2h: Symbol, h2h: Symbol, states: Sequence[Symbol], name: str) -> tuple[Symbol, States]:
     """The step of an LSTM, which its classes have as their method ``_step``."""
     gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice", **self._split)
     return lstm_step(sym, gates, states[1], name, partial(self._get_activation, activation=self._activation))
 
 
-def gated_recurrent(self: GatedCell, i2h: Symbol, h2h: Symbol, states: Sequence[Any], name: str) -> tuple[Symbol, States]:
+def gated_recurrent(self: GatedCell, i2h: Symbol, h2h: Symbol, states: Sequence[Symbol], name: str) -> tuple[Symbol, States]:
     """The step of a GRU, which its classes have as their method ``_step``."""
     apply = partial(self._get_activation, activation=self._activation)
     return gru_step(sym, i2h, h2h, states[0], f"{name}_", apply, f"{name}out", **self._split)

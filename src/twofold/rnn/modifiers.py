@@ -8,8 +8,7 @@ from .. import symbol as sym
 from ..errors import InvalidValue, WrongType
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .base import Arrays, BaseRNNCell, StateInfo, States, Unrolled
-from .parameters import RNNParams
+from .base import Arrays, BaseRNNCell, RNNParams, StateInfo, States, Unrolled
 from .sequences import Inputs, arranged, merged, steps_of
 
 
@@ -40,7 +39,7 @@ class DropoutCell(BaseRNNCell):
         """An empty list: the cell has no states."""
         return []
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, Sequence[Any]]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, Sequence[Symbol]]:
         """One step; see `BaseRNNCell`."""
         return (sym.Dropout(inputs, p=self.dropout) if self.dropout > 0 else inputs), states
 
@@ -79,7 +78,7 @@ class ModifierCell(BaseRNNCell):
         """The states of the base cell."""
         return self.base_cell.state_info
 
-    def begin_state(self, init_sym: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:  # type: ignore[override]
+    def begin_state(self, init_sym: Callable[..., Symbol] = sym.zeros, **kwargs: object) -> States:  # type: ignore[override]
         """The initial states of the base cell.
 
         Parameters
@@ -141,7 +140,7 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self.prev_output = None
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, Sequence[Any]]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, Sequence[Symbol]]:
         """One step; see `BaseRNNCell`."""
         output, new = self.base_cell(inputs, states)
         if self.zoneout_outputs:
@@ -172,7 +171,7 @@ class ResidualCell(ModifierCell):
     Wu et al., Google's neural machine translation system, arXiv:1609.08144.
     """
 
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, Sequence[Any]]:
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Symbol, Sequence[Symbol]]:
         """One step; see `BaseRNNCell`."""
         output, new = self.base_cell(inputs, states)
         return _sum(output, inputs), new

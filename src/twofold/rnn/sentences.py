@@ -3,10 +3,10 @@
 import bisect
 import random
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
+from ..dtype import DTypeLike
 from ..errors import InvalidValue, ParameterError
 from ..io.iterator import DataBatch, DataDesc, DataIter
 from ..ndarray.new_arrays import array
@@ -15,12 +15,12 @@ from ..origin import warn
 
 def encode_sentences(
     sentences: Iterable[Iterable[Hashable]],
-    vocab: dict[Any, int] | None = None,
+    vocab: dict[Hashable, int] | None = None,
     invalid_label: int = -1,
     invalid_key: Hashable = "\n",
     start_label: int = 0,
     unknown_token: Hashable | None = None,
-) -> tuple[list[list[int]], dict[Any, int]]:
+) -> tuple[list[list[int]], dict[Hashable, int]]:
     r"""Replace words by numbers.
 
     Parameters
@@ -123,7 +123,7 @@ class BucketSentenceIter(DataIter):
         invalid_label: int = -1,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         layout: str = "NT",
     ) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class BucketSentenceIter(DataIter):
         self.reset()
 
     @staticmethod
-    def _padded(sentences: Sequence[Sequence[int]], buckets: Sequence[int], invalid_label: int, dtype: Any) -> dict[int, np.ndarray]:
+    def _padded(sentences: Sequence[Sequence[int]], buckets: Sequence[int], invalid_label: int, dtype: DTypeLike) -> dict[int, np.ndarray]:
         """The sentences (n, t) of each bucket that has some, by its length t."""
         found: dict[int, list[np.ndarray]] = {length: [] for length in buckets}
         dropped = 0

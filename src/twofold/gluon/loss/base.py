@@ -33,6 +33,7 @@ class Loss(HybridBlock):
 
     def _mean(self, F: Functions, loss: Operand) -> Operand:
         """The mean over each sample."""
+        # `exclude`: over all axes but the batch axis, however many there are
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 

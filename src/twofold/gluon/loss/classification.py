@@ -44,6 +44,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss, arrays="nd"):
     @staticmethod
     def _of_logits(F: Functions, pred: Operand, label: Operand, pos_weight: Operand | None) -> Operand:
         if pos_weight is None:
+            # max(x, 0) − x · z + log(1 + exp(−|x|)): the usual form of the cross-entropy of logits x, in which no exponential overflows
             return F.relu(pred) - pred * label + _softplus_of_minus_abs(F, pred)
         factor = 1 + F.broadcast_mul(pos_weight - 1, label)
         # The last term is log(1 + exp(-pred)) as a sum that cannot overflow; the factor weights positive labels.
@@ -106,6 +107,7 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
+            # the axis stays, so that sample weights broadcast as for dense labels
             loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
         else:
             loss = -F.sum(pred * F.reshape_like(label, pred), axis=self._axis, keepdims=True)
@@ -143,6 +145,7 @@ class KLDivLoss(Loss, arrays="nd"):
         """The loss (n,) of predictions and probabilities (n, …)."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
+        # TINY: a label of 0 adds 0, where 0 · log(0) would be NaN
         loss = self._weighted(F, label * (F.log(label + TINY) - pred), sample_weight)
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
@@ -179,6 +182,7 @@ class CTCLoss(Loss, arrays="nd"):
             raise InvalidValue("Only 'NT' and 'TN' layouts for label are supported", f"Got: {label_layout}", "transpose the labels")
         self._layout = layout
         self._label_layout = label_layout
+        # the batch axis of the labels; the loss itself has only the batch axis
         super().__init__(weight, label_layout.find("N"), **kwargs)
 
     def hybrid_forward(
@@ -192,6 +196,7 @@ class CTCLoss(Loss, arrays="nd"):
     ) -> Operand:
         """The loss (n,) of logits (n, t, classes), labels (n, l), and optional sequence lengths (n,) of both."""
         if self._layout == "NTC":
+            # the operator wants time first in predictions, and the batch first in labels
             pred = F.swapaxes(pred, dim1=0, dim2=1)
         if self._batch_axis == 1:
             label = F.swapaxes(label, dim1=0, dim2=1)

@@ -82,6 +82,7 @@ class HuberLoss(Loss, arrays="nd"):
     def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         distance = F.abs(F.reshape_like(label, pred) - pred)
+        # the two branches and their slopes meet at rho
         loss = F.where(distance > self._rho, distance - 0.5 * self._rho, (0.5 / self._rho) * F.square(distance))
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
@@ -120,10 +121,12 @@ class PoissonNLLLoss(Loss, arrays="nd"):
     ) -> Operand:
         """The loss (1,) of predictions and counts of the same size; ``epsilon`` is added to means before taking the logarithm."""
         target = F.reshape_like(target, pred)
+        # −log of the density, less log(count!), which does not depend on the prediction
         loss = F.exp(pred) - target * pred if self._from_logits else pred - target * F.log(pred + epsilon)
         if self._compute_full:
             # Bounded first: 0 * log(0) would be NaN, which the mask below does not remove.
             above = F.maximum(target, 1)
+            # n log n − n + ½ log(2πn), which is close to log(n!) from n = 2 on; for 0 and 1 log(n!) is 0
             stirling = above * F.log(above) - above + 0.5 * F.log(2 * math.pi * above)
             loss = loss + stirling * (target > 1)
         # Over all elements: unlike its other losses, MXNet's does not keep the batch axis.

@@ -32,6 +32,7 @@ class TripletLoss(Loss, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, pred: Operand, positive: Operand, negative: Operand) -> Operand:
         """The loss (n,) of embeddings (n, …)."""
+        # squared distances are summed, not averaged: the margin is in their unit
         near, far = (F.square(F.reshape_like(x, pred) - pred) for x in (positive, negative))
         loss = F.sum(near - far, axis=self._batch_axis, exclude=True)
         return self._weighted(F, F.relu(loss + self._margin), None)
@@ -62,6 +63,7 @@ class CosineEmbeddingLoss(Loss, arrays="nd"):
         """The loss (n, 1) of vectors (n, d) and labels (n,)."""
         first = F.reshape_like(input1, input2)
         cosine = self._cosine(F, first, input2)
+        # as the cosines are columns: (n,) would broadcast with (n, 1) to (n, n)
         label = F.reshape(label, shape=(-1, 1))
         loss = F.where(label == 1, 1 - cosine, F.relu(cosine - self._margin))
         return self._weighted(F, loss, sample_weight)
@@ -105,11 +107,13 @@ class SDMLLoss(Loss, arrays="nd"):
     def hybrid_forward(self, F: Functions, x1: Operand, x2: Operand) -> Operand:
         """The loss (n,) of embeddings (n, d)."""
         rows = F.contrib.arange_like(x1, axis=0)
+        # the identity matrix, without a batch size in the graph
         is_pair = F.broadcast_equal(F.expand_dims(rows, axis=0), F.expand_dims(rows, axis=1))
         # Counted by an operator, because a symbol's batch size is unknown. The divisor is at least 1, for batches of one row.
         count = F.sum(F.ones_like(rows))
         others = F.broadcast_div((1 - is_pair) * self.smoothing_parameter, F.maximum(count - 1, 1))
         labels = is_pair * (1 - self.smoothing_parameter) + others
+        # (n, n, d): each row of x1 against each row of x2
         distances = F.broadcast_sub(F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0))
         log_probabilities = F.log_softmax(-F.sum(F.square(distances), axis=2), axis=1)
         return self.kl_loss(log_probabilities, labels)

@@ -13,10 +13,11 @@ from ...errors import FileAccessError, FormatError, MissingFileError, ParameterE
 from ...formats.downloads import check_sha1, data_dir, download
 from ...formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, remove_file, write_file
 from ...origin import warn
+from ...suggestions import did_you_mean
 from ..hybrid_block import HybridBlock
 from ..signatures import Naming
 
-__all__ = ["MODELS", "NetOptions", "apache_repo_url", "get_model_file", "load_pretrained", "purge", "short_hash"]
+__all__ = ["MODELS", "NetOptions", "apache_repo_url", "get_model", "get_model_file", "load_pretrained", "purge", "short_hash"]
 
 #: Folder of the files, unless another one is given.
 MODELS = os.path.join(data_dir(), "models")
@@ -162,6 +163,36 @@ def variant(
     create.__doc__ = f"{what}; takes the parameters of `{get.__name__}`."
     create.__annotations__["return"] = get.__annotations__["return"]
     return published(title)(create)
+
+
+def get_model(name: str, **kwargs: object) -> HybridBlock:
+    """A network by name.
+
+    Parameters
+    ----------
+    name
+        Such as ``"resnet50_v1"``; capital letters count as small ones.
+    **kwargs
+        ``pretrained``, ``ctx``, ``root`` and ``classes``, as the network's own function takes them.
+
+    Raises
+    ------
+    ParameterError
+        If there is no network of that name, or the file of its trained parameters is not to be found.
+
+    Examples
+    --------
+    >>> from twofold.gluon.model_zoo.vision import get_model
+    >>> net = get_model("squeezenet1.1", classes=10)
+    >>> len(list(net.collect_params().keys()))
+    52
+    """
+    found = NETWORKS.get(name.lower())
+    if found is None:
+        names = "".join(f"\n\t{n}" for n in sorted(NETWORKS))
+        likely = did_you_mean(name.lower(), NETWORKS, "use one of these")
+        raise ParameterError(f"Model {name.lower()} is not supported. Available options are{names}", None, likely)
+    return found(**kwargs)
 
 
 def purge(root: Root = MODELS) -> None:

@@ -93,6 +93,7 @@ class PReLU(HybridBlock, arrays="nd"):
     def __init__(self, alpha_initializer: InitializerLike = QUARTER, in_channels: int = 1, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
+            # not deferred: the shape is known, as `in_channels` is not inferred here
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
 
     def hybrid_forward(self, F: Functions, x: Operand, alpha: Operand) -> Operand:
@@ -139,6 +140,7 @@ class SELU(HybridBlock, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
+        # the operator holds the constants of the paper, about 1.0507 and 1.6733
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 

@@ -64,6 +64,7 @@ class Dense(HybridBlock, arrays="nd"):
         with self.name_scope():
             self._units = units
             self._in_units = in_units
+            # A size of 0 is unknown until the first forward pass, so initialization waits for it.
             self.weight = self.params.get("weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True)
             self.bias = (
                 self.params.get("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True) if use_bias else None
@@ -148,6 +149,7 @@ class Embedding(HybridBlock, arrays="nd"):
     ) -> None:
         super().__init__(**kwargs)
         self._input_dim, self._output_dim = input_dim, output_dim
+        # the operator's parameters, under its names
         self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}
         self.weight = self.params.get(
             "weight",

@@ -114,6 +114,7 @@ class _Conv(HybridBlock, arrays="nd"):
         super().__init__(prefix=prefix, params=params)
         self._ndim = len(layout) - 2
         kernel = sizes_of(kernel_size, self._ndim, "kernel_size")
+        # before the weight's shape is computed from them
         self._channels, self._in_channels, self._op_name = channels, in_channels, op_name
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
@@ -151,6 +152,7 @@ class _Conv(HybridBlock, arrays="nd"):
         outer, inner = self._channels, self._in_channels // groups
         if self._is_transposed:  # the weight of the convolution that it reverses: the output of that convolution is the input here
             outer, inner = self._in_channels, self._channels // groups
+        # the axes other than N and C are spatial, in the kernel's order, wherever the layout has them
         sizes = iter(kernel)
         return tuple(outer if axis == "N" else inner if axis == "C" else next(sizes) for axis in layout)
 
@@ -159,6 +161,7 @@ class _Conv(HybridBlock, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand, weight: Operand, bias: Operand | None = None) -> Operand:
         """The output, in the input's layout."""
+        # `fwd` is the suffix of MXNet's nodes, after the block's prefix
         out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
 
@@ -167,6 +170,7 @@ class _Conv(HybridBlock, arrays="nd"):
         # Input channels come from the weight, where shape inference has filled them in; there they are those of one group.
         ends = (shape[0], self._channels) if self._is_transposed else (shape[self._kwargs["layout"].index("C")], shape[0])
         parts = [f"{ends[0] or None} -> {ends[1]}", f"kernel_size={self._kwargs['kernel']}", f"stride={self._kwargs['stride']}"]
+        # only what differs from the default, as MXNet prints it
         parts += [f"padding={self._kwargs['pad']}"] if self._kwargs["pad"] != (0,) * self._ndim else []
         parts += [f"dilation={self._kwargs['dilate']}"] if self._kwargs["dilate"] != (1,) * self._ndim else []
         parts += [f"groups={self._kwargs['num_group']}"] if self._kwargs["num_group"] != 1 else []

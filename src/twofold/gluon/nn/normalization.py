@@ -67,6 +67,7 @@ class BatchNorm(HybridBlock, arrays="nd"):
         **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
+        # a gamma that is not learned is fixed at 1 by the operator too, whatever the array holds, as in MXNet
         self._kwargs = {"axis": axis, "eps": epsilon, "momentum": momentum, "fix_gamma": not scale, "use_global_stats": use_global_stats}
         size = (in_channels,)
         self.gamma = self._parameter("gamma", gamma_initializer, size, scale)
@@ -90,6 +91,7 @@ class BatchNorm(HybridBlock, arrays="nd"):
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
+        # from the parameter: the number is inferred in the first forward pass
         channels = self.gamma._sizes[0]
         return _repr(self, {**self._kwargs, "in_channels": channels or None})
 
@@ -238,6 +240,7 @@ class GroupNorm(HybridBlock, arrays="nd"):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups, self._epsilon = num_groups, epsilon
+        # one scale and shift per group, as in MXNet, not one per channel as in the paper
         self.gamma, self.beta = _scale_and_shift(self, num_groups, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Functions, data: Operand, gamma: Operand, beta: Operand) -> Operand:

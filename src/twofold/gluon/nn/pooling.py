@@ -95,7 +95,9 @@ class _Pooling(HybridBlock, arrays="nd"):
         count_include_pad: bool | None = None,
         **kwargs: Unpack[Naming],
     ) -> None:
+        # a script's own subclass has no layouts, so it must pass one
         layout = self._layouts[0] if layout is None else layout
+        # less the batch and channel axes
         ndim = len((*self._layouts, layout)[0]) - 2
         if self._layouts and layout not in self._layouts:
             allowed = " and ".join(self._layouts)
@@ -106,6 +108,7 @@ class _Pooling(HybridBlock, arrays="nd"):
         kernel = sizes_of(pool_size, ndim, "pool_size")
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
+            # windows side by side, without overlap
             "stride": kernel if strides is None else sizes_of(strides, ndim, "strides"),
             "pad": sizes_of(padding, ndim, "padding"),
             "global_pool": global_pool,
@@ -168,6 +171,7 @@ class _GlobalPool(_Pooling):
     _parameters: ClassVar[str] = _GLOBAL_PARAMETERS
 
     def __init__(self, layout: str | None = None, **kwargs: Unpack[Naming]) -> None:
+        # the operator ignores the sizes of a global window, but graphs of MXNet hold these
         super().__init__(1, None, 0, True, True, self._pool_type, layout, **kwargs)
 
 
@@ -260,6 +264,7 @@ class ReflectionPad2D(HybridBlock, arrays="nd"):
 
     def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
+        # the operator takes a width before and after each axis; batch and channels have none
         self._padding = (0, 0, 0, 0, *(padding,) * 4) if isinstance(padding, int) else tuple(padding)
         if len(self._padding) != 8:
             raise InvalidValue(

@@ -1,7 +1,7 @@
 """``gluon.model_zoo.vision``: networks that classify images."""
 
+from ..model_store import get_model
 from .alexnet import AlexNet, alexnet
-from .by_name import get_model
 from .densenet import DenseNet, densenet121, densenet161, densenet169, densenet201
 from .inception import Inception3, inception_v3
 from .mobilenet import (
