@@ -110,6 +110,7 @@ class BaseModule(ModuleInterface):
         found: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
         arrays = load(fname)
         for key, value in arrays.items() if isinstance(arrays, dict) else enumerate(arrays):
+            # the prefixes tell arguments from auxiliary states, which may share no names
             kind, _, name = str(key).partition(":")
             if not name or kind not in found:
                 raise FormatError("Invalid param file", f"array {key}", "names must start with arg: or aux:", path=str(fname))
@@ -250,6 +251,7 @@ class BaseModule(ModuleInterface):
         """
         if isinstance(eval_data, (NDArray, np.ndarray)):
             self._require("predict", params=True)
+            # a batch without labels, as prediction needs none
             self.forward(DataBatch([array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]), is_train=False)
             return self._merged_outputs()[0].copy()
         if not isinstance(eval_data, Iterable) or isinstance(eval_data, (list, tuple, str)):
@@ -258,6 +260,7 @@ class BaseModule(ModuleInterface):
         found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)]
         if not found or not merge_batches:
             return found
+        # a bucket's symbol may have other outputs than another one's
         if any(len(outputs) != len(found[0]) for outputs in found):
             raise ParameterError(
                 "Cannot merge batches, as num of outputs is not the same in mini-batches",
@@ -327,11 +330,13 @@ class BaseModule(ModuleInterface):
         """
         if num_epoch is None:
             raise InvalidValue("fit: please specify number of epochs", None, "pass num_epoch")
+        # a module that is bound already stays as it is, unless forced
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing=allow_missing, force_init=force_init)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        # the validation shares the object by default: its sums are reset before
         metric = metrics.create(eval_metric)
         validation_metric = metric if validation_metric is None else validation_metric
         for epoch in self._epochs(begin_epoch, num_epoch):
@@ -383,6 +388,7 @@ class BaseModule(ModuleInterface):
             if monitor is not None:
                 monitor.tic()
             self.forward_backward(data_batch)
+            # between backward and metric: the outputs stay, and the devices go on while the metric is computed
             self.update()
             self.update_metric(eval_metric, *_labels_of(data_batch))
             # one batch ahead: `prepare` may bind the next batch's bucket, and the last batch is known before its callbacks

@@ -313,6 +313,7 @@ class BucketingModule(BaseModule):
     def _init_optimizer(self, request: Optimization) -> None:
         """Create the optimizer of all buckets."""
         self._require("init_optimizer", params=True)
+        # the default bucket has all parameters, so its optimizer has states for those of every bucket
         self._default.init_optimizer(*request)
         for module in self._buckets.values():
             module.borrow_optimizer(self._default)
@@ -361,6 +362,7 @@ class BucketingModule(BaseModule):
     def install_monitor(self, mon: Monitor) -> None:
         """Install a monitor on all buckets, including future ones."""
         self._require("install_monitor")
+        # kept for buckets that are bound later
         self._monitors.append(mon)
         for module in self._buckets.values():
             module.install_monitor(mon)

@@ -59,6 +59,7 @@ class SequentialModule(BaseModule):
                 raise InvalidValue(f'Unknown meta "{key}", a typo?', None, f"use {' or '.join(known)}")
         self._modules.append(module)
         self._metas.append(kwargs)
+        # a longer chain has other shapes, parameters and names
         self.binded = self.params_initialized = self.optimizer_initialized = False
         return self
 
@@ -110,6 +111,7 @@ class SequentialModule(BaseModule):
                 force_rebind=force_rebind,
                 grad_req=grad_req,
             )
+            # known once the module is bound, so the modules are bound in order
             inputs = module.output_shapes
         self._label_shapes = label_shapes if self._takes_labels() else None
 
@@ -195,6 +197,7 @@ class SequentialModule(BaseModule):
     def _next_batch(self, place: int, first: DataBatch) -> DataBatch:
         """The batch for the next module: the outputs of this one with the labels of the first batch."""
         outputs = self._modules[place]._merged_outputs()
+        # without auto-wiring the next module's data must have the names of these outputs
         names = [name for name, _ in self._modules[place].output_shapes]
         if self._metas[place + 1].get(self.META_AUTO_WIRING):
             names = list(self._modules[place + 1].data_names)
@@ -213,6 +216,7 @@ class SequentialModule(BaseModule):
         for place in reversed(range(len(self._modules))):
             self._modules[place].backward(out_grads)
             if place > 0:
+                # the gradients of this module's data are the head gradients of the one before
                 out_grads = cast("list[NDArray]", self._modules[place].get_input_grads())
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:

@@ -89,6 +89,7 @@ class Module(BaseModule):
         self._state_names, self._fixed_param_names = list(state_names or ()), list(fixed_param_names or ())
         for what in ("data_names", "label_names", "state_names", "fixed_param_names"):
             check_inputs(what, getattr(self, f"_{what}"), symbol.list_arguments())
+        # whatever a batch or the user does not supply is a parameter
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
@@ -126,6 +127,7 @@ class Module(BaseModule):
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         module = Module(symbol=symbol, **kwargs)
         module._arg_params, module._aux_params = arg_params, aux_params
+        # they have values, though no executor has them yet: `bind` will copy them
         module.params_initialized = True
         if load_optimizer_states:
             module._preload_opt_states = _states_path(prefix, epoch)
@@ -147,6 +149,7 @@ class Module(BaseModule):
         remove_amp_cast
             Whether to remove the casts inserted for mixed precision.
         """
+        # MXNet's three files: a graph, parameters and states, which `load` finds by the same prefix
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
         if save_optimizer_states:
             self.save_optimizer_states(_states_path(prefix, epoch))
@@ -190,6 +193,7 @@ class Module(BaseModule):
             if not isinstance(shared_module, Module) or not shared_module.binded or not shared_module.params_initialized:
                 given = type(shared_module).__name__
                 raise ParameterError("Module.bind: shared_module is not a bound Module with parameters", given, "bind it first")
+            # executors that share memory need every parameter of this symbol in the other one
             check_shared(self._param_names, shared_module._param_names)
             check_shared(self._aux_names, shared_module._aux_names)
         if self.binded and self.params_initialized:
@@ -214,6 +218,7 @@ class Module(BaseModule):
     def _after_bind(self, request: Binding) -> None:
         shared = request.shared_module
         if isinstance(shared, Module):
+            # the same dicts: what one module reads from the devices, the other has too
             self._arg_params, self._aux_params, self.params_initialized = shared._arg_params, shared._aux_params, True
             if shared.optimizer_initialized:
                 self.borrow_optimizer(shared)
@@ -276,6 +281,7 @@ class Module(BaseModule):
             return
         self._require("init_params")
         group = self._exec_group
+        # the first device's array stands for all copies: shape and dtype are the same
         arguments = dict(zip(self._param_names, (block[0] for block in group.param_arrays), strict=True))
         states = dict(zip(self._aux_names, (block[0] for block in group.aux_arrays), strict=True))
         if initializer is None and allow_missing and not allow_extra:  # MXNet ignores unknown names if all known ones are given
@@ -285,11 +291,13 @@ class Module(BaseModule):
             self.get_params()  # parameters without an array keep the values that the devices hold
         self._arg_params = {} if self._arg_params is None else self._arg_params
         self._aux_params = {} if self._aux_params is None else self._aux_params
+        # the initializer works on the CPU, so each device gets the same values
         filler = ParameterFiller(self._symbol.attr_dict(), initializer, allow_missing)
         filler.fill(self._arg_params, arguments, arg_params)
         filler.fill(self._aux_params, states, aux_params)
         group.set_params(self._arg_params, self._aux_params, allow_extra=True)
         if self._updates is not None:
+            # a store with the former values would hand them out at the next pull
             self._updates.restart(group, self._arg_params)
 
     # the optimizer
@@ -298,9 +306,11 @@ class Module(BaseModule):
         if self._keeps_optimizer(request):
             return
         assert self._arg_params is not None
+        # the values of now: the store starts from them
         params = self.get_params()[0]
         check_kvstore(request.kvstore)
         store, on_store = store_for(request.kvstore, len(self._context), params.values())
+        # in the store there is one copy of each weight
         devices = 1 if on_store else len(self._context)
         # an updater on the devices gives each device's copy of a weight an index of its own, in MXNet's order
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
@@ -310,6 +320,7 @@ class Module(BaseModule):
         prepared = prepare_optimizer(request.optimizer, dict(request.optimizer_params), names, scale, self._symbol)
         updates = Updates(prepared, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
+        # only now: a store that fails to start leaves the former optimizer
         self._updates, self.optimizer_initialized = updates, True
         if self._preload_opt_states is not None:  # from `load`, when there was no optimizer yet to hold them
             self.load_optimizer_states(self._preload_opt_states)

@@ -49,6 +49,7 @@ class Updates:
         #: The store if this process updates its arrays. A user-defined store and one on servers have updaters of their own.
         self._in_process = store._in_process if on_store and store is not None else None
         #: What updates weights in this process; None if the store has an updater of its own.
+        # one updater for both: what runs in a store of this process is the same object as on the devices
         self._working: Updater | None = None if on_store and self._in_process is None else get_updater(optimizer)
         # of the last step; valid as long as the group has the same lists
         self._rows: _Rows | None = None
@@ -75,6 +76,7 @@ class Updates:
         if compression:
             self.store.set_gradient_compression(compression)
         for name, weights in zip(group.param_names, group.param_arrays, strict=True):
+            # all workers start from the values of the first one
             self.store.broadcast(name, params[name], out=weights)
         if self.on_store:
             self._work_on_store()
@@ -117,6 +119,7 @@ class Updates:
             self._sum(self.store, known.trained)
         if self.on_store or self._working is None:
             return
+        # one call per device: the weights of a call are on one device, and each device counts its own updates
         for work in known.by_device:
             if self.store is None:
                 self._working(*work)
@@ -140,11 +143,13 @@ class Updates:
         for name, array in params.items() if self.on_store else ():
             if array.stype == "row_sparse" and name in self.places:
                 assert self.store is not None
+                # row numbers for all rows: the devices may have only those of their last batches
                 numbers = nd.arange(0, array.shape[0], dtype="int64", ctx=array.context)
                 self.store.row_sparse_pull(name, out=array, row_ids=numbers)
 
     def _rows_of(self, group: DeviceGroup) -> "_Rows":
         """The arrays to update, which stay the same as long as the group is bound to the same ones."""
+        # a parameter with grad_req null has None for a gradient, on all devices
         rows = [row for row in zip(group.param_names, group.param_arrays, group.grad_arrays, strict=True) if row[2][0] is not None]
         count = len(group.contexts)
         by_device = [
@@ -184,6 +189,7 @@ class Updates:
         if self._working is not None:
             self._working.set_states(read_file(fname))
             trained = [name for name, grads in zip(group.param_names, group.grad_arrays, strict=True) if grads[0] is not None]
+            # the file may be of a module with another number of devices, or with its optimizer in a store
             rekeyed = partial(self._for_devices, trained=trained, devices=len(group.contexts))
             self._working.states = rekeyed(self._working.states)
             # states from a file are on the CPU until their weights are updated
@@ -209,6 +215,7 @@ class Updates:
 
     def _by_name(self, states: Mapping[Any, Any], trained: Sequence[str]) -> dict[str, list[Any]] | None:
         """Each parameter's states on the devices they were saved from; None if the keys cannot be interpreted."""
+        # names are the keys of a store's optimizer, which has one state for all devices
         if any(isinstance(key, str) for key in states):
             unknown = sorted(str(key) for key in states if key not in self.places)
             if unknown:
@@ -217,6 +224,7 @@ class Updates:
         # integer keys do not name devices; their number tells how many there were, as each trained weight has one key per device
         count = max(1, len(states) // max(1, len(trained)))
         keys = {name: [self.places[name] * count + k for k in range(count)] for name in trained}
+        # keys of some other scheme, such as a user's own: they are left as they are
         if {key for column in keys.values() for key in column} != set(states):
             return None
         return {name: [states[key] for key in column] for name, column in keys.items()}
@@ -292,9 +300,11 @@ def prepare_optimizer(
         If ``optimizer`` is anything else.
     """
     if isinstance(optimizer, str):
+        # last: what the user passes wins over the module's defaults
         return create_optimizer(optimizer, **{"sym": symbol, "param_idx2name": names, "rescale_grad": scale, **params})
     if not isinstance(optimizer, Optimizer):
         raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "create one with mx.optimizer.create")
+    # an optimizer that the user made is left as it is, but gradients of a module are sums over the batch
     if optimizer.rescale_grad != scale:
         text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"
         warn(f"Optimizer created manually outside Module but {text}. Is this intended?")

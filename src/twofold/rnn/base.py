@@ -162,6 +162,7 @@ class BaseRNNCell:
         states = []
         for info in self.state_info:
             self._init_counter += 1
+            # the shape's 0 stands for the batch axis, which inference fills in
             states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **{**kwargs, **info}))
         return states
 
@@ -188,6 +189,7 @@ class BaseRNNCell:
             packed = {kind: taken(found, f"{self._prefix}{group}_{kind}") for kind in ("weight", "bias")}
             for k, gate in enumerate(self._gate_names):
                 for kind, array in packed.items():
+                    # the gates lie below one another in the packed weights
                     size = array.shape[0] // len(self._gate_names)
                     found[f"{self._prefix}{group}{gate}_{kind}"] = array[k * size : (k + 1) * size].copy()
         return found

@@ -70,6 +70,7 @@ class FusedRNNCell(BaseRNNCell):
         self._num_hidden, self._num_layers, self._mode = num_hidden, num_layers, mode
         self._bidirectional, self._dropout, self._get_next_state = bidirectional, dropout, get_next_state
         self._forget_bias = forget_bias
+        # the initializer travels as an attribute of the variable; the model's own fills in each gate
         init = FusedRNN(None, num_hidden, num_layers, mode, bidirectional, forget_bias)  # refuses unknown modes
         self._gate_names = GATES[mode]
         self._parameter = self._params.get("parameters", init=init)
@@ -144,6 +145,7 @@ class FusedRNNCell(BaseRNNCell):
         rnn = sym.RNN(sequence, self._parameter, *states, name=f"{self._prefix}rnn", **self._layers())
         outputs, final = rnn, []
         if self._get_next_state:
+            # a module joins the devices' outputs along the N of this layout
             rnn._set_attr(__layout__="LNC")
             outputs, final = rnn[0], [rnn[k + 1] for k in range(len(self.state_info))]
         if batch_first:
@@ -170,6 +172,7 @@ class FusedRNNCell(BaseRNNCell):
                 stack.add(BidirectionalCell(left, right, output_prefix=f"{self._prefix}bi_l{layer}_"))
             else:
                 stack.add(self._layer(f"{self._prefix}l{layer}_"))
+            # the operator drops between layers only
             if self._dropout > 0 and layer != self._num_layers - 1:
                 stack.add(DropoutCell(self._dropout, prefix=f"{self._prefix}_dropout{layer}_"))
         return stack

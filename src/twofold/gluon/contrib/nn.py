@@ -183,7 +183,9 @@ class SyncBatchNorm(BatchNorm, arrays="nd"):
             1, momentum, epsilon, center, scale, use_global_stats, beta_initializer, gamma_initializer, running_mean_initializer,
             running_variance_initializer, in_channels, **kwargs,
         )  # fmt: skip
+        # the operator has no axis: channels are on axis 1
         del self._kwargs["axis"]
+        # MXNet's devices find each other by the key; it is written to graphs for it
         self._kwargs |= {"ndev": max(1, num_gpus()) if num_devices is None else num_devices, "key": self.prefix}
 
     def hybrid_forward(

@@ -82,6 +82,7 @@ class RecurrentCell(Block):
         self._check_unmodified()
         states = []
         for info in self.state_info(batch_size):
+            # states are numbered over all calls since `reset`, as MXNet names them
             self._init_counter += 1
             states.append(create_state(func, f"{self._prefix}begin_state_{self._init_counter}", {**info, **kwargs}))
         return states
@@ -126,6 +127,7 @@ class RecurrentCell(Block):
         """`unroll` for a sequence that is split into steps."""
         F = steps.F
         states = self._initial_states(steps, begin_state)
+        # all states are kept, as each sequence's last valid step is another one
         outputs, history = [], []
         for x in steps.values:
             output, states = self(x, states)
@@ -144,7 +146,9 @@ class RecurrentCell(Block):
         if given is not None:
             return given
         if steps.F is sym:
+            # 0: the graph infers the batch size when it is bound
             return self.begin_state(func=sym.zeros, batch_size=0)
+        # zeros of the input's device and dtype, which may be float16
         like = steps.values[0]
         return as_legacy(self.begin_state(func=nd.zeros, batch_size=steps.batch_size, ctx=like.context, dtype=like.dtype))
 

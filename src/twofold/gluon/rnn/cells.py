@@ -44,6 +44,7 @@ class _Cell(HybridRecurrentCell, arrays="nd"):
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
         self._input_size = input_size
+        # one matrix for all gates, which lie below one another
         rows = self._gates * hidden_size
         get = self.params.get
         self.i2h_weight = get("i2h_weight", shape=(rows, input_size), init=i2h_weight_initializer, allow_deferred_init=True)
@@ -181,9 +182,11 @@ class LSTMCell(_Cell):
         return super().state_info(batch_size) * 2
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
+        # in MXNet's order i, f, g, o
         parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=self._step_name("slice"))
         apply, recurrent = (partial(activate, F, activation=a) for a in (self._activation, self._recurrent_activation))
         i, f, g, o = lstm_gates(parts, self._step_name(""), apply, recurrent)
+        # the states are (h, c)
         c = f * states[1] + i * g
         h = o * activate(F, c, self._activation, self._step_name("activation0"))
         return h, [h, c]
@@ -213,5 +216,6 @@ class GRUCell(_Cell):
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         z, n = gru_gates(F, i2h, h2h, self._step_name(""), partial(F.Activation, act_type="tanh"))
+        # z keeps the old state, as in cuDNN; in the paper by Cho et al. too
         output = (1 - z) * n + z * states[0]
         return output, [output]

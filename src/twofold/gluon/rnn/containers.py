@@ -42,6 +42,7 @@ class _Stack(_Composite):
     def _step(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         next_states: list[Any] = []
         for cell, own in self._with_states(states):
+            # each cell's output is the next one's input, in the same step
             inputs, new = cell(inputs, own)
             next_states.extend(new)
         return inputs, next_states
@@ -51,6 +52,7 @@ class _Stack(_Composite):
         states = self._initial_states(steps, begin_state)
         next_states: list[Any] = []
         values: Any = steps.values
+        # inner cells return what suits them: only the last one's outputs are the caller's
         last = len(self._children) - 1
         for k, (cell, own) in enumerate(self._with_states(states)):
             values, new = cell.unroll(len(steps.values), values, own, layout, None if k < last else merge_outputs, valid_length)
@@ -135,6 +137,7 @@ class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
         forward, left_states = left.unroll(length, steps.values, states[:count], layout, False, valid_length)
         reversed_steps = _reverse(F, steps.values, valid_length)
         backward, right_states = right.unroll(length, reversed_steps, states[count:], layout, False, valid_length)
+        # back into the order of time, to stand beside the forward outputs
         backward = _reverse(F, backward, valid_length)
         # Functions of arrays have no names; those of symbols do, and MXNet's files have these.
         outputs = [
@@ -147,6 +150,7 @@ class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
 
 def _reverse(F: Functions, steps: Sequence[Any], valid_length: Any) -> list[Any]:
     """Reverse the order of steps, in shorter sequences only up to their length."""
+    # a flat list of steps needs no operator
     if valid_length is None:
         return list(reversed(steps))
     whole = F.SequenceReverse(F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True)

@@ -40,6 +40,7 @@ def lstm_gates(gates: Iterable[Any], step: str, apply: Apply, recurrent: Apply) 
 def lstm_step(F: Functions, gates: Iterable[Any], memory: Any, step: str, apply: Apply, out: str = "out") -> tuple[Any, list[Any]]:
     """The output and the states of a long short-term memory, from its four gates before their activations."""
     i, f, g, o = lstm_gates(gates, step, apply, partial(F.Activation, act_type="sigmoid"))
+    # operators with names, not `+`: MXNet's graphs name these two nodes
     c = F.elemwise_add(f * memory, i * g, name=f"{step}state")
     h = F.elemwise_mul(o, apply(c), name=f"{step}{out}")
     return h, [h, c]
@@ -49,6 +50,7 @@ def gru_gates(F: Functions, i2h: Any, h2h: Any, step: str, apply: Apply, **split
     """The update gate z and the candidate n of a gated recurrent unit, from the maps of input and state for all three gates."""
     ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice", **split)
     hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=f"{step}h2h_slice", **split)
+    # the reset gate acts on the state's map, bias included, so both maps must come apart
     r = F.Activation(ir + hr, act_type="sigmoid", name=f"{step}r_act")
     z = F.Activation(iz + hz, act_type="sigmoid", name=f"{step}z_act")
     return z, apply(i_n + r * h_n, name=f"{step}h_act")

@@ -105,8 +105,10 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._dropout, self._dir, self._input_size, self._dtype = dropout, 2 if bidirectional else 1, input_size, dtype
         self._use_sequence_length = use_sequence_length
+        # the weights of all gates lie below one another; a projection makes the fed-back output smaller
         rows, out = GATES[self._mode] * hidden_size, self._projection_size or hidden_size
         for layer in range(num_layers):
+            # upper layers see the outputs of both directions, concatenated
             size = input_size if layer == 0 else out * self._dir
             for side in "lr"[: self._dir]:
                 # One parameter per matrix, as in a stack of cells: the operator's packed vector is built from them in each call.
@@ -135,6 +137,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         found = {}
         for name, param in self._reg_params.items():
             layer, kind = name.split("_", 1)
+            # MXNet's layer stores its parameters through the stack of cells that it can be turned into
             found[f"{prefix}_unfused.{layer[1:]}.{side[layer[0]]}{kind}"] = param
         return found
 
@@ -146,6 +149,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
     def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Shape and layout of each state."""
         shape = (self._num_layers * self._dir, batch_size, self._projection_size or self._hidden_size)
+        # L: layers times directions, in the order of the operator
         return [{"shape": shape, "__layout__": "LNC", "dtype": self._dtype}]
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., State] = nd.zeros, **kwargs: object) -> list[State]:
@@ -196,6 +200,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         NDArray, or tuple
             Outputs (t, n, h); with the list of final states if states were passed.
         """
+        # the other kind of call than the last one: its trace becomes the current one
         if self._skips_states is not (states is None):
             self._skips_states, self._trace, self._other_trace = states is None, self._other_trace, self._trace
         if states is None:
@@ -213,6 +218,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
 
     def _restore_trace(self, record: Mapping[str, object]) -> None:
         super()._restore_trace(record)
+        # an exported trace with one output is that of calls without states
         self._skips_states = self._trace is not None and self._trace.outputs == ARRAY
 
     def _zeros(self, inputs: Any) -> list[Any]:
@@ -286,6 +292,7 @@ class RNN(_RNNLayer, mode="rnn_relu", activation=_ACTIVATION):
     ) -> None:
         if activation not in self._modes:
             raise ParameterError("RNN: unknown activation", repr(activation), f"use one of {', '.join(self._modes)}")
+        # before the base's constructor, which sizes the parameters by the mode
         self._mode = self._modes[activation]
         super().__init__(
             hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
@@ -316,6 +323,7 @@ class LSTM(_RNNLayer, mode="lstm", lstm=_LSTM):
         dtype: DTypeLike = "float32",
         **kwargs: Unpack[_Options],
     ) -> None:
+        # before the base's constructor, which makes the projections' parameters
         self._projection_size, self._h2r_weight_initializer = projection_size, h2r_weight_initializer
         self._clip = {"lstm_state_clip_min": state_clip_min, "lstm_state_clip_max": state_clip_max, "lstm_state_clip_nan": state_clip_nan}
         super().__init__(

@@ -79,6 +79,7 @@ class ModifierCell(HybridRecurrentCell):
 
     def __init__(self, base_cell: RecurrentCell) -> None:
         base_cell._modified = True
+        # no parameters of its own: `params` below is the base cell's
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
         self.base_cell = base_cell
 
@@ -166,9 +167,11 @@ class ZoneoutCell(ModifierCell, arrays="nd"):
             return F.where(F.Dropout(F.ones_like(now), p=rate), now, before)
 
         if self.zoneout_outputs:
+            # before the first step the output counts as zeros, like the states
             before = F.zeros_like(output) if self._prev_output is None else self._prev_output
             output = mix(self.zoneout_outputs, output, before)
         if self.zoneout_states:
+            # each element of each state on its own draw
             new = [mix(self.zoneout_states, now, before) for now, before in zip(new, states, strict=True)]
         self._prev_output = output
         return output, new

@@ -49,6 +49,7 @@ class BatchProcessor:
         with autograd.record():
             pred = [estimator.net(x) for x in data]
             loss = [estimator.loss(p, y) for p, y in zip(pred, label, strict=True)]
+        # outside `record`: the backward passes need no tape of their own
         for each in loss:
             each.backward()
         return data, label, pred, loss

@@ -98,6 +98,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> None:
         """Save if it is time."""
+        # after the first batch a hybridized network has its graph
         if self.current_batch == 0:
             self._save_symbol(estimator)
         if self.batch_period and (self.current_batch + 1) % self.batch_period == 0:
@@ -133,6 +134,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     def _save(self, estimator: "Estimator", batches: int) -> None:
         epoch, batch = self.current_epoch, self.current_batch
         if self.resume_from_checkpoint:
+            # the handler counts from 0 in this run, and files go on from the run before
             epoch += self.trained_epoch + 1
             # The number counts finished batches in training by epochs, and is the index of the last one in training by batches.
             batch += self.trained_batch + (0 if estimator.max_epoch else 1)
@@ -141,6 +143,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         self._write(estimator, name)
         self.saved_checkpoints.append(name)
         if len(self.saved_checkpoints) > self.max_checkpoints:
+            # only checkpoints of this run: those of earlier runs are not the handler's to remove
             oldest = self.saved_checkpoints.pop(0)
             for suffix in ("params", "states"):
                 remove_file(self._path(f"{oldest}.{suffix}"))
@@ -189,6 +192,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                 f"Found checkpoint with maximum number of {unit} {wanted} reached, please specify resume_from_checkpoint=False "
                 "(default value) if you wan to train from scratch.",
             )
+        # the limits mean the whole training, of which a part is done
         left = wanted - done
         if unit == "epoch":
             estimator.max_epoch = left

@@ -117,6 +117,7 @@ class Estimator:
 
     def _name_metrics(self) -> None:
         if not self._train_metrics:
+            # the one loss whose outputs are known to be scores of classes
             if isinstance(self.loss, SoftmaxCrossEntropyLoss):
                 self._train_metrics.append(Accuracy())
             self._train_metrics.append(LossMetric(self.loss.name.rstrip("0123456789")))
@@ -124,6 +125,7 @@ class Estimator:
             self._val_metrics = [copy.deepcopy(metric) for metric in self._train_metrics]
         for metrics, stage in ((self._train_metrics, "training"), (self._val_metrics, "validation")):
             for metric in metrics:
+                # `LoggingHandler` tells training from validation by these names, as MXNet's does
                 metric.name = f"{stage} {metric.name}"
 
     @property
@@ -139,6 +141,7 @@ class Estimator:
     def _initialize(self, initializer: InitializerLike, trainer: Trainer | None) -> Trainer:
         """Initialize the parameters that are not initialized yet, and make a trainer if none was given."""
         params = self.net.collect_params()
+        # a deferred parameter counts as initialized: its initializer is chosen, only its shape is not known yet
         if all(p._data is not None or p._deferred is not None for p in params.values()):
             if initializer is not None:
                 warn(
@@ -219,6 +222,7 @@ class Estimator:
             If the data is not a `DataLoader`, an object among the handlers is not a handler, or not exactly one length is given.
         """
         _check_loader(train_data)
+        # 0 counts as no limit, as in MXNet
         if bool(epochs) == bool(batches):
             raise ParameterError(
                 "Fit only support exactly one type of iteration, train by number of epochs or number of batches.",
@@ -248,6 +252,7 @@ class Estimator:
         return itertools.count() if store is None else store._epochs(0, None, training.give, training.take)
 
     def _training_handlers(self, val_data: Iterable[Any] | None, handlers: list[EventHandler]) -> list[EventHandler]:
+        # always one of our own, with this call's limits: `Training` below counts by it
         handlers.append(StoppingHandler(self.max_epoch, self.max_batch))
         _add_missing(handlers, GradientUpdateHandler, GradientUpdateHandler)
         _add_missing(handlers, MetricHandler, lambda: MetricHandler(self.train_metrics))
@@ -260,7 +265,9 @@ class Estimator:
 
 def _call(handlers: Sequence[EventHandler], event: type[EventHandler], estimator: Estimator, **kwargs: object) -> bool:
     """Call all handlers of an event; return whether any of them returned True."""
+    # an event class defines one method, which has the event's name
     method = next(name for name in vars(event) if not name.startswith("_"))
+    # a list, not a generator: all handlers see the event, even after one has asked to stop
     answers = [getattr(handler, method)(estimator, **kwargs) for handler in handlers if isinstance(handler, event)]
     return any(answers)
 
@@ -318,6 +325,7 @@ def _devices(context: Any) -> list[Device]:
 
 def _console_logger() -> logging.Logger:
     """A new logger that writes to the current standard output."""
+    # not from `getLogger`: handlers would add up over estimators of the same name
     logger = logging.Logger("Estimator", logging.INFO)
     logger.addHandler(logging.StreamHandler(sys.stdout))
     return logger

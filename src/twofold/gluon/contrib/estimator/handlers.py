@@ -29,6 +29,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
         """Start counting, with the limits of the estimator."""
+        # `CheckpointHandler` may have lowered them, when it resumes
         self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
         self.current_batch = self.current_epoch = 0
 
@@ -74,6 +75,7 @@ class MetricHandler(EpochBegin, BatchEnd):
         """Update the metrics."""
         for metric in self.metrics:
             if isinstance(metric, LossMetric):
+                # a mean of losses: what is passed as predictions are the losses
                 metric.update(kwargs["label"], kwargs["loss"])
             else:
                 metric.update(kwargs["label"], kwargs["pred"])

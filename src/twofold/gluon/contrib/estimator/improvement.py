@@ -43,6 +43,7 @@ def worst(is_better: Callable[[float, float], bool]) -> float:
 
 def value_of(monitor: EvalMetric, what: str) -> tuple[str, float]:
     """Name and value of a metric; a warning if it has no value."""
+    # of a composite metric the first part decides
     (name, value), *_ = monitor.get_name_value()
     if math.isnan(value):
         warn(
@@ -82,6 +83,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
         self.monitor = monitor
         self.baseline = baseline
         self.patience = patience
+        # subtracted from a value, it makes the comparison harder in either direction
         self.min_delta = -min_delta if self.monitor_op is operator.lt else min_delta
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
@@ -95,6 +97,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
     def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> bool:
         """Whether to stop."""
         _, value = value_of(self.monitor, "")
+        # a metric without a value, of which `value_of` has warned, says nothing about progress
         if not math.isnan(value):
             if self.monitor_op(value - self.min_delta, self.best):
                 self.best, self.wait = value, 0

@@ -96,6 +96,7 @@ class LSTMPCell(HybridRecurrentCell, arrays="nd"):
         i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=name("i2h"))
         h2h = F.FullyConnected(states[0], h2h_weight, h2h_bias, num_hidden=rows, name=name("h2h"))
         gates = F.SliceChannel(i2h + h2h, num_outputs=4, name=name("slice"))
+        # the LSTM's own h is not a state here: its projection r is fed back instead
         hidden, (_, c) = lstm_step(F, gates, states[1], name(""), partial(F.Activation, act_type="tanh"), "hidden")
         r = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=name("out"))
         return r, [r, c]
@@ -240,6 +241,7 @@ def dynamic_unroll(
     F = functions_for(inputs)
     sequence = F.swapaxes(inputs, dim1=0, dim2=1) if layout == "NTC" else inputs
     if drop_inputs:
+        # one draw along the axis of time: the same mask in all steps
         sequence = F.Dropout(sequence, p=drop_inputs, axes=(0,))
     cell.reset()
     if valid_length is None:
@@ -247,8 +249,10 @@ def dynamic_unroll(
     else:
 
         def step(x: Any, carried: Sequence[Any]) -> tuple[Any, list[Any]]:
+            # the step's number is carried as a state, since the body of a loop does not know it
             now, *before = carried
             output, after = cell(x, before)
+            # a sequence that has ended keeps its states
             runs = F.broadcast_lesser(now, valid_length)
             return output, [now + 1, *(F.where(runs, new, old) for new, old in zip(after, before, strict=True))]
 
