@@ -96,7 +96,7 @@ class CachedGraph:
             outputs.append(wrap(NDArray, content))  # noqa: PERF401
         return outputs
 
-    def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
+    def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
         """One array per variable. Those of the parameters are cached until some are replaced."""
         count, where, cached = self._cache
         if where is not device or count != RENEWALS.count:

@@ -130,7 +130,7 @@ class Copies:
         self.grads = None if self.grads is None else [g.astype(dtype) for g in self.grads]
 
 
-def rows_of(data: Any, like: NDArray) -> NDArray:
+def rows_of(data: object, like: NDArray) -> NDArray:
     """An array's elements as a row-sparse array that stores every row, with the device and dtype of another one."""
     return with_every_row(nd.array(data, like.context, like._dtype).tostype("default"))
 

@@ -87,7 +87,7 @@ class HybridBlock(Block):
         self._forward_names: tuple[str, ...] | None = None
         super().__init__(prefix=prefix, params=params)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
         if isinstance(value, HybridBlock):  # the trace holds the old child's graph
             self._clear_cached_graph()

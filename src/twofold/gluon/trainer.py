@@ -72,9 +72,9 @@ class Trainer:
         self,
         params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
         optimizer: str | Optimizer,
-        optimizer_params: Mapping[str, Any] | None = None,
+        optimizer_params: Mapping[str, object] | None = None,
         kvstore: str | KVStoreBase | None = "device",
-        compression_params: Mapping[str, Any] | None = None,
+        compression_params: Mapping[str, str | float] | None = None,
         update_on_kvstore: bool | None = None,
     ) -> None:
         self._params = _parameter_list(params)
@@ -111,7 +111,7 @@ class Trainer:
             contexts = own
         return contexts
 
-    def _create_optimizer(self, optimizer: str | Optimizer, options: dict[str, Any]) -> Optimizer:
+    def _create_optimizer(self, optimizer: str | Optimizer, options: dict[str, object]) -> Optimizer:
         table = dict(enumerate(self._params))
         if isinstance(optimizer, str):
             return create(optimizer, param_dict=table, **options)

@@ -8,7 +8,7 @@ from ... import ndarray as nd
 from ...context import num_gpus
 from ...errors import InvalidValue
 from ..block import Block
-from ..hybrid_block import HybridBlock
+from ..hybrid_block import ArrayKind, HybridBlock
 from ..nn import BatchNorm, HybridSequential, Sequential
 from ..parameter_dict import ParameterDict
 from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand, extend_docstring
@@ -228,7 +228,7 @@ class _PixelShuffle(HybridBlock, arrays="nd"):
 
     _ndim: ClassVar[int]
 
-    def __init_subclass__(cls, ndim: int | None = None, call: str = "", shape: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, ndim: int | None = None, call: str = "", shape: str = "", **options: ArrayKind) -> None:
         super().__init_subclass__(**options)
         if ndim is not None:
             cls._ndim = ndim

@@ -185,7 +185,7 @@ class AsList:
     ['a', 'b']
     """
 
-    def __call__(self, data: Sequence[Any]) -> list[Any]:
+    def __call__(self, data: Sequence[object]) -> list[object]:
         """The samples."""
         return list(data)
 

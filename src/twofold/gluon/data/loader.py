@@ -160,7 +160,7 @@ class DataLoader:
         """Drop the batches prefetched for the next iteration."""
         self._next = None
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Where the iteration is, as numbers and lists that JSON can represent; after its end, where the next one starts.
 
         The state has the number of returned batches, and fixes the order of the samples and the random numbers in worker processes. It does
@@ -239,14 +239,14 @@ class DataLoader:
         return WorkerThreads(self._num_workers)
 
     def _in_process(
-        self, workers: WorkerProcesses, epoch: tuple[int, ...], numbers: Iterator[int], numpy: bool, indices: list[Any]
+        self, workers: WorkerProcesses, epoch: tuple[int, ...], numbers: Iterator[int], numpy: bool, indices: list[object]
     ) -> Pending:
         return workers.submit(indices, (*epoch, next(numbers)), numpy)
 
-    def _in_thread(self, workers: WorkerThreads, numpy: bool, indices: list[Any]) -> ThreadJob:
+    def _in_thread(self, workers: WorkerThreads, numpy: bool, indices: list[object]) -> ThreadJob:
         return workers.submit(self._load_pinned, indices, numpy)
 
-    def _load_pinned(self, indices: list[Any], began: Callable[[int], None]) -> Loaded:
+    def _load_pinned(self, indices: list[object], began: Callable[[int], None]) -> Loaded:
         found = self._load(indices, began=began)
         found.batch = _move(found.batch, self._pinned)
         return found

@@ -28,7 +28,7 @@ class Loaded:
 
     batch: Any
     size: int
-    bad: list[tuple[Any, str]] = field(default_factory=list)
+    bad: list[tuple[object, str]] = field(default_factory=list)
 
 
 def loaded(
@@ -81,7 +81,7 @@ def _loaded(
     return Loaded(batchify(samples) if samples or not bad else None, len(samples), bad)
 
 
-def what_was_loaded(indices: Sequence[Any], place: int) -> str:
+def what_was_loaded(indices: Sequence[object], place: int) -> str:
     """What a worker was doing when it failed, by the last place passed to ``began``."""
     return f"for sample {indices[place]!r}" if place < len(indices) else f"while collating the samples {indices}"
 

@@ -16,12 +16,12 @@ import signal
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from functools import partial
 from multiprocessing import connection as pipes
 from multiprocessing import reduction
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from ...ndarray.sparse_array import BaseSparseNDArray
 from ...numpy_extension import np_array
 from .loading import Loaded, took_too_long, what_was_loaded
 
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
 #: Alignment of arrays in shared memory, and the size up to which a message without arrays goes through the pipe; in bytes.
 ALIGNMENT, SMALL = 64, 4096
 #: Jobs that a worker may have waiting beside the one it computes: so few that they always fit into its pipe.
@@ -41,6 +44,10 @@ MOST_WAITING = 4
 HEARTBEAT = 1.0
 #: Seconds that a worker has to end by itself.
 GRACE = 0.5
+#: Number of the batch, indices of its samples, seed, and whether ``npx.set_np`` is in effect.
+Job = tuple[int, list[object], Sequence[int], bool]
+#: The place of the sample that each worker is at, in shared memory.
+Places = MutableSequence[int]
 
 
 def can_start() -> bool:
@@ -81,8 +88,8 @@ class WorkerProcesses:
     ----------
     count
         Number of processes.
-    Function that loads a batch, given the indices of its samples and ``began``; see `loaded`.
-        What loads a batch, from the indices of its samples and ``began``; see `loaded`.
+    load
+        The function that loads a batch, given the indices of its samples and ``began``; see `loaded`.
     worker_init
         A function that each worker calls first with its number; or None.
 
@@ -102,14 +109,14 @@ class WorkerProcesses:
         context: Any = multiprocessing.get_context(method or "fork")
         # shared memory: the parent can read where a worker was even after the worker has died
         self._places = context.RawArray("q", count)
-        self._pipes: list[Any] = []
-        self._processes: list[Any] = []
+        self._pipes: list[pipes.Connection] = []
+        self._processes: list[BaseProcess] = []
         # the finalizer gets the lists, which the loop below fills, and not `self`, which it would keep alive
         self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._pipes)
         # by number of the batch: the worker that loads it, and the indices of its samples
-        self._jobs: dict[int, tuple[int, Sequence[Any]]] = {}
+        self._jobs: dict[int, tuple[int, Sequence[object]]] = {}
         self._queued: list[int] = []  # numbers of batches for which no worker's pipe has room yet
-        self._waiting: dict[int, tuple[Any, ...]] = {}
+        self._waiting: dict[int, Job] = {}
         # by number of the batch: whether it was loaded, and the batch or the error
         self._results: dict[int, Any] = {}
         self._dropped: set[int] = set()
@@ -135,7 +142,7 @@ class WorkerProcesses:
             # only the child keeps this end open, so that the parent reads the end of the pipe when the child dies
             theirs.close()
 
-    def submit(self, indices: Sequence[Any], seed: Sequence[int], numpy: bool) -> Pending:
+    def submit(self, indices: Sequence[object], seed: Sequence[int], numpy: bool) -> Pending:
         """Let the least busy worker load a batch.
 
         Parameters
@@ -198,7 +205,7 @@ class WorkerProcesses:
             where = f"worker {worker} at {self._place(worker, indices)}"
             self.close()
             raise took_too_long(timeout, where)
-        for pipe in (p for p in ready if p not in sentinels):
+        for pipe in (p for p in self._pipes if p in ready):
             with contextlib.suppress(EOFError, OSError):
                 found, good, value = _receive_from(pipe)
                 del self._jobs[found]
@@ -209,8 +216,8 @@ class WorkerProcesses:
         self._hand_out()
         # a worker may send the batch and then die: the batch counts, and the death is reported when a later batch is missing
         if number not in self._results:
-            for sentinel in (s for s in ready if s in sentinels):
-                self._died(sentinels[sentinel])
+            for worker in (k for sentinel, k in sentinels.items() if sentinel in ready):
+                self._died(worker)
 
     def _died(self, worker: int) -> None:
         process = self._processes[worker]
@@ -223,7 +230,7 @@ class WorkerProcesses:
             f"DataLoader: worker {worker} (process {process.pid}) died at {at}", how, "look for a lack of memory or a crash in native code"
         )
 
-    def _place(self, worker: int, indices: Sequence[Any]) -> str:
+    def _place(self, worker: int, indices: Sequence[object]) -> str:
         """Which sample a worker is loading, in words."""
         place = self._places[worker]
         return f"sample {indices[place]!r}" if place < len(indices) else "collating a batch"
@@ -238,7 +245,7 @@ class WorkerProcesses:
         self._stop()
 
 
-def _stop(parent: int, processes: list[Any], pipes_: list[Any]) -> None:
+def _stop(parent: int, processes: list[BaseProcess], pipes_: list[pipes.Connection]) -> None:
     """End worker processes: closed pipes end the idle ones, signals the others. In a forked child of the parent, do nothing."""
     # a forked child inherits the finalizer, but the workers are not its own
     if os.getpid() != parent:
@@ -258,7 +265,9 @@ def _stop(parent: int, processes: list[Any], pipes_: list[Any]) -> None:
 # ------------------------------------------------------------------------------------------------------------ in the worker
 
 
-def _work(pipe: Any, worker: int, places: Any, load: Callable[..., Loaded], worker_init: Callable[[int], object] | None) -> None:
+def _work(
+    pipe: pipes.Connection, worker: int, places: Places, load: Callable[..., Loaded], worker_init: Callable[[int], object] | None
+) -> None:
     """Load batches until the parent closes the pipe or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles the interrupt: it ends its workers
     # a handler that the program has installed must not keep a worker from ending
@@ -276,7 +285,7 @@ def _work(pipe: Any, worker: int, places: Any, load: Callable[..., Loaded], work
             _send(pipe, result)
 
 
-def _jobs_of(pipe: Any) -> Iterator[Any]:
+def _jobs_of(pipe: pipes.Connection) -> Iterator[Job]:
     parent = os.getppid()
     while True:
         # workers that were forked later hold the parent's end of this pipe too, so its closing need not be seen here: look at the parent
@@ -287,8 +296,8 @@ def _jobs_of(pipe: Any) -> Iterator[Any]:
 
 
 def _loaded(
-    number: int, indices: list[Any], seed: Sequence[int], numpy: bool, worker: int, places: Any, load: Callable[..., Loaded]
-) -> tuple[int, bool, Any]:
+    number: int, indices: list[object], seed: Sequence[int], numpy: bool, worker: int, places: Places, load: Callable[..., Loaded]
+) -> tuple[int, bool, object]:
     """Load a batch: its number, whether that went well, and the batch or the error."""
     # first of all: an early error must not name a sample of the previous batch
     places[worker] = 0
@@ -330,18 +339,18 @@ def _told(error: BaseException, where: str) -> BaseException:
 class _Pickler(pickle.Pickler):
     """Pickles messages; elements of arrays stay outside."""
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         if isinstance(obj, Array) and not isinstance(obj, BaseSparseNDArray) and obj.context.is_host:
             # as a NumPy array: pickle's protocol 5 passes its elements as a buffer, without a copy
             return _wrapped, (type(obj)._root or type(obj), np.ascontiguousarray(host_of(obj)))
         return NotImplemented
 
 
-def _wrapped(cls: Any, array: np.ndarray) -> Any:
+def _wrapped(cls: type[Array], array: np.ndarray) -> Array:
     return adopted(cls, array)
 
 
-def _send(pipe: Any, message: object) -> None:
+def _send(pipe: pipes.Connection, message: object) -> None:
     """Send a message. Its arrays and other large parts go through a memory file."""
     buffers: list[pickle.PickleBuffer] = []
     body = io.BytesIO()
@@ -367,7 +376,7 @@ def _send(pipe: Any, message: object) -> None:
         os.close(file)
 
 
-def _receive_from(pipe: Any) -> Any:
+def _receive_from(pipe: pipes.Connection) -> Any:
     """Receive a message. Its arrays lie in the shared memory, which ends with the last of them."""
     ends, body = pickle.loads(pipe.recv_bytes())
     if body is not None:

@@ -216,9 +216,9 @@ class BatchSampler(Sampler):
         self._sampler = sampler
         self._batch_size = batch_size
         self._last_batch = last_batch
-        self._left: list[Any] = []
+        self._left: list[object] = []
 
-    def __iter__(self) -> Iterator[list[Any]]:
+    def __iter__(self) -> Iterator[list[object]]:
         batch, self._left = self._left, []
         for k in self._sampler:
             batch.append(k)

@@ -11,7 +11,6 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread, current_thread
 from time import monotonic
-from typing import Any
 
 from ...errors import EngineError
 from ...numpy_extension import np_array
@@ -24,7 +23,7 @@ GRACE = 0.5
 class ThreadJob:
     """A batch that a thread loads."""
 
-    def __init__(self, workers: WorkerThreads, load: Callable[..., Loaded], indices: Sequence[Any], numpy: bool) -> None:
+    def __init__(self, workers: WorkerThreads, load: Callable[..., Loaded], indices: Sequence[object], numpy: bool) -> None:
         self._workers, self._load, self._indices, self._numpy = workers, load, indices, numpy
         self._places = [0]
         self._thread = ""  # the name of the one that has begun it
@@ -101,7 +100,7 @@ class WorkerThreads:
         for thread in self.threads:
             thread.start()
 
-    def submit(self, load: Callable[..., Loaded], indices: Sequence[Any], numpy: bool) -> ThreadJob:
+    def submit(self, load: Callable[..., Loaded], indices: Sequence[object], numpy: bool) -> ThreadJob:
         """Let a thread load a batch.
 
         Parameters

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ...errors import InvalidValue
 from ...ops.convolution import convolution, deconvolution
-from ..hybrid_block import HybridBlock
+from ..hybrid_block import ArrayKind, HybridBlock
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, extend_docstring
 from .activations import Activation
@@ -85,7 +85,7 @@ class _Conv(HybridBlock, arrays="nd"):
     _layouts: ClassVar[tuple[str, ...]] = ()
     _parameters: ClassVar[str] = _PARAMETERS.format(adj="", layouts="{layouts}")
 
-    def __init_subclass__(cls, layouts: tuple[str, ...] = (), **options: Any) -> None:
+    def __init_subclass__(cls, layouts: tuple[str, ...] = (), **options: ArrayKind) -> None:
         super().__init_subclass__(**options)
         if layouts:
             cls._layouts = layouts

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
 from ...errors import InvalidValue
-from ..hybrid_block import HybridBlock
+from ..hybrid_block import ArrayKind, HybridBlock
 from ..signatures import Functions, Naming, Operand, extend_docstring
 from .convolution import Sizes, layouts_for_docs, sizes_of
 
@@ -75,7 +75,7 @@ class _Pooling(HybridBlock, arrays="nd"):
     _pool_type: ClassVar[str]
     _parameters: ClassVar[str] = _PARAMETERS.replace("{pad}", "")
 
-    def __init_subclass__(cls, layouts: tuple[str, ...] = (), pool_type: str | None = None, **options: Any) -> None:
+    def __init_subclass__(cls, layouts: tuple[str, ...] = (), pool_type: str | None = None, **options: ArrayKind) -> None:
         super().__init_subclass__(**options)
         if pool_type is not None:
             cls._pool_type = pool_type

@@ -9,7 +9,7 @@ from ...errors import InvalidValue, ParameterError
 from ...imperative.array import Array
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
-from ..hybrid_block import HybridBlock
+from ..hybrid_block import ArrayKind, HybridBlock
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
 from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand, StateInfo, extend_docstring
@@ -74,7 +74,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
     #: Bounds of an LSTM's cell state, and whether to replace NaN by a bound.
     _clip: Mapping[str, float | None] = {}
 
-    def __init_subclass__(cls, mode: str = "", activation: str = "", lstm: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, mode: str = "", activation: str = "", lstm: str = "", **options: ArrayKind) -> None:
         super().__init_subclass__(**options)
         if mode:  # one of the three; `activation` and `lstm` describe the parameters that it alone has
             cls._mode = mode

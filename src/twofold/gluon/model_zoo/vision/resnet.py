@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar, Unpack
 from ....device import CPU, Device
 from ....errors import InvalidValue
 from ... import nn
-from ...hybrid_block import HybridBlock
+from ...hybrid_block import ArrayKind, HybridBlock
 from ...signatures import Functions, Naming, Operand, extend_docstring
 from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
@@ -198,7 +198,7 @@ class _Options(NetOptions, total=False):
 class _ResNet(HybridBlock, arrays="any"):
     """The base of both versions."""
 
-    def __init_subclass__(cls, paper: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, paper: str = "", **options: ArrayKind) -> None:
         super().__init_subclass__(**options)
         if paper:
             extend_docstring(cls, _NET_PARAMETERS, paper=paper)
