@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from ..dtype import DTypeLike
 from ..errors import InvalidValue, ParameterError
 from ..io.iterator import DataBatch, DataDesc, DataIter
 from ..ndarray.new_arrays import array
@@ -123,7 +122,7 @@ class BucketSentenceIter(DataIter):
         invalid_label: int = -1,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        dtype: DTypeLike = "float32",
+        dtype: str | type | np.dtype = "float32",
         layout: str = "NT",
     ) -> None:
         super().__init__()
@@ -147,7 +146,9 @@ class BucketSentenceIter(DataIter):
         self.reset()
 
     @staticmethod
-    def _padded(sentences: Sequence[Sequence[int]], buckets: Sequence[int], invalid_label: int, dtype: DTypeLike) -> dict[int, np.ndarray]:
+    def _padded(
+        sentences: Sequence[Sequence[int]], buckets: Sequence[int], invalid_label: int, dtype: str | type | np.dtype
+    ) -> dict[int, np.ndarray]:
         """The sentences (n, t) of each bucket that has some, by its length t."""
         found: dict[int, list[np.ndarray]] = {length: [] for length in buckets}
         dropped = 0
