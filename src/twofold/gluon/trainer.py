@@ -99,6 +99,7 @@ class Trainer:
 
     def _common_contexts(self) -> list[Device]:
         """The devices of the parameters, which must be the same for all."""
+        # one updater per device gets all weights, so each weight must have a copy on each device
         contexts: list[Device] = []
         for param in self._params:
             own = param.list_ctx()
@@ -148,6 +149,7 @@ class Trainer:
             store.set_gradient_compression(self._compression)
         if self._update_on_kvstore:
             store.set_optimizer(self._optimizer)
+        # all of them, even those whose shape is not known yet: a later step sends these
         self._unsent = set(range(len(self._params)))
 
     def _store_of_workers(self) -> KVStoreBase | None:
@@ -161,6 +163,7 @@ class Trainer:
         """Send a parameter's initial value to the store, unless that is done or the value is not known yet."""
         if k in self._unsent and self._params[k]._data is not None and self._kvstore is not None:
             arrays = self._params[k]._initialized().arrays
+            # all workers start from the values of the first one
             self._kvstore.broadcast(k, arrays[0], arrays)
             self._unsent.discard(k)
 
@@ -282,10 +285,12 @@ class Trainer:
         if self._kvstore is None:  # a subclass may call this without a store
             return
         trained = list(self._trained())
+        # a store that updates returns weights; one that sums returns gradients, into the same arrays
         outs = [param._initialized().arrays for _, param in trained] if self._update_on_kvstore else None
         self._kvstore.pushpull_list([k for k, _ in trained], [param._gradients() for _, param in trained], outs)
 
     def _check_fresh(self, param: Parameter) -> None:
+        # set by backward and cleared by each step, on every device
         stale = next((a for a in param._initialized().arrays if not a._fresh_grad), None)
         if stale is not None:
             raise self._stale(param, stale)
@@ -303,6 +308,7 @@ class Trainer:
         if self._update_on_kvstore or self._overflows():
             return
         works = self._cache[1] if self._cache[0] == RENEWALS.count else self._new_works()
+        # the usual step asks only this: gradients are all new, and the cached calls serve
         if not all([(g := w._gradient) is not None and g.fresh for work in works for w in work.weights]):  # noqa: C419  one frame, not one each
             works = [self._fresh_part(work, ignore_stale_grad) for work in works]
         store = self._kvstore
@@ -321,6 +327,7 @@ class Trainer:
         count = RENEWALS.count  # read first: arrays that another thread replaces meanwhile make the entry stale, not wrong
         rows: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in self._updaters]
         for k, param in self._trained():
+            # one row per updater; a parameter has as many copies as there are devices
             for row, weight, grad in zip(rows, param._initialized().arrays, param._gradients(), strict=False):
                 row.append((k, grad, weight))
         works = [_Work(*zip(*row, strict=True)) if row else _Work((), (), ()) for row in rows]
@@ -397,6 +404,7 @@ class _Work(NamedTuple):
 
 
 def _parameter_list(params: Any) -> list[Parameter]:
+    # sorted by name, as in MXNet: the order gives the indices under which states are saved
     if isinstance(params, (Mapping, ParameterDict)):
         params = [params[key] for key in sorted(params.keys())]
     if not isinstance(params, (list, tuple)):

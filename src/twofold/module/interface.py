@@ -189,9 +189,11 @@ class ModuleInterface:
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
+        # one tuple: subclasses read what they need, and composed modules pass it on whole
         request = Binding(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
         self._bind(request)
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
+        # after the flags are set, as it may call methods that require a bound module
         self._after_bind(request)
 
     def _bind(self, request: "Binding") -> None:

@@ -102,6 +102,7 @@ class Pad:
         ranks = sorted({row.ndim for row in rows})
         if len(ranks) != 1:
             raise ShapeError("Pad: samples of different numbers of axes", f"{ranks}", "reshape them to one number")
+        # along each axis, the largest sample's
         sizes = np.max([row.shape for row in rows], 0)
         shape = [math.ceil(n / self._multiple) * self._multiple for n in sizes.tolist()]
         batch = np.full([len(rows), *shape], self._value, np.result_type(*rows) if self._dtype is None else self._dtype)
@@ -191,6 +192,7 @@ class AsList:
 
 
 def _of_the_samples_class(batch: Any, data: Sequence[object]) -> Any:
+    # the first sample stands for all: a dataset returns one kind of arrays
     return as_numpy(batch) if has_numpy(data[:1]) else as_active_class(batch)
 
 
@@ -223,6 +225,7 @@ def stacked_rows(arrays: Sequence[Any], indices: Sequence[Any]) -> Batch | None:
     The batch. None if an array is neither a NumPy array nor an array of `mx.nd` on the CPU, if its dtype is not one that
     batches have, or if an index is not an integer in range.
     """
+    # exact types: a subclass may index differently
     rows = [host_of(x) if type(x) is nd.NDArray and x.context.is_host else x for x in arrays]
     if not all(type(x) is np.ndarray and x.dtype in NAME_OF for x in rows):
         return None
@@ -230,6 +233,7 @@ def stacked_rows(arrays: Sequence[Any], indices: Sequence[Any]) -> Batch | None:
         return None
     try:
         batch = [_adopted(x.take(indices, axis=0), ()) for x in rows]
+    # an index out of range: loading the samples one by one raises the dataset's own error
     except IndexError:
         return None
     return as_active_class(batch[0] if len(batch) == 1 else batch)

@@ -163,6 +163,7 @@ class WorkerProcesses:
     def _hand_out(self) -> None:
         """Send jobs to workers whose pipes have room."""
         while self._queued:
+            # counted anew each time, from the jobs that are out: there are few
             loads = [0] * len(self._processes)
             for worker, _ in self._jobs.values():
                 loads[worker] += 1
@@ -311,6 +312,7 @@ def _loaded(
 
 def _seed(seed: Sequence[int]) -> None:
     """Make what is drawn for a batch depend on the batch, not on the worker that happens to load it."""
+    # one number that depends on all of the seed's
     state = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
     random.seed(state)
     np.random.seed(state)  # noqa: NPY002  (the global generator, which transformations use)
@@ -354,10 +356,12 @@ def _send(pipe: pipes.Connection, message: object) -> None:
     """Send a message. Its arrays and other large parts go through a memory file."""
     buffers: list[pickle.PickleBuffer] = []
     body = io.BytesIO()
+    # protocol 5 hands large buffers to the callback instead of copying them into the pickle
     _Pickler(body, 5, buffer_callback=buffers.append).dump(message)
     parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
     ends, end = [], 0
     for part in parts:
+        # rounded up, so that arrays lie on cache lines in the shared memory
         start = -(-end // ALIGNMENT) * ALIGNMENT
         end = start + part.nbytes
         ends.append((start, end))

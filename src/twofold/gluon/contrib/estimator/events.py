@@ -87,6 +87,7 @@ class BatchEnd(EventHandler):
 
 def by_priority(handlers: Iterable[EventHandler]) -> list[EventHandler]:
     """Handlers in the order in which they are called."""
+    # a stable sort: handlers of one priority stay in the order in which they were passed
     return sorted(handlers, key=lambda handler: getattr(handler, "priority", 0))
 
 

@@ -97,6 +97,7 @@ class DenseNet(HybridBlock, arrays="any"):
             channels = num_init_features
             for k, layers in enumerate(block_config):
                 self.features.add(_dense_block(layers, bn_size, growth_rate, dropout, k + 1))
+                # each layer of a block adds its channels to those of all before it
                 channels += layers * growth_rate
                 if k < len(block_config) - 1:
                     channels //= 2

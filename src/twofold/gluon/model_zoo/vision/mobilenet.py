@@ -109,6 +109,7 @@ class MobileNet(HybridBlock, arrays="any"):
                 channels = int(32 * multiplier)
                 _add_convolution(self.features, channels, kernel=3, stride=2, activation=nn.Activation("relu"))
                 for wanted, stride in _PAIRS:
+                    # depthwise: a group for each channel
                     _add_convolution(self.features, channels, 3, stride, groups=channels, activation=nn.Activation("relu"))
                     channels = int(wanted * multiplier)
                     _add_convolution(self.features, channels, activation=nn.Activation("relu"))
@@ -147,6 +148,7 @@ class MobileNetV2(HybridBlock, arrays="any"):
                 for expansion, wanted, count, first_stride in _GROUPS:
                     for k in range(count):
                         incoming, channels = channels, int(wanted * multiplier)
+                        # the first bottleneck of a group has its stride
                         self.features.add(LinearBottleneck(incoming, channels, expansion, first_stride if k == 0 else 1))
                 _add_convolution(self.features, int(1280 * max(multiplier, 1.0)), activation=RELU6())
                 self.features.add(nn.GlobalAvgPool2D())

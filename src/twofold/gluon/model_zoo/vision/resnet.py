@@ -226,6 +226,7 @@ class _ResNet(HybridBlock, arrays="any"):
 
     def _add_first(self, channels: int, thumbnail: bool) -> None:
         if thumbnail:
+            # small images keep their size here
             self.features.add(_conv3x3(channels, 1, 0))
         else:
             self.features.add(nn.Conv2D(channels, 7, 2, 3, use_bias=False))
@@ -236,6 +237,7 @@ class _ResNet(HybridBlock, arrays="any"):
     ) -> nn.HybridSequential:
         stage = nn.HybridSequential(prefix=f"stage{index}_")
         with stage.name_scope():
+            # only the first block of a stage changes the size or the number of channels
             stage.add(block(channels, stride, channels != incoming, in_channels=incoming, prefix=""))
             for _ in range(count - 1):
                 stage.add(block(channels, 1, False, in_channels=channels, prefix=""))
