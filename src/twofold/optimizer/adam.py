@@ -7,7 +7,8 @@ from typing import Unpack
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from ..ops import optimizer_adaptive
-from .base import Index, Indices, Optimizer, Options, State, Weights, each, register
+from .base import Index, Indices, Optimizer, State, Weights, each, register
+from .hyperparameters import Options
 from .multi_tensor import are_independent, update_weights
 
 

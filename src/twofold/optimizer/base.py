@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from .. import ndarray as nd
 from .. import registry
@@ -12,6 +12,7 @@ from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
 from ..suggestions import did_you_mean
+from .hyperparameters import Common, Scaling
 
 if TYPE_CHECKING:
     from ..symbol.symbol import Symbol
@@ -26,40 +27,6 @@ Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
 
 
 Kind = TypeVar("Kind", bound="type[Optimizer]")
-
-
-class Options(TypedDict, total=False):
-    """The arguments of `Optimizer` that every optimizer hands on, besides the learning rate, whose default some of them change."""
-
-    rescale_grad: float
-    param_idx2name: Mapping[int, str] | None
-    wd: float
-    clip_gradient: float | None
-    lr_scheduler: LRScheduler | None
-    sym: "Symbol | None"
-    begin_num_update: int
-    multi_precision: bool
-    param_dict: Mapping[Any, object] | None
-
-
-class RateOptions(Options, total=False):
-    """All arguments of `Optimizer`."""
-
-    learning_rate: float | None
-
-
-class Scaling(TypedDict):
-    """The parameters that every update operator takes."""
-
-    rescale_grad: float
-    clip_gradient: float
-
-
-class Common(Scaling):
-    """The parameters that nearly every update operator takes."""
-
-    lr: float
-    wd: float
 
 
 class _HasScheduler(ParameterError, UserWarning):

@@ -4,7 +4,8 @@ from typing import Unpack
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
-from .base import Index, Optimizer, Options, RateOptions, register
+from .base import Index, Optimizer, register
+from .hyperparameters import Options, RateOptions
 
 
 @register

@@ -7,7 +7,8 @@ from typing import Any, TypedDict, Unpack
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from ..ops import optimizer_lamb
-from .base import Index, Optimizer, Options, RateOptions, register
+from .base import Index, Optimizer, register
+from .hyperparameters import Options, RateOptions
 from .multi_tensor import update_weights
 from .sgd import WithMaster, WithMomentum
 

@@ -9,7 +9,8 @@ from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
 from ..ops import optimizer_sgd
-from .base import Index, Indices, Optimizer, Options, RateOptions, State, Weights, each, register, zeros_like
+from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
+from .hyperparameters import Options, RateOptions
 from .multi_tensor import are_independent, update_weights
 
 

@@ -5,7 +5,8 @@ from typing import Unpack
 from .. import ndarray as nd
 from ..errors import InvalidValue, WrongShape
 from ..ndarray.array import NDArray
-from .base import Index, Optimizer, Options, RateOptions, register, zeros_like
+from .base import Index, Optimizer, register, zeros_like
+from .hyperparameters import Options, RateOptions
 
 
 @register

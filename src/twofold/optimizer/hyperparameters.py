@@ -1,0 +1,43 @@
+"""The keyword arguments that optimizers have in common, and those of the operators that update weights."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from ..lr_scheduler import LRScheduler
+
+if TYPE_CHECKING:
+    from ..symbol.symbol import Symbol
+
+
+class Options(TypedDict, total=False):
+    """The arguments of `Optimizer` that every optimizer hands on, besides the learning rate, whose default some of them change."""
+
+    rescale_grad: float
+    param_idx2name: Mapping[int, str] | None
+    wd: float
+    clip_gradient: float | None
+    lr_scheduler: LRScheduler | None
+    sym: "Symbol | None"
+    begin_num_update: int
+    multi_precision: bool
+    param_dict: Mapping[Any, object] | None
+
+
+class RateOptions(Options, total=False):
+    """All arguments of `Optimizer`."""
+
+    learning_rate: float | None
+
+
+class Scaling(TypedDict):
+    """The parameters that every update operator takes."""
+
+    rescale_grad: float
+    clip_gradient: float
+
+
+class Common(Scaling):
+    """The parameters that nearly every update operator takes."""
+
+    lr: float
+    wd: float
