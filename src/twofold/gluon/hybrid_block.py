@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, TypedDict, cast
 
 from .. import ndarray as nd
 from .. import symbol as sym
@@ -32,6 +32,13 @@ ArrayKind = Literal["nd", "np", "any"]
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
 #: Libraries to which MXNet delegates graphs. What they do there, fusing operators, happens here anyway.
 BACKENDS = ("MKLDNN", "ONEDNN")
+
+
+class Naming(TypedDict, total=False):
+    """The arguments of `Block`, which all layers take as ``**kwargs``: what its parameters are called, and which exist already."""
+
+    prefix: str | None
+    params: ParameterDict | None
 
 
 class HybridBlock(Block):

@@ -1,7 +1,7 @@
 """`Parameter`: a weight of a model with a copy per device, gradients, and initialization deferred until its shape is known; `Constant`."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 from weakref import ref
 
 import numpy as np
@@ -23,9 +23,6 @@ from ..symbol.symbol import Symbol
 from .copies import Copies, context_list, rows_of
 from .numpy_arrays import as_active_class, as_legacy
 from .signatures import DTypeLike, InitializerLike
-
-if TYPE_CHECKING:
-    from .trainer import Trainer
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -124,7 +121,7 @@ class Parameter:
         self._deferred: _Deferred | None = None
         self._is_numpy = False
         self._var: Symbol | None = None
-        self._trainer: Callable[[], Trainer | None] | None = None
+        self._trainer: Callable[[], Any] | None = None
         self._grad_req = "null"
         self.grad_req = grad_req
 
@@ -541,7 +538,7 @@ class Parameter:
             raise MXNetError(reason, None, "create the Trainer first")
         return self._initialized()
 
-    def _set_trainer(self, trainer: "Trainer") -> None:
+    def _set_trainer(self, trainer: Any) -> None:
         """Remember the trainer that updates it, by a weak reference; a row-sparse parameter can have only one."""
         if self._stype != "default" and self._trainer is not None and self._trainer() not in (None, trainer):
             what = f"Failed to set the trainer for Parameter '{self.name}' because it was already set"

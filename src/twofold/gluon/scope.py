@@ -2,13 +2,10 @@
 
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..symbol.naming import NameManager, Prefix
 from .parameter_dict import ParameterDict
-
-if TYPE_CHECKING:
-    from .block import Block
 
 
 class _Open(threading.local):
@@ -29,7 +26,7 @@ class BlockScope:
         Whether the block was given an empty prefix: names inside count in the scope around it, as in MXNet.
     """
 
-    def __init__(self, block: "Block", is_transparent: bool) -> None:
+    def __init__(self, block: Any, is_transparent: bool) -> None:
         self._block = block
         self._is_transparent = is_transparent
         self._counter: dict[str, int] = {}

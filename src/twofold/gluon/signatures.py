@@ -2,16 +2,13 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict, TypeVar
+from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
 from ..dtype import DTypeLike
 from ..initializer import Initializer
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..symbol.symbol import Symbol
-
-if TYPE_CHECKING:
-    from .parameter_dict import ParameterDict
 
 #: The module whose functions a computation applies: `twofold.nd` to arrays, `twofold.sym` to symbols.
 Functions: TypeAlias = ModuleType
@@ -23,13 +20,6 @@ InitializerLike: TypeAlias = Initializer | str | None
 Hook: TypeAlias = Callable[..., object]
 #: Called with the name, the operator and the value of each inner output of a graph.
 OpHook: TypeAlias = Callable[[str, str, NDArray], object]
-
-
-class Naming(TypedDict, total=False):
-    """The arguments of `Block`, which all layers take as ``**kwargs``: what its parameters are called, and which exist already."""
-
-    prefix: str | None
-    params: "ParameterDict | None"
 
 
 class StateInfo(TypedDict):

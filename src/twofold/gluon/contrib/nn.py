@@ -8,10 +8,10 @@ from ... import ndarray as nd
 from ...context import num_gpus
 from ...errors import InvalidValue
 from ..block import Block
-from ..hybrid_block import ArrayKind, HybridBlock
+from ..hybrid_block import ArrayKind, HybridBlock, Naming
 from ..nn import BatchNorm, HybridSequential, Sequential
 from ..parameter_dict import ParameterDict
-from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand, extend_docstring
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand, extend_docstring
 
 __all__ = [
     "Concurrent",

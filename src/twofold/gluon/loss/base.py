@@ -2,8 +2,8 @@
 
 from typing import Unpack
 
-from ..hybrid_block import HybridBlock
-from ..signatures import Functions, Naming, Operand
+from ..hybrid_block import HybridBlock, Naming
+from ..signatures import Functions, Operand
 
 
 class Loss(HybridBlock):

@@ -3,7 +3,8 @@
 from typing import Unpack
 
 from ...errors import InvalidValue, ParameterError
-from ..signatures import Functions, Naming, Operand
+from ..hybrid_block import Naming
+from ..signatures import Functions, Operand
 from .base import Loss
 
 TINY = 1e-12

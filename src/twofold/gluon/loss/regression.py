@@ -3,7 +3,8 @@
 import math
 from typing import Unpack
 
-from ..signatures import Functions, Naming, Operand
+from ..hybrid_block import Naming
+from ..signatures import Functions, Operand
 from .base import Loss
 
 

@@ -2,7 +2,8 @@
 
 from typing import Unpack
 
-from ..signatures import Functions, Naming, Operand
+from ..hybrid_block import Naming
+from ..signatures import Functions, Operand
 from .base import Loss
 from .classification import KLDivLoss
 

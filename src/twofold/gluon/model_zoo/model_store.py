@@ -14,8 +14,7 @@ from ...formats.downloads import check_sha1, data_dir, download
 from ...formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, remove_file, write_file
 from ...origin import warn
 from ...suggestions import did_you_mean
-from ..hybrid_block import HybridBlock
-from ..signatures import Naming
+from ..hybrid_block import HybridBlock, Naming
 
 __all__ = ["MODELS", "NetOptions", "apache_repo_url", "get_model", "get_model_file", "load_pretrained", "purge", "short_hash"]
 

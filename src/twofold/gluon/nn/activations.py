@@ -5,8 +5,8 @@ from typing import Unpack
 from ... import initializer
 from ...errors import InvalidValue, ParameterError
 from ...suggestions import did_you_mean
-from ..hybrid_block import HybridBlock
-from ..signatures import Functions, InitializerLike, Naming, Operand
+from ..hybrid_block import HybridBlock, Naming
+from ..signatures import Functions, InitializerLike, Operand
 
 #: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)

@@ -2,8 +2,8 @@
 
 from typing import Unpack
 
-from ..hybrid_block import HybridBlock
-from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand
+from ..hybrid_block import HybridBlock, Naming
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .activations import Activation
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from ...dtype import dtype_name
-from ..hybrid_block import HybridBlock
+from ..hybrid_block import HybridBlock, Naming
 from ..parameter import Parameter
 from ..parameter_dict import ParameterDict
-from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 
 
 def _repr(block: HybridBlock, values: Mapping[str, object]) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
 from ...errors import InvalidValue
-from ..hybrid_block import ArrayKind, HybridBlock
-from ..signatures import Functions, Naming, Operand, extend_docstring
+from ..hybrid_block import ArrayKind, HybridBlock, Naming
+from ..signatures import Functions, Operand, extend_docstring
 from .convolution import Sizes, layouts_for_docs, sizes_of
 
 __all__ = [

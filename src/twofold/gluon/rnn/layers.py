@@ -9,10 +9,10 @@ from ...errors import InvalidValue, ParameterError
 from ...imperative.array import Array
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
-from ..hybrid_block import ArrayKind, HybridBlock
+from ..hybrid_block import ArrayKind, HybridBlock, Naming
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
-from ..signatures import DTypeLike, Functions, InitializerLike, Naming, Operand, StateInfo, extend_docstring
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo, extend_docstring
 from ..tracing import ARRAY, Trace
 from .base import State, create_state
 

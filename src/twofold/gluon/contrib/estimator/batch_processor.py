@@ -1,15 +1,12 @@
 """What an estimator does with a batch."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import autograd
 from ....device import Device
 from ...batching import split_and_load
 from .events import Parts
-
-if TYPE_CHECKING:
-    from .estimator import Estimator
 
 #: Data, labels, outputs and losses of a batch, each a list with an array per device.
 Processed = tuple[Parts, Parts, Parts, Parts]
@@ -22,7 +19,7 @@ class BatchProcessor:
         data, label = (split_and_load(batch[k], ctx_list=devices, batch_axis=batch_axis) for k in (0, 1))
         return data, label
 
-    def evaluate_batch(self, estimator: "Estimator", val_batch: Sequence[Any], batch_axis: int = 0) -> Processed:
+    def evaluate_batch(self, estimator: Any, val_batch: Sequence[Any], batch_axis: int = 0) -> Processed:
         """Run the validation network on a batch.
 
         Parameters
@@ -43,7 +40,7 @@ class BatchProcessor:
         pred = [estimator.val_net(x) for x in data]
         return data, label, pred, [estimator.val_loss(p, y) for p, y in zip(pred, label, strict=True)]
 
-    def fit_batch(self, estimator: "Estimator", train_batch: Sequence[Any], batch_axis: int = 0) -> Processed:
+    def fit_batch(self, estimator: Any, train_batch: Sequence[Any], batch_axis: int = 0) -> Processed:
         """Run the network on a batch and compute gradients; `GradientUpdateHandler` updates the parameters. See `evaluate_batch`."""
         data, label = self._split(train_batch, estimator.context, batch_axis)
         with autograd.record():

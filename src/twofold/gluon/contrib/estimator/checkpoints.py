@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from typing import TYPE_CHECKING, Unpack
+from typing import Any, Unpack
 
 from ....errors import InvalidValue, ParameterError
 from ....formats.files import folder_entries, join_path, make_folder, remove_file
@@ -11,9 +11,6 @@ from ....metric import EvalMetric
 from ...hybrid_block import HybridBlock
 from .events import Batch, BatchEnd, Counting, EpochEnd, TrainBegin
 from .improvement import comparison, value_of, worst
-
-if TYPE_CHECKING:
-    from .estimator import Estimator
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
@@ -81,7 +78,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     # events
 
-    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Start counting, or resume."""
         self.current_batch = self.current_epoch = 0
         if self.save_best:
@@ -96,7 +93,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                 )
             self._resume(estimator)
 
-    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> None:
         """Save if it is time."""
         # after the first batch a hybridized network has its graph
         if self.current_batch == 0:
@@ -105,7 +102,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
             self._save(estimator, self.current_batch + 1)
         self.current_batch += 1
 
-    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Save if it is time."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save(estimator, self.current_batch)
@@ -113,14 +110,14 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     # saving
 
-    def _say(self, estimator: "Estimator", text: str, *values: object) -> None:
+    def _say(self, estimator: Any, text: str, *values: object) -> None:
         if self.verbose > 0:
             estimator.logger.info(f"[Epoch %d] CheckpointHandler: {text}", self.current_epoch, *values)
 
     def _path(self, name: str) -> str:
         return join_path(self.model_dir, name)
 
-    def _save_symbol(self, estimator: "Estimator") -> None:
+    def _save_symbol(self, estimator: Any) -> None:
         path, net = self._path(f"{self.model_prefix}-symbol.json"), estimator.net
         if isinstance(net, HybridBlock) and net._trace is not None:
             net._trace.symbol.save(path)
@@ -131,7 +128,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                 path,
             )
 
-    def _save(self, estimator: "Estimator", batches: int) -> None:
+    def _save(self, estimator: Any, batches: int) -> None:
         epoch, batch = self.current_epoch, self.current_batch
         if self.resume_from_checkpoint:
             # the handler counts from 0 in this run, and files go on from the run before
@@ -150,11 +147,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         if self.save_best:
             self._save_best(estimator)
 
-    def _write(self, estimator: "Estimator", name: str) -> None:
+    def _write(self, estimator: Any, name: str) -> None:
         estimator.net.save_parameters(self._path(f"{name}.params"))
         estimator.trainer.save_states(self._path(f"{name}.states"))
 
-    def _save_best(self, estimator: "Estimator") -> None:
+    def _save_best(self, estimator: Any) -> None:
         assert self.monitor is not None
         name, value = value_of(self.monitor, "Skipping save best because ")
         if math.isnan(value):
@@ -178,7 +175,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         found = [pattern.fullmatch(name) for name in folder_entries(self.model_dir)]
         return max(((int(match[1]), int(match[2])) for match in found if match), default=(-1, -1))
 
-    def _resume(self, estimator: "Estimator") -> None:
+    def _resume(self, estimator: Any) -> None:
         self.trained_epoch, self.trained_batch = self._last()
         # `fit` takes exactly one of the two limits
         unit, wanted = "epoch" if estimator.max_epoch else "batch", estimator.max_epoch or estimator.max_batch or 0

@@ -1,14 +1,11 @@
 """The events of training, as classes that handlers derive from."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from ....errors import ParameterError
 from ....imperative.array import Array
 from ....metric import CompositeEvalMetric, EvalMetric
-
-if TYPE_CHECKING:
-    from .estimator import Estimator
 
 #: One array per device.
 Parts = list[Array]
@@ -34,28 +31,28 @@ class EventHandler:
 class TrainBegin(EventHandler):
     """Handles the event `train_begin`."""
 
-    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Called once before the first epoch."""
 
 
 class TrainEnd(EventHandler):
     """Handles the event `train_end`."""
 
-    def train_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Called once after the last epoch."""
 
 
 class EpochBegin(EventHandler):
     """Handles the event `epoch_begin`."""
 
-    def epoch_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def epoch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Called before each epoch."""
 
 
 class EpochEnd(EventHandler):
     """Handles the event `epoch_end`."""
 
-    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> bool | None:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> bool | None:
         """Called after each epoch; training ends if a handler returns True."""
         return False
 
@@ -73,14 +70,14 @@ class Counting(EventHandler):
 class BatchBegin(EventHandler):
     """Handles the event `batch_begin`."""
 
-    def batch_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def batch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Called before each batch, with the argument ``batch``."""
 
 
 class BatchEnd(EventHandler):
     """Handles the event `batch_end`."""
 
-    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> bool | None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> bool | None:
         """Called after each batch, with ``batch``, ``pred``, ``label`` and ``loss``; the epoch ends if a handler returns True."""
         return False
 

@@ -2,15 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from ....errors import ParameterError
 from ....metric import EvalMetric
 from ....metric import Loss as LossMetric
 from .events import Batch, BatchBegin, BatchEnd, Counting, EpochBegin, EpochEnd, EventHandler, TrainBegin, TrainEnd, metric_list
-
-if TYPE_CHECKING:
-    from .estimator import Estimator
 
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
@@ -27,19 +24,19 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         self.current_batch = self.current_epoch = 0
         self.stop_training = False
 
-    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Start counting, with the limits of the estimator."""
         # `CheckpointHandler` may have lowered them, when it resumes
         self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
         self.current_batch = self.current_epoch = 0
 
-    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> bool:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> bool:
         """Whether this was the last batch."""
         self.current_batch += 1
         self.stop_training = self.stop_training or self.current_batch == self.max_batch
         return self.stop_training
 
-    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> bool:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> bool:
         """Whether this was the last epoch."""
         self.current_epoch += 1
         self.stop_training = self.stop_training or self.current_epoch == self.max_epoch
@@ -66,12 +63,12 @@ class MetricHandler(EpochBegin, BatchEnd):
         self.metrics = metric_list(metrics)
         self.priority = priority
 
-    def epoch_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def epoch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Reset the metrics."""
         for metric in self.metrics:
             metric.reset()
 
-    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> None:
         """Update the metrics."""
         for metric in self.metrics:
             if isinstance(metric, LossMetric):
@@ -113,21 +110,21 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         self.priority = priority
         self.event_handlers = event_handlers
 
-    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Start counting."""
         self.current_batch = self.current_epoch = 0
 
-    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> None:
         """Evaluate if it is time."""
         self.current_batch += 1
         self._evaluate_each(self.batch_period, self.current_batch, estimator)
 
-    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Evaluate if it is time."""
         self.current_epoch += 1
         self._evaluate_each(self.epoch_period, self.current_epoch, estimator)
 
-    def _evaluate_each(self, period: int | None, count: int, estimator: "Estimator") -> None:
+    def _evaluate_each(self, period: int | None, count: int, estimator: Any) -> None:
         if period and count % period == 0:
             self.eval_fn(val_data=self.val_data, batch_axis=estimator.batch_axis, event_handlers=self.event_handlers)
 
@@ -144,7 +141,7 @@ class GradientUpdateHandler(BatchEnd):
     def __init__(self, priority: float = -2000) -> None:
         self.priority = priority
 
-    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> None:
         """Update the parameters."""
         loss = kwargs["loss"]
         # a batch processor of the user's may return a single array
@@ -186,7 +183,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def _values(self) -> str:
         return ", ".join(f"{name}: {value:.4f}" for name, value in (metric.get() for metric in self.metrics))
 
-    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Write the optimizer, the learning rate and the length of training."""
         self.train_start = time.perf_counter()
         trainer = estimator.trainer
@@ -200,12 +197,12 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.current_epoch = self.batch_index = self.processed_samples = 0
         self.log_interval_time = 0.0
 
-    def train_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Write the whole time and the last metrics."""
         seconds = time.perf_counter() - self.train_start
         estimator.logger.info("Train finished using total %ds with %d epochs. %s", seconds, self.current_epoch, self._values())
 
-    def epoch_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def epoch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Write that an epoch, or a validation, begins."""
         self.epoch_start = time.perf_counter()
         # The estimator names its metrics; this handler serves both kinds of epochs.
@@ -215,18 +212,18 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         else:
             estimator.logger.info("Validation Begin")
 
-    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Write the epoch's time and metrics."""
         seconds = time.perf_counter() - self.epoch_start
         estimator.logger.info("[Epoch %d] Finished in %.3fs, %s", self.current_epoch, seconds, self._values())
         self.current_epoch += 1
         self.batch_index = 0
 
-    def batch_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def batch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Take the time."""
         self.batch_start = time.perf_counter()
 
-    def batch_end(self, estimator: "Estimator", *args: object, **kwargs: Unpack[Batch]) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> None:
         """Write a line if it is time."""
         if not isinstance(self.log_interval, int):
             return

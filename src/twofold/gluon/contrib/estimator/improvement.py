@@ -3,15 +3,12 @@
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ....errors import ParameterError
 from ....metric import EvalMetric
 from ....origin import warn
 from .events import Counting, EpochEnd, TrainBegin, TrainEnd
-
-if TYPE_CHECKING:
-    from .estimator import Estimator
 
 
 def comparison(monitor: EvalMetric | None, mode: str) -> Callable[[float, float], bool]:
@@ -88,13 +85,13 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
 
-    def train_begin(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Start counting."""
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
         self.best = worst(self.monitor_op) if self.baseline is None else self.baseline
 
-    def epoch_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> bool:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> bool:
         """Whether to stop."""
         _, value = value_of(self.monitor, "")
         # a metric without a value, of which `value_of` has warned, says nothing about progress
@@ -109,7 +106,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
         self.current_epoch += 1
         return self.stop_training
 
-    def train_end(self, estimator: "Estimator", *args: object, **kwargs: object) -> None:
+    def train_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Write that training was stopped."""
         if self.stop_training:
             name = self.monitor.get()[0]

@@ -4,8 +4,8 @@ from typing import Unpack
 
 from ....device import CPU, Device
 from ... import nn
-from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Naming, Operand
+from ...hybrid_block import HybridBlock, Naming
+from ...signatures import Functions, Operand
 from ..model_store import MODELS, NetOptions, Root, load_pretrained, published
 
 __all__ = ["AlexNet", "alexnet"]

@@ -7,8 +7,8 @@ from ....device import CPU, Device
 from ....errors import UnboundArgumentError
 from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
-from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Naming, Operand
+from ...hybrid_block import HybridBlock, Naming
+from ...signatures import Functions, Operand
 from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "densenet_spec", "get_densenet"]

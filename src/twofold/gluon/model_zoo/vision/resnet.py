@@ -6,8 +6,8 @@ from typing import Any, ClassVar, TypeVar, Unpack
 from ....device import CPU, Device
 from ....errors import InvalidValue
 from ... import nn
-from ...hybrid_block import ArrayKind, HybridBlock
-from ...signatures import Functions, Naming, Operand, extend_docstring
+from ...hybrid_block import ArrayKind, HybridBlock, Naming
+from ...signatures import Functions, Operand, extend_docstring
 from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = [

@@ -6,8 +6,8 @@ from ....device import CPU, Device
 from ....errors import InvalidValue
 from ... import nn
 from ...contrib.nn import HybridConcurrent
-from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Naming, Operand
+from ...hybrid_block import HybridBlock, Naming
+from ...signatures import Functions, Operand
 from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]

@@ -7,8 +7,8 @@ from ....device import CPU, Device
 from ....errors import UnboundArgumentError
 from ....initializer import Xavier
 from ... import nn
-from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Naming, Operand
+from ...hybrid_block import HybridBlock, Naming
+from ...signatures import Functions, Operand
 from ..model_store import MODELS, NetOptions, Root, load_pretrained, variant
 
 __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn", "vgg_spec"]
