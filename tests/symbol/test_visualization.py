@@ -8,6 +8,7 @@ import pytest
 
 import twofold as mx
 from twofold.formats.files import folder_entries, read_file
+from twofold.visualization.drawing import size_text
 
 sym = mx.sym
 
@@ -70,16 +71,77 @@ def test_every_parameter_is_counted_once(capsys):
     assert "Total params: 4" in capsys.readouterr().out
 
 
-def test_a_drawing_without_graphviz_is_mermaid_text(monkeypatch, tmp_path):
+def texts_of(svg):
+    return [t.text for t in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_drawing_without_graphviz_is_svg(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "graphviz", None)
     drawing = mx.viz.plot_network(network(), shape={"data": (1, 3, 8, 8)})
-    lines = drawing.source.splitlines()
-    assert lines[0] == "flowchart BT"
-    assert '  n0(["data"])' in lines
-    assert '  n1["Convolution<br>3x3/1, 4"]' in lines
-    assert "  n0 -->|3x8x8| n1" in lines
-    assert drawing.render(str(tmp_path / "net")).endswith("net.mmd")
-    assert (tmp_path / "net.mmd").read_text() == drawing
+    texts = texts_of(drawing)
+    assert texts[texts.index("data") + 1] == "input"
+    assert texts[texts.index("c") + 1] == "Convolution 3x3/1, 4"
+    assert "3x8x8" in texts
+    assert "c_weight" not in texts
+    assert "c_weight" in texts_of(mx.viz.plot_network(network(), hide_weights=False))
+    assert drawing.render(str(tmp_path / "net")).endswith("net.svg")
+    assert (tmp_path / "net.svg").read_text() == drawing
+
+
+def test_a_drawing_without_the_program_dot_is_svg(monkeypatch, tmp_path):
+    pytest.importorskip("graphviz")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    drawing = mx.viz.plot_network(network(), shape={"data": (1, 3, 8, 8)})
+    shown = drawing._repr_mimebundle_()
+    assert "Convolution 3x3/1, 4" in texts_of(shown["image/svg+xml"])
+    assert drawing.render(str(tmp_path / "net")) == str(tmp_path / "net.svg")
+    assert (tmp_path / "net.svg").read_text() == shown["image/svg+xml"]
+
+
+def perceptron(kind):
+    net = kind()
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(8, activation="relu"), mx.gluon.nn.Dense(3))
+    return net
+
+
+@pytest.mark.parametrize("kind", [mx.gluon.nn.Sequential, mx.gluon.nn.HybridSequential])
+def test_blocks_are_drawn_as_symbols_are(kind, monkeypatch):
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    texts = texts_of(mx.viz.plot_network(perceptron(kind), shape={"data": (1, 4)}))
+    assert [t for t in texts if t.startswith(("FullyConnected", "Activation"))] == [
+        "FullyConnected 8",
+        "Activation relu",
+        "FullyConnected 3",
+    ]
+    assert sorted(t for t in texts if t.isdigit()) == ["4", "8", "8"]
+
+
+def test_a_traced_block_of_two_inputs_is_drawn_as_it_was_traced(monkeypatch):
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+
+    class Sum(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x, y):
+            return F.broadcast_add(x, y), F.relu(x)
+
+    net = Sum()
+    assert {"left", "right"} <= set(texts_of(mx.viz.plot_network(net, shape={"left": (2, 3), "right": (2, 3)})))
+    net.hybridize()
+    net(mx.nd.ones((2, 3)), mx.nd.ones((2, 3)))
+    assert {"data0", "data1", "broadcast_add", "relu"} <= set(texts_of(mx.viz.plot_network(net)))
+
+
+def test_boxes_of_a_drawing_are_as_wide_as_their_text(monkeypatch):
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    name = "a_layer_with_quite_a_long_name"
+    root = ElementTree.fromstring(mx.viz.plot_network(mx.sym.relu(mx.sym.var("x"), name=name)))
+    widths = {g[0].text: float(g[1].get("width")) for g in root.iter("{http://www.w3.org/2000/svg}g")}
+    assert widths[name] >= 7 * len(name) > widths["x"]
+
+
+def test_what_is_neither_symbol_nor_block_is_not_drawn():
+    with pytest.raises(TypeError, match="symbol must be a Symbol"):
+        mx.viz.plot_network("net")
 
 
 def test_a_drawing_with_graphviz_has_the_nodes_and_edges():
@@ -123,16 +185,13 @@ def test_a_drawing_of_programs_shows_steps_and_data_flow(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "graphviz", None)
     executor = bound()
     drawing = mx.viz.plot_program(executor)
-    lines = drawing.source.splitlines()
-    assert lines[0] == "flowchart TB"
-    assert [line.strip() for line in lines if "subgraph" in line] == [
-        f'subgraph c{k}["{name}"]' for k, (name, _) in enumerate(executor.programs())
-    ]
-    (data,) = (line.split("(")[0].strip() for line in lines if '(["data"])' in line and line.strip().startswith("p0"))
-    (product,) = (line.split("[")[0].strip() for line in lines if '["matmul"]' in line and line.strip().startswith("p0"))
-    assert f"    {data} -->|400x5| {product}" in lines
-    assert any("tanh<br>multiply<br>add" in line for line in lines)  # a fused kernel is one box
-    assert drawing.render(str(tmp_path / "p")).endswith("p.mmd")
+    texts = texts_of(drawing)
+    assert [t for t in texts if " on " in t] == [name for name, _ in executor.programs()]
+    assert texts[texts.index("data") + 1] == "input"
+    assert {"matmul", "400x5"} <= set(texts)
+    assert any(t.startswith("add + tanh + multiply") for t in texts), "a fused kernel is one box"
+    assert any(t.startswith("fused kernel of") for t in texts)
+    assert drawing.render(str(tmp_path / "p")).endswith("p.svg")
 
 
 def test_a_drawing_of_programs_with_graphviz():
@@ -147,11 +206,12 @@ def test_a_drawing_of_memory_has_a_row_for_each_piece_and_a_box_for_each_value(t
     executor = bound()
     drawing = mx.viz.plot_memory(executor)
     root = ElementTree.fromstring(drawing.source)
-    texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
-    for name, plan in executor.memory_plan().items():
-        assert f"{name}: {plan.nbytes} bytes" in texts
+    texts = texts_of(drawing)
+    assert [t for t in texts if " on " in t] == [f"{name}: {size_text(plan.nbytes)}" for name, plan in executor.memory_plan().items()]
+    assert {"data, 7.81 KiB", "f_weight, 5.86 KiB", "step", "memory"} <= set(texts)
+    assert any(t.startswith("matmul, ") and t.endswith(", 469 KiB") for t in texts)
     titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert "input 400x5 float32, 8000 bytes, steps -1 to 1" in titles
+    assert "data 400x5 float32, 8000 bytes, steps -1 to 1" in titles
     assert any(t.startswith("matmul 400x300 float32, 480000 bytes, steps 1 to ") for t in titles)
     assert drawing._repr_svg_() == drawing
     assert drawing.render(str(tmp_path / "m")).endswith("m.svg")

@@ -51,7 +51,7 @@ VARIABLES = {
 OPTIONAL = {
     ("cupy-cuda12x", "cupy"): "NVIDIA GPUs",
     ("fsspec", "fsspec"): "files at URLs such as s3://…",
-    ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network, instead of Mermaid text",
+    ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network, laid out by Graphviz and in its formats",
     ("llvmlite", "llvmlite"): "fused kernels on the CPU as machine code",
     ("matplotlib", "matplotlib"): "the figures in the demo's report",
     ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs with cuDNN",

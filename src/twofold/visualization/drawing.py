@@ -1,7 +1,9 @@
-"""Drawings as text, Mermaid for Markdown viewers and SVG for browsers and notebooks, and by the package graphviz, if it is installed."""
+"""Drawings as SVG, for browsers and notebooks, and by the package graphviz, if it is installed."""
 
 import importlib
+import re
 from collections.abc import Callable, Iterable
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,16 @@ from ..formats.urls import is_url
 
 #: The name of a file or folder, for the methods of graphviz, which choose one for None.
 Place = str | PathLike[str] | None
+#: The first line of a drawing has its size.
+SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
+#: Sizes in pixels of a title: its margin, its height with the gap above, and the width of a bold letter.
+MARGIN, TITLE, LETTER = 8, 26, 8
 
 
-class _Text(str):
-    """A drawing as text."""
+class Svg(str):
+    """A drawing as SVG, for browsers and notebooks. Rendered to ``<filename>.svg``."""
 
     __slots__ = ()
-    _suffix = ""
 
     @property
     def source(self) -> str:
@@ -25,44 +30,55 @@ class _Text(str):
         return str(self)
 
     def render(self, filename: str = "plot") -> str:
-        """Write the text to a file of that name with the format's suffix; return the file's name."""
-        path = f"{filename}{self._suffix}"
+        """Write the text to a file of that name with the suffix ``.svg``; return the file's name."""
+        path = f"{filename}.svg"
         write_file(path, [self.encode()])
         return path
-
-
-class Mermaid(_Text):
-    """A drawing as Mermaid text, for Markdown viewers. Rendered to ``<filename>.mmd``."""
-
-    __slots__ = ()
-    _suffix = ".mmd"
-
-
-class Svg(_Text):
-    """A drawing as SVG, for browsers and notebooks. Rendered to ``<filename>.svg``."""
-
-    __slots__ = ()
-    _suffix = ".svg"
 
     @classmethod
     def of(cls, width: float, height: float, elements: Iterable[str], scales: bool = False) -> "Svg":
         """A drawing of a size in pixels with small text, made of SVG's elements; whether all of it scales with its width on a page."""
         box = f' viewBox="0 0 {width:.0f} {height:.0f}"' if scales else ""
         size = f'width="{width:.0f}" height="{height:.0f}"{box}'
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">'
+        # white, as colors and black text are chosen for it: a page may be dark. With a height of its own, a narrowed drawing leaves a gap.
+        style = "background:#fff;max-width:100%;height:auto" if scales else "background:#fff"
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{style}" font-family="sans-serif" font-size="11">'
         return cls("\n".join([head, *elements, "</svg>"]) + "\n")
 
     def _repr_svg_(self) -> str:
         return str(self)
 
 
-def digraph(title: str, save_format: str) -> Any:
+def size_text(nbytes: float) -> str:
+    """A number of bytes as people read it: ``306 KiB``."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if nbytes < 1024:
+            return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
+        nbytes /= 1024
+    return f"{nbytes:.3g} TiB"
+
+
+def stacked(drawings: Iterable[tuple[str, Svg]]) -> Svg:
+    """Drawings below each other, each below its title."""
+    lines, width, top = [], 0.0, 0.0
+    for title, drawing in drawings:
+        found = SIZE.search(drawing)
+        assert found is not None
+        lines.append(f'<text x="{MARGIN}" y="{top + TITLE - 6:.0f}" font-weight="bold" font-size="13">{escape(title)}</text>')
+        lines.append(f'<g transform="translate(0 {top + TITLE:.0f})">{drawing}</g>')
+        width, top = max(width, float(found[1]), MARGIN + LETTER * len(title)), top + TITLE + float(found[2])
+    return Svg.of(width, top, lines, scales=True)
+
+
+def digraph(title: str, save_format: str, drawn: Callable[[], Svg]) -> Any:
     """An empty ``graphviz.Digraph``, whose files may be at URLs; None if the package graphviz is not installed.
 
     Parameters
     ----------
     title, save_format
         Its name, and the format in which graphviz renders it.
+    drawn
+        The same graph as SVG, which stands for it where graphviz's program ``dot`` is missing.
     """
     try:
         graphviz = importlib.import_module("graphviz")
@@ -76,11 +92,26 @@ def digraph(title: str, save_format: str) -> Any:
             return self._sent(super().save, filename, directory, **options)
 
         def render(self, filename: Place = None, directory: Place = None, view: bool = False, **options: object) -> str:
-            """As ``graphviz.Digraph.render``. A file for a URL is written to a temporary folder first, and sent from there."""
-            return self._sent(super().render, filename, directory, view=view, **options)
+            """As ``graphviz.Digraph.render``, but an SVG of its own without ``dot``.
+
+            A file for a URL is written to a temporary folder first, and sent from there.
+            """
+            try:
+                return self._sent(super().render, filename, directory, view=view, **options)
+            except graphviz.ExecutableNotFound:
+                return drawn().render(self._whole(filename or self.filename, directory))
+
+        def _repr_mimebundle_(self, *args: Any, **options: Any) -> dict[str, str]:
+            try:
+                return super()._repr_mimebundle_(*args, **options)
+            except graphviz.ExecutableNotFound:
+                return {"image/svg+xml": drawn()}
+
+        def _whole(self, filename: Place, directory: Place) -> str:
+            return join_path(directory, str(filename or self.filename)) if directory else str(filename or "")
 
         def _sent(self, write: Callable[..., str], filename: Place, directory: Place, **options: object) -> str:
-            whole = join_path(directory, str(filename or self.filename)) if directory else str(filename or "")
+            whole = self._whole(filename, directory)
             if not is_url(whole):
                 return write(filename, directory=directory, **options)
             import tempfile  # here, as it takes long to load

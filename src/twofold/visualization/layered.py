@@ -10,10 +10,12 @@ from statistics import fmean
 
 from .drawing import Svg
 
-#: Sizes in pixels of a box, of the place of an edge that passes a layer, and of the gaps beside and below.
-WIDTH, HEIGHT, PASSING, BESIDE, BELOW = 168, 40, 12, 18, 30
-#: Characters that fit into a line of a box.
-FITTING = 22
+#: Sizes in pixels of the narrowest box, of the place of an edge that passes a layer, and of the gaps beside and below.
+WIDTH, HEIGHT, PASSING, BESIDE, BELOW = 120, 40, 12, 18, 30
+#: Characters of a line in the widest box, and the width of one in pixels: that of bold letters of 11 pixels, in the widest common fonts.
+FITTING, CHARACTER = 40, 7
+#: A white border around letters, which lie over an edge.
+HALO = 'stroke="#fff" stroke-width="3" paint-order="stroke"'
 #: Edges that pass more layers than this are drawn straight. With a place in each layer, a long unrolled network would become too wide.
 LONGEST = 40
 SWEEPS = 4
@@ -72,7 +74,7 @@ def plot_layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> Svg:
         The drawing.
     """
     forward = [e for e in edges if e.source < e.target]
-    layout = _Layout(len(boxes), forward)
+    layout = _Layout([_width(box) for box in boxes], forward)
     lines = [
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#555"/></marker></defs>',
@@ -80,16 +82,16 @@ def plot_layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> Svg:
     for edge, path in zip(forward, layout.paths, strict=True):
         lines += _edge(layout.points(path), edge.text)
     for k, box in enumerate(boxes):
-        lines += _box(box, *layout.place(k))
+        lines += _box(box, layout.widths[k], *layout.place(k))
     return Svg.of(layout.width, layout.height, lines, scales=True)
 
 
 class _Layout:
     """Places of boxes and of the points where long edges pass layers, which are numbered after the boxes."""
 
-    def __init__(self, count: int, edges: Sequence[Edge]) -> None:
-        self.count = count
-        self.depth = _depths(count, edges)
+    def __init__(self, widths: Sequence[float], edges: Sequence[Edge]) -> None:
+        self.widths = widths
+        self.depth = _depths(len(widths), edges)
         self.above: dict[int, list[int]] = {}
         self.below: dict[int, list[int]] = {}
         self.paths = [self._path(edge) for edge in edges]
@@ -127,7 +129,7 @@ class _Layout:
         return path
 
     def _half(self, k: int) -> float:
-        return (WIDTH if k < self.count else PASSING) / 2
+        return (self.widths[k] if k < len(self.widths) else PASSING) / 2
 
     def _settle(self, layer: list[int], neighbors: Mapping[int, list[int]]) -> None:
         """Order a layer by its neighbors' means, and move each as close to that as the ones beside it allow."""
@@ -182,17 +184,23 @@ def _edge(points: Sequence[tuple[float, float]], text: str) -> list[str]:
     lines = [f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#arrow)"/>']
     if text:
         (x, y), (u, v) = points[0], points[1]
-        lines.append(f'<text x="{(x + u) / 2 + 4:.1f}" y="{(y + v) / 2 + 4:.1f}" font-size="10" fill="#555">{escape(text)}</text>')
+        place = f'x="{(x + u) / 2 + 4:.1f}" y="{(y + v) / 2 + 4:.1f}"'
+        lines.append(f'<text {place} font-size="10" fill="#555" {HALO}>{escape(text)}</text>')
     return lines
 
 
-def _box(box: Box, x: float, top: float) -> list[str]:
+def _width(box: Box) -> float:
+    """The width of a box that its text fits into; round ends take some of it."""
+    return max(WIDTH, CHARACTER * max(len(_short(box.name)), len(_short(box.text))) + (HEIGHT / 2 if box.is_round else 14))
+
+
+def _box(box: Box, width: float, x: float, top: float) -> list[str]:
     radius = HEIGHT / 2 if box.is_round else 4
-    size = f'width="{WIDTH}" height="{HEIGHT}" rx="{radius}"'
+    size = f'width="{width:.0f}" height="{HEIGHT}" rx="{radius}"'
     frame = ' stroke-width="3"' if box.is_output else ""
     return [
         f"<g><title>{escape(box.detail or box.name)}</title>",
-        f'<rect x="{x - WIDTH / 2:.1f}" y="{top:.1f}" {size} fill="{box.color}" stroke="#555"{frame}/>',
+        f'<rect x="{x - width / 2:.1f}" y="{top:.1f}" {size} fill="{box.color}" stroke="#555"{frame}/>',
         f'<text x="{x:.1f}" y="{top + 17:.1f}" text-anchor="middle" font-weight="bold">{escape(_short(box.name))}</text>',
         f'<text x="{x:.1f}" y="{top + 32:.1f}" text-anchor="middle">{escape(_short(box.text))}</text></g>',
     ]

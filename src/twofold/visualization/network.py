@@ -1,4 +1,4 @@
-"""Prints a symbol as a table of layers, and draws its graph with graphviz, or as Mermaid text if that is not installed."""
+"""Prints a symbol as a table of layers, and draws the graph of a symbol or block with graphviz, or as SVG if that is not installed."""
 
 import ast
 import re
@@ -6,13 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from .. import symbol as sym
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
+from ..gluon.block import Block
+from ..gluon.hybrid_block import HybridBlock
+from ..gluon.structure import flatten
 from ..symbol.inference import Inference, inside_shape
+from ..symbol.naming import NameManager
 from ..symbol.node import Head, SymbolNode, variables
 from ..symbol.partial_types import PartialShape, PartialType
 from ..symbol.symbol import Symbol
-from .drawing import Mermaid, digraph
+from .drawing import Svg, digraph
+from .layered import Box, Edge, plot_layers, without_shared_prefix
 
 #: Suffixes of variables that a drawing hides: weights and states.
 WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean")
@@ -104,7 +110,7 @@ def _size(known: PartialType) -> int:
 
 
 def plot_network(
-    symbol: Symbol,
+    symbol: Symbol | Block,
     title: str = "plot",
     save_format: str = "pdf",
     shape: Mapping[str, Sequence[int]] | None = None,
@@ -112,16 +118,17 @@ def plot_network(
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
-    """Draw a symbol's graph, from the outputs down to the data.
+    """Draw the graph of a symbol, from the outputs down to the data, or of a Gluon block.
 
     Parameters
     ----------
     symbol
-        The symbol.
+        The symbol; or a block that can be called with symbols, as all blocks can that can be hybridized.
     title, save_format
         Name of the drawing, and the format in which graphviz renders it.
     shape, dtype
-        Shapes and dtypes of arguments by name, to label edges with shapes per sample.
+        Shapes and dtypes of arguments by name, to label edges with shapes per sample. The inputs of a block are named as in ``shape``,
+        in its order; one input is ``data``.
     node_attrs
         Additional graphviz attributes of all nodes.
     hide_weights
@@ -129,37 +136,93 @@ def plot_network(
 
     Returns
     -------
-    graphviz.Digraph or Mermaid
-        The drawing; Mermaid text if the package graphviz is not installed.
+    graphviz.Digraph or Svg
+        The drawing; an `Svg` if the package graphviz is not installed. Without graphviz's program ``dot``, the `Digraph` is shown in
+        notebooks and rendered as this SVG too.
+
+    Raises
+    ------
+    DTypeError
+        If ``symbol`` is neither.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> net.add(mx.gluon.nn.Dense(8, activation="relu"), mx.gluon.nn.Dense(3))
+    >>> drawing = mx.viz.plot_network(net, shape={"data": (1, 4)})
+    >>> "FullyConnected" in drawing.source
+    True
     """
-    _check(symbol, "plot_network")
-    found = _infer(symbol, shape, dtype)
-    shown = [n for n in found.order if not (n.is_variable and hide_weights and n.name.endswith(WEIGHTS))]
-    edges = [(n, h, _per_sample(found.of(h).shape) if shape else "") for n in shown for h in n.inputs if h.node in set(shown)]
-    drawing = digraph(title, save_format)
+    graph = NetworkGraph(symbol, shape, dtype, hide_weights)
+    drawing = digraph(title, save_format, graph.drawn)
     if drawing is None:
-        return _as_mermaid(shown, edges)
-    for node in shown:
-        look = {"shape": "oval" if node.is_variable else "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
+        return graph.drawn()
+    for node in graph.nodes:
+        # the size is the least: longer text widens its box
+        look = {"shape": "oval" if node.is_variable else "box", "fixedsize": "false", "width": "1.3", "height": "0.8034", "style": "filled"}
         drawing.node(name=node.name, label=_label(node), fillcolor=_color(node), **look | dict(node_attrs or {}))
-    for node, head, label in edges:
+    for node, head, label in graph.edges:
         drawing.edge(tail_name=node.name, head_name=head.node.name, label=label, dir="back", arrowtail="open")
     return drawing
 
 
-def _as_mermaid(nodes: Sequence[SymbolNode], edges: Sequence[tuple[SymbolNode, Head, str]]) -> Mermaid:
-    number = {node: f"n{k}" for k, node in enumerate(nodes)}
-    lines = ["flowchart BT"]
-    for node in nodes:
-        text = _label(node).replace('"', "#quot;").replace("\n", "<br>")
-        lines.append(f'  {number[node]}(["{text}"])' if node.is_variable else f'  {number[node]}["{text}"]')
-        lines.append(f"  style {number[node]} fill:{_color(node)}")
-    lines += [f"  {number[h.node]} -->{f'|{label}|' if label else ''} {number[n]}" for n, h, label in edges]
-    return Mermaid("\n".join(lines) + "\n")
+class NetworkGraph:
+    """What drawings of a network show.
+
+    Parameters
+    ----------
+    network, shape, dtype, hide_weights
+        As for `plot_network`.
+
+    Attributes
+    ----------
+    nodes
+        The nodes, each after those that it reads.
+    edges
+        A node, the head that it reads, and the shape per sample of what it reads.
+    """
+
+    def __init__(
+        self,
+        network: Symbol | Block,
+        shape: Mapping[str, Sequence[int]] | None = None,
+        dtype: Mapping[str, object] | None = None,
+        hide_weights: bool = True,
+    ) -> None:
+        symbol = _composed(network, shape or {}) if isinstance(network, Block) else network
+        _check(symbol, "plot_network")
+        found = _infer(symbol, shape, dtype)
+        self.nodes = [n for n in found.order if not (n.is_variable and hide_weights and n.name.endswith(WEIGHTS))]
+        shown = set(self.nodes)
+        self.edges: list[tuple[SymbolNode, Head, str]] = [
+            (n, h, _per_sample(found.of(h).shape) if shape else "") for n in self.nodes for h in n.inputs if h.node in shown
+        ]
+
+    def drawn(self) -> Svg:
+        """The drawing as SVG, with the data at the top."""
+        place = {node: k for k, node in enumerate(self.nodes)}
+        boxes = [Box(n.name, _label(n, has_name=True).replace("\n", " "), _color(n), n.is_variable) for n in self.nodes]
+        return plot_layers(without_shared_prefix(boxes), [Edge(place[head.node], place[node], text) for node, head, text in self.edges])
 
 
-def _label(node: SymbolNode) -> str:
-    """The node's name; of layers the operator and what their declaration shows, such as ``3x3/1, 64``."""
+def _composed(block: Block, shape: Mapping[str, Sequence[int]]) -> Symbol:
+    """The graph of a block: as it was last traced, or composed of symbols named like the given shapes."""
+    parameters = block.collect_params()
+    names = [name for name in shape if name not in parameters]
+    if isinstance(block, HybridBlock) and block._trace is not None and set(names) <= set(block._trace.names):
+        return block._trace.symbol
+    # names of its own, so that drawing a block does not number the operators of symbols that are made later
+    with NameManager():
+        outputs = block(*map(sym.var, names or ["data"]))
+    heads, _ = flatten(outputs, (Symbol,), "output")
+    return heads[0] if len(heads) == 1 else sym.Group(heads)
+
+
+def _label(node: SymbolNode, has_name: bool = False) -> str:
+    """The node's name; of layers the operator and what their declaration shows, such as ``3x3/1, 64``. Something else beside the name."""
+    if has_name and (node.is_variable or node.op is None or not node.op.symbolic.label):
+        return "input" if node.is_variable else str(node.op_name)
     if node.op is None or not node.op.symbolic.label:
         return node.name
     detail = re.sub(r"\{(\w+)\|?(\w*)\}", lambda found: _size_text(node.attrs.get(found[1], found[2])), node.op.symbolic.label)

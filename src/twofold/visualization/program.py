@@ -8,7 +8,8 @@ from ..executor.executor import Executor
 from ..graph.fuse import Step
 from ..graph.ir import Leaf, Node, is_const
 from ..program.compile import Program
-from .drawing import Mermaid, digraph
+from .drawing import Svg, digraph, stacked
+from .layered import Box, Edge, plot_layers
 
 #: Colors of ColorBrewer's palette Set3: an input of a program, a step, a fused kernel.
 READ, STEP, KERNEL = "#8dd3c7", "#ffffb3", "#fb8072"
@@ -43,8 +44,8 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
 
     Returns
     -------
-    graphviz.Digraph or Mermaid
-        The drawing, with one cluster per program; Mermaid text if the package graphviz is not installed.
+    graphviz.Digraph or Svg
+        The drawing, with one cluster per program; an `Svg` if the package graphviz is not installed, and see `plot_network`.
 
     Raises
     ------
@@ -54,9 +55,13 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
     if not isinstance(executor, Executor):
         raise DTypeError("plot_program: not an executor", type(executor).__name__, "bind the symbol, or pass net.bind(x)")
     graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
-    drawing = digraph(title, save_format)
+
+    def drawn() -> Svg:
+        return stacked([(graph.title, _drawn(graph)) for graph in graphs])
+
+    drawing = digraph(title, save_format, drawn)
     if drawing is None:
-        return _as_mermaid(graphs)
+        return drawn()
     for k, graph in enumerate(graphs):
         with drawing.subgraph(name=f"cluster_{k}") as part:
             part.attr(label=graph.title)
@@ -77,7 +82,7 @@ def _graph_of(title: str, program: Program, prefix: str) -> _Graph:
         for node in _read_by(step):
             if node not in maker:
                 maker[node] = f"{prefix}r{len(maker)}"
-                boxes.append(_Box(maker[node], _leaf_name(node), READ, True))
+                boxes.append(_Box(maker[node], leaf_name(node), READ, True))
             edges.append((maker[node], name, "x".join(map(str, node.shape))))
         # an operator of several results is read by its parts, so each of them leads to the step
         maker |= {part: name for n in step.nodes for part in (n, *n.parts)}
@@ -94,7 +99,7 @@ def _read_by(step: Step) -> Iterator[Node]:
     return iter(dict.fromkeys(i for n in step.nodes for i in n.operands if i not in inside and not is_const(i)))
 
 
-def _leaf_name(node: Node) -> str:
+def leaf_name(node: Node) -> str:
     """The name of an input: that of an argument, or the kind and number of a saved or passed value."""
     name = node.name if isinstance(node, Leaf) else "value"
     if isinstance(name, tuple):
@@ -103,14 +108,13 @@ def _leaf_name(node: Node) -> str:
     return str(name)
 
 
-def _as_mermaid(graphs: list[_Graph]) -> Mermaid:
-    lines = ["flowchart TB"]
-    for k, graph in enumerate(graphs):
-        lines.append(f'  subgraph c{k}["{graph.title}"]')
-        for box in graph.boxes:
-            text = box.label.replace('"', "#quot;").replace("\n", "<br>")
-            lines.append(f'    {box.name}(["{text}"])' if box.is_read else f'    {box.name}["{text}"]')
-            lines.append(f"    style {box.name} fill:{box.color}")
-        lines += [f"    {tail} -->{f'|{label}|' if label else ''} {head}" for tail, head, label in graph.edges]
-        lines.append("  end")
-    return Mermaid("\n".join(lines) + "\n")
+def _drawn(graph: _Graph) -> Svg:
+    # inputs are added to a graph's boxes after the step that reads them, and boxes are drawn below those before them
+    order = sorted(graph.boxes, key=lambda box: not box.is_read)
+    place = {box.name: k for k, box in enumerate(order)}
+    boxes = []
+    for box in order:
+        first, *others = box.label.split("\n")
+        text = f"fused kernel of {1 + len(others)}" if others else "input" if box.is_read else "step"
+        boxes.append(Box(" + ".join((first, *others)), text, box.color, box.is_read, box.label))
+    return plot_layers(boxes, [Edge(place[tail], place[head], label) for tail, head, label in graph.edges])
