@@ -259,7 +259,7 @@ class _Writer:
             elif isinstance(v, list):
                 v = [self.expression(x) if isinstance(x, ast.AST) else x for x in v]
             setattr(new, field, v)
-        if kind._attributes:
+        if kind._attributes:  # operators and contexts have no line
             place = self._place or node
             new.lineno, new.col_offset = place.lineno, place.col_offset
         return new
@@ -280,7 +280,7 @@ class _Writer:
             return self._new(ast.Name, node, id=given.id, ctx=node.ctx)
         if name in self._known and isinstance(node.ctx, ast.Load):
             return self._new(_Known, node, value=self._known[name])
-        if self._place is None:
+        if self._place is None:  # in the function itself names stay as they are
             return node
         if name in self._around and self._around[name] is not FREE:
             self._elsewhere[name] = self._around[name]

@@ -160,8 +160,10 @@ def grad(
                 "grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording"
             )
     retain = create_graph if retain_graph is None else retain_graph
+    # the gradient of a view is an array of its own, not a view
     cls = type(wanted[0])._root or type(wanted[0])
     outputs, grads = stored_heads(outputs, grads)
+    # gradients that will be differentiated are recorded, also where `grad` is called outside `record()`
     with Scope(True if create_graph else None, None):
         got = run_backward([record_of(h, "grad") for h in outputs], grads, cls, retain=retain, create_graph=create_graph)
     found = {id(variable): gradient_array(cls, variable, g) for variable, g in got}
@@ -234,6 +236,7 @@ class Function:
                 )
         if not recording:
             return results
+        # the operation on the tape is made after forward has run: until then the types of the results are not known
         handle = _FunctionHandle(self, arrays, [(x.shape, x._dtype) for x in inputs], cls)
         out = call(handle, inputs, [(a.shape, a._dtype) for a in arrays], cls, needs=())
         return (tuple(out) if isinstance(results, tuple) else out) if several else out[0]

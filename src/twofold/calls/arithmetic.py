@@ -94,6 +94,7 @@ def binary(self, other):
             except RECOVERABLE:
                 pass
     elif not isinstance(other, operand):
+        # Python then tries the other operand's reflected operator
         return general(self, other) if has_general else NotImplemented
     return_general(self, a, other, b, kind)
 
@@ -123,6 +124,7 @@ def unary(self):
                 except RECOVERABLE:
                     return general(self) if has_general else applied(bound_op, (self,))
                 return_recorded(out, node, (ra,), (a,), tape)
+    # a view's content has been read above: reading it again might record it again
     if self.__class__ is view and a.__class__ is Value:
         self = wrap(cls, a)
     return general(self) if has_general else applied(bound_op, (self,))
@@ -163,6 +165,7 @@ def binary_of_element(self, other):
 def comparison(self, other):
     """A comparison of floats in host memory. It has no gradient, so there is nothing to record."""
     a = self._content
+    # a small Value, such as a parameter: whether a tape knows it makes no difference here
     if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
         a = data
     if a.__class__ is PLAIN and a.dtype.kind == "f":

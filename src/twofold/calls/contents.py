@@ -32,6 +32,7 @@ exact: bool = FREE
 def content(x) -> Any:
     """What `ViewMixin._operand` returns, without a frame for small parts of ready memory."""
     if (
+        # the root still has the content that the view was made of, and a copy of so few elements costs less than an alias
         x.__class__ is view
         and (of := x._of) is not None
         and of is x._base._content

@@ -123,6 +123,7 @@ def return_joined(v):
 @fragment
 def return_recorded(out, node, entries, operands, tape):
     """Return a new array around a result, with its entry on the tape."""
+    # of operands without axes NumPy returns a scalar
     if out.__class__ is not PLAIN:
         out = asarray(out)
     tape.whole = False
@@ -143,6 +144,7 @@ def return_of_values(self, other, a, b):
     ra = a.entry
     rb = b.entry
     if tape is not None and (has_gradient(ra) or has_gradient(rb)):
+        # an operand that is not on this tape yet is entered on it by the general path
         if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
             node = typed.get(in_order(ra.node, rb.node))
             if is_recordable(node) and a.data is not None and b.data is not None and a.device is CPU and b.device is CPU:
@@ -175,6 +177,7 @@ def return_of_value_and_number(self, other, a, kind):
         and a.device is CPU
         and (not powers or kind is float or (not reverse and other == 2))  # programs know better ways for integers
     ):
+        # the leaf that the number would become; its number is taken below, once the operation has succeeded
         n = tape.leaves
         if legacy:  # in NumPy's promotion integers are of another kind
             lb = FLOAT_LEAVES[n]

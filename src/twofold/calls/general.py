@@ -41,6 +41,7 @@ def return_single(a, bound_op):
     """Return the result for an array of the class itself: `Calls._run` and `invoke._run_cached` without their frames."""
     if a.__class__ is cls and bound_op.visible == 1:
         v = a._content
+        # the key and the entry of `invoke._inline`: the program, its inputs, and how many results it has
         if v.__class__ is PLAIN and (found := bound_op.inline.get((v.shape, v.dtype))) is not None and found[2] == 1:
             COUNTERS.inline += 1
             try:
@@ -111,6 +112,7 @@ class Calls:
                 target = operands[place]
                 if target is not None:
                     store(target, new)
+        # ``init_output=False`` of `all_finite`: ``out`` has 0 if an earlier call found a number that is not finite
         if op.front.starts_anew and out is not None and not bound_op.params[op.front.starts_anew]:
             contents = invoke(multiply.bind(True), [out if isinstance(out, Array) else out[0], wrap(self.cls, contents[0])])
         return self.deliver(op, contents[: bound_op.visible], out)
@@ -122,6 +124,7 @@ class Calls:
         if not operands:
             raise ParameterError(f"{op.title}: the arrays are missing", None, "pass the arrays of each weight")
         values = op.params[name].value(params[name], op.title)
+        # the numbers are an operand now; as a parameter they would be part of the structure, and every learning rate a new program
         params[name] = ()
         return from_host(self.cls, np.array(values, np.float32), operands[0].context)
 

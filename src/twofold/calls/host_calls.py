@@ -51,6 +51,7 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
             continue
         if not np.can_cast(new.dtype, target.dtype, "same_kind"):
             raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "pass an array of a different dtype")
+        # through the array's own assignment, which knows tapes, windows and views
         target[...] = new
     return targets[0] if len(targets) == 1 else targets
 

@@ -107,6 +107,7 @@ def return_selected(self, r, key, kind, v, of):
     """Return what NumPy has selected: a view that shows it, or a new array or element."""
     if r.__class__ is PLAIN:
         if by_numpy:
+            # an index with arrays has selected a copy; what slices select has the array, or the array that owns its memory, as its base
             if kind is None and r.base is not (v if v.base is None else v.base):
                 return_fresh(r)
         elif not r.size or not r.flags.c_contiguous:
@@ -119,6 +120,7 @@ def return_selected(self, r, key, kind, v, of):
             c = element()
             c._raw = r
             return c
+        # NumPy has copied the element; the tape records it as the view operations that would select it
         chain = basic(v.shape, key).chain
         return_recorded_part(self, of, chain, r, False)
 
@@ -183,6 +185,7 @@ def return_unless_source(self, key, value, kind, source):
 @fragment
 def return_reshaped(self, v, of, r):
     """Return a reshaped array: a view if it shares the memory, else a copy if that needs no rule of the general way."""
+    # the base of a view is the array that owns the memory, never another view
     if r.ndim and r.base is (v if v.base is None else v.base):
         return_shown(self, r, RESHAPED, of)
     elif r.ndim:
@@ -210,6 +213,7 @@ def getitem(self, key):
     kind = key.__class__
     try:
         if kind is int:
+            # MXNet's element is a view of shape (1,), so a slice, which for -1 ends at None, not at 0; that of its dialect has no axes
             r = v[key] if by_numpy or v.ndim != 1 else v[key : key + 1 or None] if not is_dialect else v[key, ...]
         elif kind is slice:
             r = v[key]

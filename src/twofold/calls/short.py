@@ -101,6 +101,7 @@ def return_unless_taken(a, args, options, first):
         if kind is view and tls.tape is not None and is_tracked(whole := a._base._content):
             return general(*args, **options)
         return at_length(general, numpys, args, options)
+    # numbers alone, inside ``with mx.Context(...)``: the result belongs on that device
     elif first and DEFAULTS.stack:
         return at_length(general, numpys, args, options)
 
@@ -142,6 +143,7 @@ def any_call(*args, **options):
     except REFUSED:
         return general(*args, **options)
     if v.__class__ is PLAIN:
+        # fresh memory, which no operand has: it may become the content of a new array as it is
         if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in NAME_OF:
             return_small(v)
     return_element(v)
@@ -209,6 +211,7 @@ def norm(x, ord=None, axis=None, *more, **options):
         v = content(x)
         if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE:
             try:
+                # not `np.linalg.norm`, which takes a dot product and rounds differently
                 v = np.sqrt(np.add.reduce(np.square(v), None))
                 return_result(v)
             except REFUSED:
@@ -268,6 +271,7 @@ def like(a, dtype=None, *more, **options):
 
 def drawn(*args, **options):
     """Random numbers, by shapes and parameters that are numbers."""
+    # the default device may be another than cpu(0), where NumPy's array would have to be copied
     if LISTENERS or DEFAULTS.stack:
         return general(*args, **options)
     for value in args:
@@ -312,6 +316,7 @@ def return_converted(given, dtype):
         except AttributeError:  # not all are elements
             given = [k._raw if k.__class__ is element else k for k in given]
         first = given[0]
+    # while recording, an array deeper in the list might have a gradient, which NumPy's conversion would lose
     if first.__class__ in NUMBERS and tls.tape is None and not DEFAULTS.stack:
         try:
             v = np.array(given, dtype)

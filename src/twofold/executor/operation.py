@@ -8,7 +8,7 @@ outputs.
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..device import Device
 from ..graph.build import item
@@ -16,7 +16,8 @@ from ..graph.gradient import accumulate
 from ..graph.ir import TABLES, Application, Node, leaf, topological
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
-from ..imperative.cell import Cell, Value
+from ..imperative.array import Array
+from ..imperative.cell import Cell, Content, Value
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import invoke
 from ..imperative.residuals import cache_of
@@ -54,7 +55,7 @@ class Recordable:
         self._name, self._make_graph, self._mirror = name, make_graph, mirror
         self._operations: dict[bool, Operation] = {}
 
-    def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
+    def __call__(self, cells: Sequence[Array], device: Device) -> list[Content]:
         """Compute the outputs, as contents of arrays, and write the states among the arrays.
 
         Parameters
@@ -69,6 +70,7 @@ class Recordable:
             types = [(c.shape, c._dtype) for c in cells]
             operation = self._operations[tls.training] = Operation(self._name, self._make_graph, types, tls.training, self._mirror)
         operands = cells
+        # keys are drawn here, when the call is issued, so that the stream does not depend on when the operation runs
         if operation.draws or operation.objects:
             keys = [Value(key, device=device) for key in random_keys(operation.draws, device)]
             operands = [*cells, *keys, *user_objects(operation.objects, device, cells)]
@@ -171,22 +173,22 @@ class Operation:
 
         return self._typed.get_or((tuple(leaves), TABLES.generation), build)  # every gradient of the operation needs it again
 
-    def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
+    def _rule(self, xp: object, *inputs: Node) -> list[Node]:
         """Outputs, states written and hidden outputs."""
         typed = self._typed_for(inputs)
         return substitute(typed.opened, dict(zip(typed.inputs, inputs, strict=True)))
 
-    def _gradients(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
+    def _gradients(self, xp: object, dout: Node | tuple[Node | None, ...], *inputs: Node) -> list[Node | None]:
         """Gradients of the inputs."""
         typed = self._typed_for(inputs)
         douts = dout if isinstance(dout, tuple) else (dout,)
-        given = [k for k, (o, d) in enumerate(zip(typed.outputs, douts, strict=True)) if d is not None and o.tracked]
+        given = {k: d for k, (o, d) in enumerate(zip(typed.outputs, douts, strict=True)) if d is not None and o.tracked}
         places, gradients = typed.gradients(tuple(given))
-        at = dict(zip(typed.inputs, inputs, strict=True)) | {typed.heads[k]: douts[k] for k in given}
+        at = dict(zip(typed.inputs, inputs, strict=True)) | {typed.heads[k]: d for k, d in given.items()}
         found = dict(zip(places, substitute(gradients, at), strict=True))
         return [found.get(k) for k in range(len(inputs))]
 
-    def _new_states(self, xp: Any, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
+    def _new_states(self, xp: object, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
         """New values of the states that backward updates if these inputs have a gradient; the others stay as they are."""
         arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
         leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
@@ -214,12 +216,14 @@ def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
     """The inner values that updates of states read. Inputs of the graph need not become outputs."""
     found: dict[Node, _Hidden] = {}
     for number, update in enumerate(graph.updates):
+        # all values that an update could read; `topological` then tells which of them it does
         own = [(False, k, o) for k, o in enumerate(update.operands) if o is not None]
         own += [(True, k, r) for k, r in enumerate(update.results)]
         new = new_states([update])
         read = {i for n in topological(new.values(), until={node for *_, node in own}) for i in n.inputs} | set(new.values())
         for is_result, k, node in own:
             if node in read and node not in graph.inputs:
+                # a value that several updates read is one hidden output
                 found.setdefault(node, _Hidden(number, is_result, k))
     return list(found.values())
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..assembly import fragment, inlined
+from ..backend.kernel import Array
 from ..device import CPU, Device
-from ..imperative.cell import ALWAYS, HOST, Cell, Value, lent, wrap
+from ..graph.ir import Node
+from ..imperative.cell import ALWAYS, HOST, Cell, Content, Value, lent, wrap
 from ..imperative.deferral import defer
 from ..imperative.dispatch import joins_window
 from ..imperative.failure import after_failure
@@ -44,26 +46,26 @@ class Residuals(NamedTuple):
     """
 
     training: bool
-    arrays: list[list[Any]]
+    arrays: list[list[Content]]
     joined: bool
     tape: Tape
     views: list[Value]
 
 
 @fragment
-def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
+def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Content]:
     """The operands of a part's program: arrays, or possibly pending Values if it runs asynchronously or in a window."""
     return values_on(cells, part.device) if part.is_ahead or joined else arrays_on(cells, part.device)
 
 
-def _defer(bound_op: BoundOp, operands: Sequence[Any], part: Part, is_backward: bool = False) -> list[Value]:
+def _defer(bound_op: BoundOp, operands: Sequence[Content], part: Part, is_backward: bool = False) -> list[Value]:
     """Apply a part's operator in the window of its device."""
     values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys: others hold them
     return defer(bound_op, values, part.device, is_backward)
 
 
 @fragment
-def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
+def _issue(program: Program, leaves: list[Content], part: Part) -> Sequence[Content]:
     """Run one of a part's programs; returns arrays, or Values if the part runs asynchronously."""
     if part.is_ahead:
         users = bool(part.objects)  # their code must run in the thread that called the executor
@@ -71,7 +73,7 @@ def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
         return issue(program.run, operands, program.outputs, part.device, 0 if users else program.nanoseconds)
     if LISTENERS or part.objects:  # users' code may run programs in turn, and the quick context cannot be entered twice
         return run_on(part.device, program.run, leaves)
-    run: Any = program.run
+    run = program.run
     try:
         found = HOST.quick(run.args[0], leaves)
     except Exception as error:
@@ -80,7 +82,7 @@ def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
 
 
 @fragment
-def _contents(results: Sequence[Any], device: Device, shared: Iterable[int] = ()) -> list[Any]:
+def _contents(results: Sequence[Content], device: Device, shared: Iterable[int] = ()) -> list[Content]:
     """Results as contents of cells; those at the positions in ``shared`` are never overwritten in place."""
     if results and results[0].__class__ is Value:  # noqa: SIM108  `contents_of` has several statements
         contents = list(results)
@@ -97,8 +99,8 @@ def _contents(results: Sequence[Any], device: Device, shared: Iterable[int] = ()
 
 @fragment
 def _saved(
-    trained: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape, views: list[Value]
-) -> list[Any]:
+    trained: Training, cells: Sequence[Cell], leaves: Sequence[Content], results: Sequence[Content], tape: Tape, views: list[Value]
+) -> list[Content]:
     """What a part's backward reads: operands of forward, and residuals. The contents of views among them are added to ``views``."""
     saved = []
     for k in trained.reads:
@@ -138,8 +140,8 @@ class PartRunner:
         #: Of the last training forward; None once backward has used them, since it overwrites their memory.
         self._residuals: Residuals | None = None
         #: The random keys of the last forward, by part: a rerun must draw the same numbers.
-        self._random: list[list[Any]] = []
-        self._created: dict[Part, list[Any]] = {}
+        self._random: list[list[Array]] = []
+        self._created: dict[Part, list[object]] = {}
 
     def parts(self, training: bool) -> list[Part]:
         """The parts of a mode, created on first use."""
@@ -177,7 +179,7 @@ class PartRunner:
         if not again:
             self._random = []
         made: dict[Key, object] = {}
-        residuals: list[list[Any]] = []
+        residuals: list[list[Content]] = []
         views: list[Value] = []
         parts = self._parts.get(training) or self.parts(training)
         tape = Tape() if keep else None
@@ -199,6 +201,7 @@ class PartRunner:
                 else:
                     program = part.forward
                     results = _issue(program, leaves, part)
+                # assigned to a name of its own, so that `assembly` can write the fragment in
                 kept_for_backward = _saved(trained, cells, leaves, results, tape, views)
                 residuals.append(kept_for_backward)
                 # residuals that the caller cannot see stay bare arrays: only backward holds them, and it may overwrite them
@@ -226,7 +229,7 @@ class PartRunner:
             self._fixed[part] = cells
         return cells
 
-    def _random_keys(self, number: int, part: Part) -> list[Any]:
+    def _random_keys(self, number: int, part: Part) -> list[Array]:
         """A part's random keys, drawn once per forward: rerunning it for backward or a monitor must draw the same numbers."""
         while len(self._random) <= number:
             self._random.append([])
@@ -234,14 +237,14 @@ class PartRunner:
         keys += random_keys(len(part.keys) - len(keys), part.device)
         return keys
 
-    def _objects(self, part: Part) -> list[Any]:
+    def _objects(self, part: Part) -> list[object]:
         """A part's users' objects, created in its first run."""
         found = self._created.get(part)
         if found is None:
             found = self._created[part] = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
         return found
 
-    def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:
+    def _write_states(self, states: Sequence[tuple[str, Node]], contents: Sequence[Content]) -> None:
         for (name, _), new in zip(states, contents, strict=False):
             store(self._states[name], new)
 
@@ -280,7 +283,7 @@ class PartRunner:
             total[key] = found[0] if len(found) == 1 else reduce(add_contents, found)  # a comprehension is a frame
         return total
 
-    def _read_again(self, part: Part, arrays: list[Any], updated: Collection[str]) -> None:
+    def _read_again(self, part: Part, arrays: list[Content], updated: Collection[str]) -> None:
         """Reload states that other parts have updated since forward: a state shared by several parts takes the updates of all, in turn."""
         stale = {("aux", name) for name in updated}
         for place, k in enumerate(part.training.reads):
@@ -288,7 +291,7 @@ class PartRunner:
                 (arrays[place],) = _operands([self._bound[part.reads[k][0]]], part, joined=False)
 
     @inlined
-    def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[object]], joined: bool) -> None:
+    def _backward_of(self, part: Part, arrays: list[Content], grads: dict[Key, list[object]], joined: bool) -> None:
         trained = part.training
         kinds: list[HeadKind] = []
         for k in trained.heads:

@@ -80,6 +80,7 @@ class Training:
         self.heads = [k for k, n in enumerate(made) if n.tracked]
         self.wanted = [k for k, n in enumerate(graph.leaves) if n.tracked] if self.heads else []
         self._seeds = [leaf(("head", k), made[k].shape, made[k].dtype) for k in self.heads]
+        # head gradients are leaves here; `_backward_for` puts constants in their place where a caller gives none
         grads = gradient([made[k] for k in self.heads], self._seeds, [graph.leaves[k] for k in self.wanted]) if self.heads else []
         first = [*made, *graph.written]
         marks = [n for _, n in graph.mirrored]

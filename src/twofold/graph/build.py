@@ -93,7 +93,7 @@ def _carries(dtype: str, below: Sequence[str]) -> bool:
     return bool(below) and (is_float(dtype) or dtype in COMPLEX or (dtype in INTEGERS and any(d in INTEGERS for d in below)))
 
 
-def run_rule(xp: Any, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any, ...]:
+def run_rule(xp: Derived, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Run an operator's rule on arrays or nodes, under the convention of the bound operator; new values of mutated inputs come last."""
     op = bound_op.op
     count = len(inputs) - len(op.scalars)
@@ -143,17 +143,17 @@ def _elementwise_dtype(bound_op: BoundOp, dtypes: list[str]) -> str:
     return float_of(common) if op.result == "float" else common
 
 
-def _as_nodes(inputs: Sequence[Any], count: int) -> list[Node | None]:
+def _as_nodes(inputs: Sequence[Node | float | None], count: int) -> list[Node | None]:
     """Nodes of a rule's operands, with None for those that are omitted at the end."""
     given = [i if i is None or isinstance(i, Node) else const(i) for i in inputs]
     return given + [None] * (count - len(given)) if len(given) < count else given
 
 
-def _builder(op: Op) -> Callable[..., Any]:
+def _builder(op: Op) -> Callable[..., Node | tuple[Node, ...]]:
     count = 0 if op.variadic else len(op.inputs)
     fold = op.algebra.fold
 
-    def build(*inputs: Any, **params: Any) -> Any:
+    def build(*inputs: Node | float | None, **params: object) -> Node | tuple[Node, ...]:
         given = _as_nodes(inputs, count)
         if fold is not None:
             numbers = [i.number for i in given if isinstance(i, Constant)]
@@ -175,6 +175,7 @@ class GraphNamespace(Derived):
         if op is None or not op.primitive:
             return super().__getattr__(name)
         build = _builder(op)
+        # the next look-up finds it without this method
         setattr(self, name, build)
         return build
 

@@ -158,6 +158,7 @@ class _Choice:
                             values.add(value)
                             near = (value, *self.readers.get(value, ()))
                             waiting += [m for m in near if isinstance(m, Application) and m in allowed and m not in group]
+            # a seed that an earlier region has reached belongs to that one
             met |= group
             yield group
 
@@ -198,8 +199,10 @@ class _Choice:
     def _own(self, n: Application) -> float:
         """What an operation itself gains."""
         if _is_sum(n):
+            # `_other_result` first sums over the images, and transposes what is left: one of n parts
             return -n.operands[0].nbytes / max(1, n.operands[0].shape[0])
         if _axes(n) is not None:
+            # a transposition to channels last is its operand as converted, so it disappears
             return 0.0 if _gives_image(n) else n.nbytes
         return self.gains.get(n) or 0.0
 

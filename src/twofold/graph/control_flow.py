@@ -6,14 +6,13 @@ are passed in (``closure``), never captured.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..dtype import is_float
 from ..errors import ShapeError
 from ..opdef import Static, primitive
 from .build import G
 from .gradient import accumulate
-from .ir import Node, leaf
+from .ir import AnyNode, Node, leaf
 from .rewrite import substitute
 
 
@@ -41,7 +40,7 @@ def _types(nodes: Sequence[Node]) -> list[tuple[tuple[int, ...], str]]:
     return [(n.shape, n.dtype) for n in nodes]
 
 
-def _check_states(what: str, given: Sequence[Any], new: Sequence[Any]) -> None:
+def _check_states(what: str, given: Sequence[Node], new: Sequence[Node]) -> None:
     for k, (a, b) in enumerate(zip(given, new, strict=True)):
         if a.shape != b.shape or a.dtype != b.dtype:
             raise ShapeError(
@@ -84,10 +83,12 @@ def _(xp, dout, out, arrays, *, body: SubGraph, data: int, states: int):
     # backward runs the steps from the last to the first: it is a `foreach` itself, over flipped data
     slices = [xp.flip(a, 0) for a in (*arrays[:data], *before, *[d for d in stacked if d is not None])]
     last = [_or_zeros(dout[count + k], body.outputs[count + k]) for k in range(states)]
+    # the gradient of what all steps read is a state that starts at zero
     sums = [xp.zeros(closure[k - data - states].shape, closure[k - data - states].dtype) for k in wanted if k >= data + states]
     results = apply_foreach(back, slices, [*last, *sums], closure)
+    # results come in the order: data gradients, state gradients, closure sums
     data_count = sum(k < data for k in wanted)
-    grads: list[Any] = [None] * len(arrays)
+    grads: list[Node | None] = [None] * len(arrays)
     for place, k in enumerate(k for k in wanted if k < data):
         grads[k] = xp.flip(results[place], 0)
     for k in range(states):
@@ -137,7 +138,7 @@ def apply_foreach(body: SubGraph, data: Sequence[Node], states: Sequence[Node], 
     return _several(G.foreach(*data, *states, *closure, body=body, data=len(data), states=len(states)))
 
 
-def _several(results: Any) -> tuple[Any, ...]:
+def _several(results: AnyNode | tuple[AnyNode, ...]) -> tuple[AnyNode, ...]:
     """Results as a tuple; an operator with one result returns it bare."""
     return results if isinstance(results, tuple) else (results,)
 
@@ -177,7 +178,7 @@ def _(xp, dout, out, arrays, *, test: SubGraph, body: SubGraph, variables: int, 
     found = G.while_loop(
         start, *last, *sums, *before, *given, *closure, test=test_back, body=back, variables=1 + variables + len(sums), limit=limit
     )
-    grads: list[Any] = [None] * len(arrays)
+    grads: list[Node | None] = [None] * len(arrays)
     for k in range(variables):
         grads[k] = found[1 + k]
     for place, k in enumerate(summed):
@@ -225,7 +226,7 @@ def _(xp, dout, arrays, *, then: SubGraph, otherwise: SubGraph):
     given = [d for d in douts if d is not None]
     got = G.cond(*arrays, *given, then=branches[0], otherwise=branches[1])
     found = _several(got)
-    grads: list[Any] = [None] * len(arrays)
+    grads: list[Node | None] = [None] * len(arrays)
     for k, g in zip(wanted, found, strict=True):
         grads[1 + k] = g
     return tuple(grads)

@@ -10,11 +10,11 @@ operator whose rule is not known to hold for complex numbers (`Op.complex_gradie
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from ..dtype import COMPLEX
 from ..errors import AutogradError
 from ..opdef import sliced_shape
+from ..opdef.rules import Rule
 from ..ops.primitive_gather import index_add
 from ..ops.primitive_shape import slice_add, slice_update
 from .build import G, apply, item
@@ -27,6 +27,7 @@ def sum_to(grad: Node, shape: tuple[int, ...]) -> Node:
     """Undo broadcasting: ``grad`` summed to the operand's shape (or, if smaller, broadcast to it)."""
     if grad.shape == shape:
         return grad
+    # broadcasting added axes in front, and repeated those of size 1: sum over both
     lead = len(grad.shape) - len(shape)
     if lead < 0:  # a rule may return a scalar, or fewer axes than the operand has
         return G.broadcast_to(grad, shape=shape)
@@ -34,12 +35,12 @@ def sum_to(grad: Node, shape: tuple[int, ...]) -> Node:
     return G.broadcast_to(G.reshape(G.sum(grad, axis=axes), shape=shape) if axes else grad, shape=shape)
 
 
-def _fit(grad: Any, operand: Node) -> Node:
+def _fit(grad: Node | float, operand: Node) -> Node:
     """A contribution to a gradient, in the operand's shape and dtype."""
-    grad = sum_to(grad if isinstance(grad, Node) else const(grad), operand.shape)
-    if grad.dtype in COMPLEX and operand.dtype not in COMPLEX:
-        grad = G.real_part(grad)  # a real operand has no other direction
-    return G.cast_like(grad, operand)
+    fitting = sum_to(grad if isinstance(grad, Node) else const(grad), operand.shape)
+    if fitting.dtype in COMPLEX and operand.dtype not in COMPLEX:
+        fitting = G.real_part(fitting)  # a real operand has no other direction
+    return G.cast_like(fitting, operand)
 
 
 def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Node | None]:
@@ -74,12 +75,12 @@ def _check_real(node: Application) -> None:
         )
 
 
-def _call_rule(rule: Callable[..., Any], node: Application, douts: Sequence[Node | None]) -> list[Any]:
+def _call_rule(rule: Rule, node: Application, douts: Sequence[Node | None]) -> list[Node | float | None]:
     bound_op = node.bound_op
     op, count = bound_op.op, len(bound_op.op.inputs)
     single = len(node.parts) == 1
     arrays = node.inputs[: len(node.inputs) - len(op.scalars)]
-    have: dict[str, Any] = {"dout": _like(douts[0], node) if single else _visible(douts, node), "out": node if single else node.parts}
+    have: dict[str, object] = {"dout": _like(douts[0], node) if single else _visible(douts, node), "out": node if single else node.parts}
     if op.variadic:
         have |= dict(zip((i.name for i in op.inputs[:-1]), arrays[: count - 1], strict=True)) | {op.inputs[-1].name: arrays[count - 1 :]}
     else:

@@ -5,7 +5,7 @@ that it needs, which every kernel computes for itself. Kernels are similar if th
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .ir import Application, Constant, Node, applications, is_const, number_of, post_order
 
@@ -16,7 +16,7 @@ MOST_NUMBERS = 16
 
 #: A node of a kernel: its operator, dtype, operands (indices of the kernel's nodes or inputs, or constants), and
 #: whether nodes outside the kernel read it.
-Signature = tuple[Any, ...]
+Signature = tuple[object, ...]
 
 
 class Member(NamedTuple):
@@ -75,6 +75,7 @@ def _cheap_scalars(order: Iterable[Application], wanted: Collection[Node]) -> se
     count: dict[Node, int] = {}
     for n in order:
         if n.shape == () and n.bound_op.op.elementwise and not any(i.shape == () and i in wanted for i in n.operands):
+            # counts a shared operand twice, which errs towards fewer copies; the cap keeps the numbers of long chains small
             count[n] = min(1 + sum(count.get(i, 0) for i in n.operands), MOST_NUMBERS + 1)
     return {n for n, computed in count.items() if computed <= MOST_NUMBERS}
 
@@ -127,6 +128,7 @@ def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[N
     groups: dict[tuple[int, Signature], list[Member]] = {}
     for member in members:
         groups.setdefault((member.level, _signature(member.nodes, outputs, readers)), []).append(member)
+    # nothing runs together, so every kernel keeps its place
     if all(len(group) == 1 for group in groups.values()):
         return []
     kept: list[tuple[Member, ...]] = []

@@ -58,11 +58,11 @@ class Node:
         parts: tuple["Node", ...]  # a property, not a slot, for leaves and constants: the tuple (self,) would be a reference cycle
 
         # `graph.build` attaches these operators
-        def __add__(self, other: Any) -> "Node": ...
-        def __radd__(self, other: Any) -> "Node": ...
-        def __sub__(self, other: Any) -> "Node": ...
-        def __mul__(self, other: Any) -> "Node": ...
-        def __truediv__(self, other: Any) -> "Node": ...
+        def __add__(self, other: "Node | float") -> "Node": ...
+        def __radd__(self, other: "Node | float") -> "Node": ...
+        def __sub__(self, other: "Node | float") -> "Node": ...
+        def __mul__(self, other: "Node | float") -> "Node": ...
+        def __truediv__(self, other: "Node | float") -> "Node": ...
         def __neg__(self) -> "Node": ...
     else:
         parts = property(lambda self: (self,))
@@ -75,7 +75,7 @@ class Leaf(Node):
     __slots__ = ("name",)
     inputs = ()
 
-    def __init__(self, name: Any, shape: tuple[int, ...], dtype: str, tracked: bool) -> None:
+    def __init__(self, name: object, shape: tuple[int, ...], dtype: str, tracked: bool) -> None:
         self.name, self.shape, self.dtype, self.tracked = name, shape, dtype, tracked
         self.size = math.prod(shape)
         self.cache = None
@@ -152,8 +152,8 @@ class _Tables:
     """The intern tables, except those in bound operators, and the caches that are emptied with them."""
 
     def __init__(self) -> None:
-        self.leaves: dict[Any, Leaf] = {}
-        self.constants: dict[Any, Constant] = {}
+        self.leaves: dict[object, Leaf] = {}
+        self.constants: dict[object, Constant] = {}
         #: The bound operators whose own tables (``typed``, ``inline``) have entries, so that dropping a generation finds these.
         self.bound_ops: set[BoundOp] = set()
         #: Called when a generation is dropped: they clear tables with nodes as keys.

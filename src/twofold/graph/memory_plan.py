@@ -166,6 +166,7 @@ class _MemoryPlanner:
         # A donated leaf comes first: it saves an allocation even if the value is a result of the program, whose memory the caller then
         # gets.
         if fit is not None and self.plan.place[fit].kind == "leaf":
+            # its memory has a new tenant: no other result of this step may take it
             dying.remove(fit)
             place = self.plan.place[fit]
             self.plan.donated[self.tenants[place][0]] = n
@@ -187,6 +188,7 @@ class _MemoryPlanner:
         if fit is not None and all(t.shape == n.shape for t in self.tenants[self.plan.place[fit]]):
             dying.remove(fit)
             before = self.plan.place[fit]
+            # emptied, not removed: other places name buffers by their numbers
             self.plan.buffers[before.number] = (0, fit.dtype)
             for tenant in self.tenants[before]:
                 self.plan.place[tenant] = place

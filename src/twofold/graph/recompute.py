@@ -37,6 +37,7 @@ def checkpoints(values: Sequence[Node]) -> list[Node]:
     largest = max((n.nbytes for n in values), default=0)
     # small values cost little to keep, and recomputing one may need a whole segment
     large = [n for n in values if n.nbytes * SMALL > largest and not _is_of_user_code(n)]
+    # √n segments of √n values: what is kept and what one segment recomputes are fewest together then
     stretch = isqrt(max(len(large) - 1, 0)) + 1
     dropped = set(large) - set(large[stretch - 1 :: stretch])  # keep the last value of each segment
     return [n for n in values if n not in dropped]

@@ -1,7 +1,6 @@
 """Rebuilding graphs: substitution, lowering of composites to primitives, and exact simplification."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from ..opdef import BoundOp, Op, unregistered
 from .build import G, GraphNamespace, apply, item
@@ -27,7 +26,7 @@ def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
 def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], again: Collection[Node] = ()) -> BoundOp:
     """A graph as an operator that the package makes for itself; what is computed from the leaves in ``again`` is computed again."""
 
-    def rule(xp: Any, *inputs: Node) -> list[Node]:
+    def rule(xp: object, *inputs: Node) -> list[Node]:
         return substitute(
             outputs, {leaf: distinct_view(value) if leaf in again else value for leaf, value in zip(leaves, inputs, strict=True)}
         )

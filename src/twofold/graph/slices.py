@@ -130,6 +130,7 @@ class _Graph:
         if part is None:
             return None
         axes = list(zip(i.shape, n.shape[len(n.shape) - len(i.shape) :], part[len(n.shape) - len(i.shape) :], strict=True))
+        # an axis that the operand broadcasts along is read as a whole by every part
         return _part(i, [r if m == size else range(m) for m, size, r in axes])
 
 
@@ -144,6 +145,7 @@ def _part(n: Node, ranges: Sequence[range]) -> Part | None:
 
 
 def _key(r: range) -> builtins.slice:
+    # a range that runs down to 0 stops at -1, which as the end of a slice would be the last element
     return builtins.slice(r.start, r.stop if r.stop >= 0 else None, r.step)
 
 

@@ -13,6 +13,7 @@ INVARIANTS: dict[str, Invariant] = {
     "is a leaf, a constant or a primitive": lambda n: not isinstance(n, Application) or n.is_primitive,
     "has a shape of known sizes": lambda n: all(isinstance(s, int) and s >= 0 for s in n.shape),
     "is the interned application of its inputs": lambda n: (
+        # once a generation has been dropped, the interned application is another, equal node
         not isinstance(n, Application) or apply(n.bound_op, n.inputs) is n or apply(n.bound_op, n.inputs).shape == n.shape
     ),
     "names each part": lambda n: len(n.parts) == 1 or all(p.inputs == (n,) for p in n.parts),

@@ -1,6 +1,6 @@
 """What all array classes share, whatever their calling convention: shape, device, conversion, waiting, gradients, pickling."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ..assembly import inlined
+from ..backend.kernel import Array as BackendArray
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
@@ -20,7 +21,7 @@ from ..scheduler.streams import run_on
 from ..strictness import tolerate
 from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
-from .cell import PINNED, PLAIN, AnyCell, Cell, Value, wrap
+from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, wrap
 from .guards import has_gradient, is_differentiated
 from .invoke import Argument, check_has_gradient, content, data_of, full_content, host_of, invoke, type_of
 from .tape import TapeEntry
@@ -40,7 +41,7 @@ class Array(Cell):
     __slots__ = ()
     #: Whether operators follow MXNet's ``nd`` convention.
     _legacy: ClassVar[bool]
-    _root: ClassVar[Any] = None
+    _root: "ClassVar[type[Array] | None]" = None
     #: Whether only some of the elements are stored.
     _is_sparse: ClassVar[bool] = False
     #: The class's `Indexer`.
@@ -49,7 +50,7 @@ class Array(Cell):
     if TYPE_CHECKING:  # operators and further methods are attached to the array classes from tables
 
         def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: Any) -> Self: ...
+        def __add__(self, other: object) -> Self: ...
 
         __radd__ = __iadd__ = __add__
         __sub__ = __rsub__ = __isub__ = __add__
@@ -70,7 +71,7 @@ class Array(Cell):
 
         __abs__ = __invert__ = __pos__ = __neg__
 
-    def _rebind(self, v: Any) -> None:
+    def _rebind(self, v: Content) -> None:
         """Bind the result of a write; a variable stays a variable."""
         grad = getattr(self, "_gradient", None)
         old = self._content
@@ -79,6 +80,7 @@ class Array(Cell):
             if b is PINNED or (b.__class__ is Value and old.pinned):  # a variable's content is an alias of the exported array
                 v = written_out(old, v)
         if grad is None:
+            # no variable: what was recorded before an unrecorded write keeps its gradient, through a leaf of the new content
             history = history_of(old) if old.__class__ is Value and old.entry is not None else None
             if history is not None and (v.__class__ is not Value or v.entry is None):
                 v = v if v.__class__ is Value else Value(v)
@@ -94,8 +96,9 @@ class Array(Cell):
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes."""
-        v: Any = self._content
+        v = self._content
         data = v.data if v.__class__ is Value else v
+        # ready arrays of NumPy answer here, without a frame of `type_of`
         return data.shape if data.__class__ is PLAIN else type_of(v)[0]
 
     @property
@@ -129,6 +132,7 @@ class Array(Cell):
     @inlined
     def asnumpy(self) -> np.ndarray:
         """A copy of the array as a NumPy array. Waits until it is computed."""
+        # assigned first: `assembly` writes a fragment of several statements only into an assignment
         found = host_of(self)
         return np.array(found)
 
@@ -146,7 +150,7 @@ class Array(Cell):
         ValueError
             If the size is not 1.
         """
-        v: Any = self._content
+        v = self._content
         if v.__class__ is PLAIN and v.size == 1:
             return v.reshape(-1)[0]
         if self.size != 1:
@@ -235,8 +239,9 @@ class Array(Cell):
 
     @_fresh_grad.setter
     def _fresh_grad(self, fresh: bool) -> None:
-        if getattr(self, "_gradient", None) is not None:
-            self._gradient.fresh = fresh
+        g = getattr(self, "_gradient", None)
+        if g is not None:
+            g.fresh = fresh
 
     def detach(self) -> "Array":
         """A view that is not part of the recorded graph. It shares memory: writes to either array show in both."""
@@ -263,12 +268,12 @@ class Array(Cell):
 
     # exchange
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: Any) -> object:
         """A DLPack capsule; from now on the memory counts as exported."""
         to_dlpack = partial(backend_for(self.context).to_dlpack, **options)
         return run_on(self.context, to_dlpack, self._pinned())
 
-    def _pinned(self) -> Any:
+    def _pinned(self) -> BackendArray:
         """The backend's array, for code outside the library. From now on its memory is written in place only."""
         v = self._capture()
         data = data_of(v)
@@ -282,9 +287,10 @@ class Array(Cell):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's (device type, device id)."""
+        # kDLCPU and kDLCUDA of dlpack.h
         return (1, 0) if self.context.is_host else (2, self.context.device_id)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         return _restore, (type(self)._root or type(self), self.asnumpy(), self._dtype, self.context)
 
 
@@ -333,10 +339,12 @@ def record_of(array: Cell, what: str) -> TapeEntry:
     AutogradError
         If it was not computed from a variable while recording.
     """
+    # a view's history is that of its root now, and reading the view is an operation on the root's tape
     v = array._read_recorded() if isinstance(array, ViewMixin) else array._content
     if v.__class__ is Value and v.entry is not None:
         if is_differentiated(v):
             return v.entry
+        # integers or bools computed from a variable: MXNet takes them as heads
         if any(map(has_gradient, v.entry.inputs)):
             todo = "leave it out of the heads: its gradients are 0"
             tolerate(f"{what}: this array carries no gradient", f"dtype {v.entry.node.dtype}", todo, AutogradError)
@@ -374,7 +382,7 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     assign(run_backward(entries, grads, Cell, retain=retain_graph))
 
 
-def stored_heads(heads: Sequence[Array], grads: Sequence[Any]) -> tuple[Sequence[Array], Sequence[Any]]:
+def stored_heads(heads: Sequence[Array], grads: Sequence[Cell | None]) -> tuple[Sequence[Array], Sequence[Cell | None]]:
     """Heads and head gradients. A sparse head is replaced by the array that it stores, and its head gradient likewise."""
     pairs = [h._stored_head(g) if h._is_sparse else (h, g) for h, g in zip(heads, grads, strict=True)]
     return [h for h, _ in pairs], [g for _, g in pairs]

@@ -30,23 +30,24 @@ ONES = (False,)
 class _Pass:
     """One call of `run_backward`: the heads that are left, by tape, and the gradients found so far, by variable."""
 
-    def __init__(self, cls: type, retain: bool, create_graph: bool) -> None:
+    def __init__(self, cls: type[Cell], retain: bool, create_graph: bool) -> None:
+        # a gradient that will be differentiated needs the values that forward saved once more
         self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
         #: By the serial number of the tape; a tape is removed before its heads are processed, and bridges add older ones only.
-        self.todo: dict[float, dict[TapeEntry, list[Any]]] = {}
+        self.todo: dict[float, dict[TapeEntry, list[Cell | None]]] = {}
         #: By `id` of the variable. The dictionary keeps the variables alive, so that no id is used again.
-        self.found: dict[int, tuple[Variable, Any]] = {}
+        self.found: dict[int, tuple[Variable, Cell]] = {}
         #: All operations that were differentiated, by `id`. They are freed together at the end.
         self.used: dict[int, TapeEntry] = {}
 
-    def head(self, entry: TapeEntry, grad: Any) -> None:
+    def head(self, entry: TapeEntry, grad: Cell | None) -> None:
         self.todo.setdefault(_serial(entry), {}).setdefault(entry, []).append(grad)
 
-    def copied(self, grad: Any) -> Any:
+    def copied(self, grad: Cell) -> Cell:
         """A copy of a head gradient that becomes the gradient of a leaf: the caller may later write into the head gradient."""
         return wrap(self.cls, invoke(primitive_shape.contiguous.bind(), (grad,))[0])
 
-    def summed(self, grads: list[Any]) -> Any:
+    def summed(self, grads: list[Cell]) -> Cell:
         """The sum of the gradients of one entry or variable."""
         total = grads[0]
         for g in grads[1:]:
@@ -59,6 +60,7 @@ class _Pass:
             # must have all its heads before it runs, or its operations would be differentiated twice.
             here = self._take_heads(max(self.todo))
             heads = list(here)
+            # A single None stays None: the program has the ones as constants, and simplification removes them. Only a sum needs arrays.
             grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
             for entry, grad in self._gradients(heads, grads):
                 if entry.inputs:  # a bridge: the gradient continues to the entry that the leaf stands for, on the device of that entry
@@ -71,7 +73,7 @@ class _Pass:
         for entry in () if self.retain else self.used.values():
             entry.saved, entry.tape = (), None
 
-    def _take_heads(self, serial: float) -> dict[TapeEntry, list[Any]]:
+    def _take_heads(self, serial: float) -> dict[TapeEntry, list[Cell | None]]:
         """The heads of a tape whose values are on one device, since a program runs on one. The others are left for later."""
         here = self.todo.pop(serial)
         if len(here) > 1:
@@ -82,9 +84,10 @@ class _Pass:
                 return {entry: grads for entry, grads in here.items() if entry not in others}
         return here
 
-    def _gradients(self, heads: list[TapeEntry], grads: list[Any]) -> list[tuple[TapeEntry, Any]]:
+    def _gradients(self, heads: list[TapeEntry], grads: list[Cell | None]) -> list[tuple[TapeEntry, Cell]]:
         leaves = [(h, g) for h, g in zip(heads, grads, strict=True) if not isinstance(h.node, Application)]
         inner = [(h, g) for h, g in zip(heads, grads, strict=True) if isinstance(h.node, Application)]
+        # a head that is a variable itself, or continues an older tape: its head gradient is its gradient, and no program runs
         out = [(h, _ones(self.cls, h) if g is None else self.copied(g)) for h, g in leaves]
         if not inner:
             return out
@@ -96,15 +99,17 @@ class _Pass:
         variables, entries = b.reach(heads)
         given = [g for g in grads if g is not None]
         for k in b.hooked:
+            # a structure with heads on several devices is passed once for each device, but states change once
             if id(entries[k]) not in self.used:
                 run_hook(entries[k])
         results = self._results(b, heads, entries, given, device)
         self.used |= {id(entry): entry for entry in entries}  # freed at the end: with several devices an entry may be used twice
         return out + list(zip(variables, results, strict=True))
 
-    def _results(self, b: Backward, heads: list[TapeEntry], entries: Sequence[TapeEntry], given: list[Any], device: Device) -> list[Any]:
+    def _results(self, b: Backward, heads: list[TapeEntry], entries: Sequence[TapeEntry], given: list[Cell], device: Device) -> list[Cell]:
         """A structure's gradients, as cells."""
         values = [g._capture() for g in given]
+        # a window that is still open takes the gradients in, so that forward and backward become one program and nothing is saved
         found = None if self.create_graph else b.joined(heads[0].tape, entries, values, device)
         if found is None:
             saved, owners, *_ = fetched(b, heads)
@@ -121,7 +126,7 @@ def _serial(entry: TapeEntry) -> float:
     return _serial(entry.inputs[0]) + 0.5 if isinstance(entry.node, Leaf) and entry.inputs else 0
 
 
-def _ones(cls: type, entry: TapeEntry) -> Any:
+def _ones(cls: type[Cell], entry: TapeEntry) -> Cell:
     return wrap(cls, full_content(1, entry.node.shape, entry.node.dtype, _device_of_records([entry])))
 
 
@@ -151,18 +156,19 @@ def _device_of_records(heads: Sequence[TapeEntry]) -> Device:
     return CPU
 
 
-def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Any]] | None:
+def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Content]] | None:
     """Backward in the most common case; None in any other.
 
     The case is one head without a head gradient, whose structure is known, on one device, without bridges and hooks.
     """
     device: Any = head.tape.device if head.tape is not None else None
+    # the key of `compiled_for`; `device` is False for a tape of several devices
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked or b.is_complex:
         return None
     b.used = True  # as `Cache.get_or`
     deferred = bool(head.tape.windows)  # type: ignore[union-attr]
-    saved: Sequence[Any] = ()
+    saved: Sequence[Content] = ()
     if deferred:
         variables, entries = b.reach((head,))
     else:
@@ -177,8 +183,9 @@ def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Any]] | N
         return None
     joined = b.joined(head.tape, entries, (), device) if deferred else None
     if deferred and joined is None:
+        # the open window does not take the gradients in, so it must give out what they read
         saved = fetched(b, (head,))[0]
-    found: Sequence[Any] = b.gradients(saved, device) if joined is None else joined
+    found: Sequence[Content] = b.gradients(saved, device) if joined is None else joined
     if not retain:
         for entry in entries:
             entry.saved, entry.tape = (), None
@@ -186,8 +193,8 @@ def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Any]] | N
 
 
 def run_backward(
-    heads: Sequence[TapeEntry], grads: Sequence[Any], cls: type, *, retain: bool = False, create_graph: bool = False
-) -> list[tuple[Variable, Any]]:
+    heads: Sequence[TapeEntry], grads: Sequence[Cell | None], cls: type[Cell], *, retain: bool = False, create_graph: bool = False
+) -> list[tuple[Variable, Content]]:
     """Gradients of the variables below tape entries, as contents.
 
     Parameters
@@ -238,7 +245,7 @@ def run_backward(
     return found
 
 
-def _conjugated(cls: type, grad: Any) -> Any:
+def _conjugated(cls: type[Cell], grad: Cell) -> Cell:
     """A gradient in the other convention: that of users, or that of `graph.gradient`."""
     if type_of(grad._content)[1] not in COMPLEX:
         return grad
@@ -246,8 +253,8 @@ def _conjugated(cls: type, grad: Any) -> Any:
 
 
 def recorded_gradients(
-    b: Backward, saved: Sequence[Any], owners: Sequence[TapeEntry | None], given: Sequence[Any], cls: type, device: Device
-) -> list[Any]:
+    b: Backward, saved: Sequence[Content], owners: Sequence[TapeEntry | None], given: Sequence[Cell], cls: type[Cell], device: Device
+) -> list[Cell]:
     """The gradients, computed operator by operator on recording cells, so that they can be differentiated."""
     cells: dict[Node, Any] = {}
     # A saved value is a cell with the entry that it had in forward, so that the gradient of the gradient continues into forward.
@@ -323,6 +330,7 @@ def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
         if variable.req == "add":
             grad = _plus(cell, grad)
         old = cell._content
+        # two plain contents need none of this: both are on cpu(0), and nothing else sees them
         if old.__class__ is not PLAIN or grad.__class__ is not PLAIN:
             device = device_of(old)
             grad = grad if device_of(grad) is device else to_device(grad, device)

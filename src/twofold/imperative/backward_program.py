@@ -31,6 +31,9 @@ from .invoke import contents_of, data_of
 from .residuals import cache_of, stands_for
 from .tape import Tape, TapeEntry
 
+#: What `Backward.fetch` returns.
+Fetched = tuple[list[Content], list[TapeEntry | None], list[TapeEntry], list[TapeEntry]]
+
 
 class Backward(CacheEntry):
     """How to reach the saved values below one structure of heads, and the program that computes the gradients.
@@ -51,11 +54,13 @@ class Backward(CacheEntry):
 
     def __init__(self, heads: Sequence[TapeEntry], given: tuple[bool, ...], differentiable: bool) -> None:
         names, order = self._paths(heads)
+        # every saved value becomes a leaf of the gradient graph, in place of the nodes that have this value
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
         variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and has_gradient(r)}
         # head gradients that are not given are constants of ones, which simplification removes from the program
         seeds = [leaf(("head", k), h.node.shape, h.node.dtype) for k, h in enumerate(heads)]
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
+        # heads of integers carry no gradient: `array.record_of` has warned of them
         carrying = [(h.node, grad) for h, grad in zip(heads, heads_in, strict=True) if has_gradient(h)]
         found = accumulate([node for node, _ in carrying], [grad for _, grad in carrying])
         self.wrt = list(variables)  # includes variables whose gradient is blocked on the way: they get zeros
@@ -64,6 +69,7 @@ class Backward(CacheEntry):
         #: Whether a variable is complex, so that its gradient must be conjugated.
         self.is_complex = any(w.dtype in COMPLEX for w in self.wrt)
         outputs = substitute(self.raw, at)
+        # simplification may have removed the last use of a saved value: only what is left is fetched in each backward
         used = set(topological(outputs))
         self.slots = [k for k, slot in enumerate(saved) if slot[0] in used]
         self.inputs = [saved[k][0] for k in self.slots]
@@ -73,6 +79,7 @@ class Backward(CacheEntry):
         # a path begins with its entry's name, as in "r3.saved[0]"
         mirrored = {names[id(r)] for r in order if isinstance(r.node, Application) and r.node.bound_op.op.recompute}
         self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # values computed from these are recomputed
+        # in the order in which backward passes them, which matters where two operations update one state
         operations = [r for r in order if isinstance(r.node, Application)]
         number = {id(r): k for k, r in enumerate(operations)}
         passed = [r for r in backward_order(heads, _differentiated_inputs) if id(r) in number]
@@ -89,9 +96,9 @@ class Backward(CacheEntry):
         env: dict[str, Any] = {"__name__": __name__, "part": _part, "refuse": refuse}
         exec(self.source, env)
         #: From the heads' entries: the saved values, the entries that own them, and what `reach` returns. Raises if one has been freed.
-        self.fetch: Callable[..., Any] = env["fetch"]
+        self.fetch: Callable[[Sequence[TapeEntry]], Fetched] = env["fetch"]
         #: From the heads' entries: the entries of the variables and the entries of the operations.
-        self.reach: Callable[..., Any] = env["reach"]
+        self.reach: Callable[[Sequence[TapeEntry]], tuple[list[TapeEntry], list[TapeEntry]]] = env["reach"]
 
     def _results(self, found: dict[Node, Node]) -> list[Node]:
         """The outputs of the program: the gradients of the variables, selected from all gradients that were found."""
@@ -108,7 +115,7 @@ class Backward(CacheEntry):
         return as_operator("backward", self.outputs, self.leaves, self.again)
 
     @inlined
-    def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
+    def gradients(self, values: Sequence[Content], device: Device) -> Sequence[Content]:
         """The gradients as contents, given the contents of the leaves; the gradients are deferred if a leaf is pending."""
         arrays = []
         lazy = False
@@ -123,11 +130,12 @@ class Backward(CacheEntry):
             if mode is ExecutionMode.DEFERRED:
                 return defer(self.bound_op, list(map(_captured, values)), device, is_backward=True)
             arrays = [data_of(v) for v in values]
-        run: Any = (self._program or self._compile(device)).run
+        run = (self._program or self._compile(device)).run
         if device is not CPU or LISTENERS:
             results = run_on(device, run, arrays)
             return contents_of(results, device)
         try:
+            # `run` is a partial of `quietly`, and its first argument is the program: `quick` replaces the slower `quietly`
             results = HOST.quick(run.args[0], arrays)
         except Exception as error:
             results = after_failure(error, run, arrays)
@@ -166,6 +174,7 @@ class Backward(CacheEntry):
         for entry in order:
             if not isinstance(entry.node, Application):
                 continue
+            # appended to the list that is being walked: the walk ends when no new entry is found
             for k, below in enumerate(entry.inputs):
                 if has_gradient(below):
                     name(below, f"{names[id(entry)]}.inputs[{k}]")
@@ -193,6 +202,7 @@ class Backward(CacheEntry):
                     saved.append((stand_in, f"{names[id(entry)]}.saved[{j}]"))
                     owner = names[id(entry)] if len(entry.node.parts) == 1 else f"part({names[id(entry)]}, {what[1]})"
                     owners.append(owner if what[0] == "out" and not residuals else "None")
+                # the result, and what it is inside the definition, also as rebuilt in this generation: a gradient may read any of them
                 for node in nodes:
                     at.setdefault(node, stand_in)
         return at, saved, owners
@@ -203,7 +213,7 @@ def _differentiated_inputs(entry: TapeEntry) -> list[TapeEntry]:
     return [i for i in entry.inputs if has_gradient(i)] if isinstance(entry.node, Application) else []
 
 
-def _captured(v: Any) -> Any:
+def _captured(v: Content) -> Content:
     """A saved value in a form that a window may hold. Small arrays are copied, as they may be written once their tape is gone."""
     return Value(HOST.copy(v, CPU)) if v.__class__ is PLAIN else v
 
@@ -239,7 +249,7 @@ def compiled_for(heads: Sequence[TapeEntry], given: tuple[bool, ...], device: De
     return PROGRAMS.get_or((tuple([h.node for h in heads]), given, device.device_type, differentiable), new)
 
 
-def fetched(b: Backward, heads: Sequence[TapeEntry]) -> Any:
+def fetched(b: Backward, heads: Sequence[TapeEntry]) -> Fetched:
     """The saved values of the operations below the heads, and what else `Backward.fetch` returns.
 
     Raises

@@ -69,6 +69,7 @@ class Value:
     def lend(self, tape: Tape) -> "Value":
         """A Value for a tape to save: itself, not written in place while the tape lives, or a copy if code outside may write the buffer."""
         b = self.sharing
+        # free, lent to this tape already, or lent to something that is gone
         if b is None or b is tape.ref or (b.__class__ is ref and b() is None):
             if self.sharing is not b:  # meanwhile another thread has lent the Value to its tape
                 return self.lend(tape)
@@ -87,13 +88,14 @@ class Value:
     def shown(self) -> "Value":
         """An object that all aliases of the buffer hold: while it lives, the buffer is not written in place."""
         b = self.sharing
+        # all aliases hold one object, which dies with the last of them: then the buffer may be written again
         if b.__class__ is ref and (held := b()).__class__ is Value and held.sharing is self:
             return held
         held = Value(self.data, None, None, self.device, self)
         seen = ref(held)
         if (b is None or (b.__class__ is ref and b() is None)) and self.sharing is b:
             self.sharing = seen
-        else:
+        else:  # lent to a tape: there is no room for a second reference, so it counts as shared from now on
             self.share()
         return held
 
@@ -108,6 +110,7 @@ class Value:
     def pinned(self) -> bool:
         """Whether code outside the library sees the buffer."""
         b = self.sharing
+        # an alias of an alias: the owner at the end of the chain knows
         while b.__class__ is Value:
             b = b.sharing
         return b is PINNED
@@ -170,17 +173,18 @@ class Cell:
     __slots__ = ("__weakref__", "_content", "_gradient")
 
     _content: Any
+    #: Unset, not None, in most cells: `wrap` saves the time to write it. So code that may meet such a cell reads it by `getattr`.
     _gradient: Any
     #: The class of the variables whose gradient is an array of this class.
     _variable = Variable
     #: The content, but None for a view with gaps whose content would be a large copy: see `array.ViewMixin`.
     _operand: Any
 
-    def _rebind(self, v: Any) -> None:
+    def _rebind(self, v: "Content") -> None:
         """Bind the result of a write."""
         self._content = v
 
-    def _promote(self, content: Any) -> Value:
+    def _promote(self, content: "Content") -> Value:
         """Turn a plain content into a Value."""
         self._content = v = Value(content)
         return v
@@ -191,6 +195,7 @@ class Cell:
         return v if v.__class__ is Value else self._promote(v)
 
 
+# one slot under two names: reading it costs no call, and views override the second name
 Cell._operand = vars(Cell)["_content"]
 AnyCell = TypeVar("AnyCell", bound=Cell)
 

@@ -65,6 +65,7 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backwar
 @fragment
 def _count(w: Window, nodes: Sequence[Node], user: FrameType) -> None:
     """Add an operation with these results, issued by this frame, to what a window counts."""
+    # not the frame itself, which would keep the user's variables alive
     w.issued.append((nodes, user.f_code, user.f_lasti))
     for n in nodes:
         w.nbytes += n.size * ITEMSIZE[n.dtype]
@@ -112,6 +113,7 @@ def defer_recorded(
             nodes = node.parts
             _count(w, nodes, user)
             if node.cache.saves:
+                # weak: once nothing refers to the operation any more, no backward can read its values
                 w.records.append(ref(entry))
             if not w.tape:
                 w.tape = tape.serial
@@ -139,6 +141,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     """
     if not joins_on_cpu(values):
         return None
+    # 0 is this function and 1 the generated operator, so 2 is mostly the user's code
     user = _getframe(2)
     if INSIDE.get(user.f_globals.get("__name__"), True):
         user = frame_of_user(2)
@@ -181,6 +184,7 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
     if site is None:
         return None
     for data in operands:
+        # a pending operand must be computed first; a very large one takes less time in a program that runs on several threads
         if data is None or (data.__class__ is PLAIN and data.nbytes > DIRECT):
             return None
     try:
@@ -208,6 +212,7 @@ def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], va
             else:
                 nodes.append(w.enter(v, None))
         elif v.__class__ is float:
+            # the name that `Window.node_of` would give the leaf: negative, so that it is never the name of a leaf of a tape
             nodes.append(scalar := FLOAT_LEAVES[~len(w.data)])
         else:
             nodes.append(found := scalar_node(v, ~len(w.data)))
@@ -261,6 +266,7 @@ def join_backward(
             outs.append(out)
         if is_closed(w):
             return None
+        # no caller holds a value inside backward: `window_program` looks for held ones below the differentiated operations only
         w.inner.update(dict.fromkeys(nodes, heads))
         gradients = tuple(nodes)
         _count(w, gradients, user)
@@ -297,6 +303,7 @@ def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = Non
     if w is not None and not is_closed(w) and (is_full(w) or (tape is not None and w.tape not in (0, tape.serial))):
         flush(w)
     if w is None or is_closed(w):
+        # here, and not within a window: its nodes would be of two generations, and no later window would have the same structure
         bound_tables()
         w = windows[device] = Window(device)
         OPEN[w.serial] = ref(w)

@@ -1,6 +1,6 @@
 """Operators whose result's shape depends on values: their rules run on arrays, operation by operation, and read what they need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -34,13 +34,14 @@ class EagerNamespace(Derived):
             return super().__getattr__(name)
         return partial(self._apply, op)
 
-    def _apply(self, op: Op, *inputs: Any, **params: Any) -> Any:
+    def _apply(self, op: Op, *inputs: Argument, **params: Any) -> Array | tuple[Array, ...]:
         """Cells of an operator's results."""
+        # run-time parameters are operands of `invoke`, behind the arrays
         scalars = [params.pop(name, op.params[name].default) for name in op.scalars]
         results = [wrap(Array, c) for c in invoke(op.bind(**params), [*inputs, *scalars], self._device)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def composite(self, op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    def composite(self, op: Op, inputs: Sequence[Argument], params: Mapping[str, object]) -> Array | tuple[Array, ...]:
         """Another operator, which has its own gradient rule here too."""
         return self._apply(op, *inputs, **params)
 
@@ -48,9 +49,10 @@ class EagerNamespace(Derived):
         """The name of an array's dtype."""
         return x._dtype
 
-    def on_host(self, function: Any, *arrays: Array | None) -> Any:
+    def on_host(self, function: Callable[..., Any], *arrays: Array | None) -> Array | tuple[Array, ...]:
         """The results of ``function(np, *arrays)`` on NumPy arrays, of any shape. They have no gradient."""
         found = function(np, *[None if a is None else host_of(a) for a in arrays])
+        # cells hold C-contiguous arrays only
         made = [adopted(Array, np.ascontiguousarray(f), self._device) for f in (found if isinstance(found, tuple) else (found,))]
         return tuple(made) if isinstance(found, tuple) else made[0]
 

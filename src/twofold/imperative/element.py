@@ -7,7 +7,7 @@ content, which may be written, recorded and captured like any other.
 from typing import Any, ClassVar
 
 from ..dtype import NAME_OF, NUMPY
-from .cell import HOST, Cell
+from .cell import HOST, Cell, Content
 
 #: The classes of NumPy's scalars that are kept as scalars. The scalars of ml_dtypes have arithmetic of their own.
 NATIVE = frozenset(dtype.type for dtype in NUMPY.values() if dtype.isbuiltin == 1)
@@ -31,7 +31,7 @@ class ElementMixin:
         return self._content
 
     @_content.setter
-    def _content(self, content: Any) -> None:
+    def _content(self, content: Content) -> None:
         self._raw = content
         self.__class__ = self._ordinary
 

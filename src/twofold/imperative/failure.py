@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Any
 
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
@@ -46,7 +45,7 @@ def name_origin(issued: Sequence[Issued], device: Device, error: Exception, prog
         error.add_note(f"issued between {first} and {last}")
 
 
-def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[Any, int] | None:
+def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[CodeType, int] | None:
     """Where the first of some failed nodes was issued. If simplification changed the nodes, where a similar operation was issued."""
     alike = {_kind(n) for n in failed}
     second = None
@@ -59,7 +58,7 @@ def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[Any, int] | No
     return second
 
 
-def _kind(node: Node) -> Any:
+def _kind(node: Node) -> tuple[str | None, tuple[int, ...], str]:
     return node.bound_op.op.name if isinstance(node, Application) else None, node.shape, node.dtype
 
 
@@ -83,6 +82,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
     at
         Replacements for nodes of the tape in its programs.
     """
+    # the window's program has run partly or not at all, but it has not written over its inputs: they are still what they were
     inputs = {at.get(node, node): array for node, array in data.items()}
     for v in live:
         (node,) = substitute([v.producer[1]], at)

@@ -9,7 +9,8 @@ import os
 import signal
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from types import FrameType
 
 from ..backend import forks
 from ..errors import EngineError
@@ -17,7 +18,7 @@ from ..scheduler.queue import QUEUE
 from .window import LOCK, OPEN, windows
 
 #: The program's handler of interrupts while its main thread forks, and the interrupts that came meanwhile.
-_HANDLERS: list[Any] = []
+_HANDLERS: list[Callable[[int, FrameType | None], object]] = []
 _INTERRUPTS: list[int] = []
 #: Seconds after a fork until an interrupt is raised: all functions around the fork have ended then.
 SOON = 0.05
@@ -25,6 +26,7 @@ SOON = 0.05
 
 def _hold_interrupts() -> None:
     handler = signal.getsignal(signal.SIGINT)
+    # the default handlers of C are numbers and no functions, and Python lets only the main thread set handlers
     if callable(handler) and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, lambda number, frame: _INTERRUPTS.append(number))
         _HANDLERS.append(handler)

@@ -38,7 +38,9 @@ class Generator:
         """The key of the next draw: uint64, shape (6,). A draw may use 2**64 counters of four 64-bit words."""
         with self._lock:
             at = next(self._numbers)
+            # a signal handler that draws right before this line has counted further already
             self._draws = max(self._draws, at + 1)
+        # the draw itself counts in the first word: 2**64 blocks of random words before it meets the next draw's
         return np.array([0, at & MASK, at >> 64, self._lane, self._seed & MASK, self._seed >> 64], np.uint64)
 
     @property

@@ -3,13 +3,13 @@
 Guards that ordinary functions call have other guards inlined, so that a call enters one frame.
 """
 
-from typing import Any, TypeGuard
+from typing import TypeGuard
 from weakref import ref
 
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..config import SETTINGS
-from .cell import PINNED, PLAIN, Operand, Value
+from .cell import PINNED, PLAIN, Content, Operand, Value
 from .tape import TapeEntry, tls
 
 
@@ -35,7 +35,7 @@ def is_plain(a: Array) -> bool:
 
 @fragment
 @inlined
-def plain_or_value(a: Array) -> Any:
+def plain_or_value(a: Array) -> Content:
     """The content of a cell for a fresh array of the host."""
     return a if is_small(a) else Value(a)
 

@@ -20,6 +20,7 @@ from .invoke import invoke
 from .write import Chain, write
 
 Triple = tuple[int | None, int | None, int | None]
+Assigned = Array | np.ndarray | float  # what `Rules.value` makes of an assigned value
 FULL: Triple = (None, None, None)
 #: Maximum number of basic indices that an `Indexer` caches.
 _MOST = 4096
@@ -70,10 +71,10 @@ class Rules(NamedTuple):
     """
 
     element: tuple[int, ...]
-    is_view: Callable[[tuple[int, ...], Sequence[Any], Sequence[Triple], tuple[int, ...]], bool]
-    is_basic: Callable[[Any], bool]
+    is_view: Callable[[tuple[int, ...], Sequence[object], Sequence[Triple], tuple[int, ...]], bool]
+    is_basic: Callable[[object], bool]
     places: Callable[[Any], np.ndarray]
-    value: Callable[[Any, Any], Any]
+    value: Callable[[object, Any], Assigned]
     ellipsis_separates: bool
 
 
@@ -83,16 +84,16 @@ class Indexer:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         #: Basic indices by (shape, items): parsing takes longer than most small operations.
-        self._known: dict[Any, Basic] = {}
+        self._known: dict[object, Basic] = {}
 
-    def get(self, x: Any, index: object) -> Any:
+    def get(self, x: Array, index: object) -> Any:
         """``x[index]``."""
         basic = self.basic(x.shape, index)
         if basic is None:
             return self.gather(x, index)
         return x._view(*basic.chain) if basic.is_view else _applied(x, basic.chain)
 
-    def put(self, x: Any, index: object, value: object) -> None:
+    def put(self, x: Array, index: object, value: object) -> None:
         """``x[index] = value``."""
         root, chain = (x._base, x._chain) if type(x)._root is not None else (x, ())
         basic = self.basic(x.shape, index)
@@ -108,7 +109,7 @@ class Indexer:
         """The index if it is basic: integers, slices, None and an ellipsis; else None."""
         items = index if isinstance(index, tuple) else (index,)
         # classes are part of the key: True, 1 and 1.0 are equal
-        parts: list[Any] = [shape]
+        parts: list[object] = [shape]
         i: Any
         for i in items:
             if i.__class__ is int:
@@ -156,7 +157,7 @@ class Indexer:
     def _places(self, x: Array, index: object) -> "Places":
         """The index as view operations and index arrays. Integers count as 0-d index arrays, as in NumPy."""
         key: list[Triple] = []
-        arrays: list[Any] = []
+        arrays: list[np.ndarray | None] = []
         shape: list[int] = []
         source = x.shape
         items = [
@@ -182,12 +183,12 @@ class Indexer:
             chain.append(primitive_shape.reshape.bind(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
-    def gather_as_given(self, x: Any, index: Any) -> Any:
+    def gather_as_given(self, x: Array, index: object) -> Any:
         """``x[index]`` for index arrays that can be operands without conversion (see `_as_given`); None for any other index."""
         found = _as_given(x, index)
         return None if found is None else wrap(_class_of(x), invoke(*found)[0])
 
-    def gather(self, x: Any, index: Any) -> Any:
+    def gather(self, x: Array, index: object) -> Any:
         """``x[index]`` for an index with arrays."""
         found = self.gather_as_given(x, index)
         if found is not None:
@@ -217,7 +218,7 @@ class Indexer:
         If the index has slices or new axes too, the arrays are the coordinates of every selected element.
         """
         places = self._places(x, index)
-        arrays: Sequence[Any] = places.arrays
+        arrays: Sequence[np.ndarray | None] = places.arrays
         if places.chain:
             where = tuple(slice(None) if a is None else a for a in places.arrays)
             arrays = [_coordinates(x.shape, k, places)[where].reshape(_selected_shape(places)) for k in range(x.ndim)]
@@ -245,7 +246,7 @@ class Places(NamedTuple):
     dropped: int | None
 
 
-def _as_given(x: Any, index: Any) -> tuple[BoundOp, list[Any]] | None:
+def _as_given(x: Array, index: Any) -> tuple[BoundOp, list[Any]] | None:
     """The ``index`` primitive and its operands, for an index of whole axes and of arrays that can be operands directly; else None.
 
     The arrays are a mask of one axis, or ready nonnegative places on cpu(0). A recorded or pending operation borrows them: they are
@@ -259,7 +260,7 @@ def _as_given(x: Any, index: Any) -> tuple[BoundOp, list[Any]] | None:
         return None
     key: list[int | None] = []
     operands: list[Any] = []
-    extent: Any = None
+    extent: tuple[int, ...] | None = None
     for item, size in zip(items, shape, strict=False):
         if item.__class__ is slice and item.start is None is item.stop and item.step is None:
             key.append(None)
@@ -325,13 +326,13 @@ def _expanded(items: Sequence[Any], ndim: int, separates: bool = False) -> list[
     return [*items[:at], *written_out, *items[at + 1 :]]
 
 
-def _axes_of(item: Any) -> int:
+def _axes_of(item: object) -> int:
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
 
 
-def is_contiguous(shape: Sequence[int], items: Sequence[Any], key: Sequence[Triple], target: Sequence[int]) -> bool:
+def is_contiguous(shape: Sequence[int], items: Sequence[object], key: Sequence[Triple], target: Sequence[int]) -> bool:
     """Whether a slice is one block of memory: single elements of the leading axes, a range of the next axis, all of the axes after it."""
     inside = False
     for size, (_, _, step), n in zip(shape, key, target, strict=True):
@@ -347,7 +348,7 @@ def _applied(x: Array, chain: Sequence[BoundOp]) -> Array:
     return x
 
 
-def _is_there(value: Any, root: Cell, chain: Sequence[BoundOp]) -> bool:
+def _is_there(value: Array, root: Cell, chain: Sequence[BoundOp]) -> bool:
     """Whether a value is a view of the assignment's target itself: ``x[k] += y`` updates the view in place, then assigns it to ``x[k]``."""
     return type(value)._root is not None and value._base is root and value._chain == chain
 
@@ -368,13 +369,13 @@ def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[n
             raise IndexingError("the mask's shape differs from that of the axes it indexes", f"{item.shape} for {axes}")
         return list(np.nonzero(item))
     size = shape[axis]
-    low, high = (item.min(), item.max()) if item.size else (0, -1)
+    low, high = (item.min(), item.max()) if item.size else (0, -1)  # nothing is out of bounds in an empty index
     if low < -size or high >= size:
         raise IndexingError(f"index {high if high >= size else low} is out of bounds for axis {axis} with size {size}")
     return [np.where(item < 0, item + size, item) if low < 0 else item]
 
 
-def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[BoundOp, list[Any]]:
+def _index_sig(arrays: Sequence[np.ndarray | None], like: Array) -> tuple[BoundOp, list[Array]]:
     """The ``index`` primitive for an item per axis (an index array, or None for the whole axis), and the arrays on the device."""
     used = [a for a in arrays if a is not None]
     try:
@@ -406,7 +407,7 @@ def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
     return whole
 
 
-def _fitting(value: Any, basic: Basic) -> Any:
+def _fitting(value: Any, basic: Basic) -> Assigned:
     """The value in a shape that broadcasts to the slice, in which axes selected by integers have size 1.
 
     Raises
@@ -444,5 +445,5 @@ def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
     return value if given == value.shape else _reshaped(value, given)
 
 
-def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+def _reshaped(value: Array | np.ndarray, shape: tuple[int, ...]) -> Array | np.ndarray:
     return value._view(primitive_shape.reshape.bind(shape=shape)) if isinstance(value, Array) else value.reshape(shape)  # type: ignore[attr-defined]

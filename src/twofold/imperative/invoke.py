@@ -162,7 +162,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     StorageError
         If an operand is sparse: `storage.by_storage` has these.
     """
-    contents: list[Any] = []
+    contents: list[Operand] = []
     tape = tls.tape
     tracked = False
     for a in args:  # read each content once: for a large view the read is a copy, for a tracked view it is recorded
@@ -181,7 +181,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
             return found
     # the general path: whatever the two short paths above cannot run arrives here
     op = bound_op.op
-    facts = _inspected(op, contents)
+    facts = _inspected(op, contents)  # one name: see `assembly`, which writes the fragment in
     where, tracked, scalars, lazy, exposed, ready = facts
     if where is None:
         where = device or current_device()
@@ -208,11 +208,11 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
 
 
 #: Returned by `_run_cached` in place of results if the operation waits; compared by identity.
-WAITS: list[Any] = []
+WAITS: list[Content] = []
 
 
 @inlined
-def _run_cached(bound_op: BoundOp, contents: Sequence[Any]) -> list[Any] | None:
+def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content] | None:
     """The short path of `_inline` for operations that are not recorded, on ready arrays on cpu(0) of known types; None for others."""
     v: Any = contents[0] if len(contents) == 1 else None
     is_large = False
@@ -220,7 +220,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any]) -> list[Any] | None:
         arrays = [v]
         found = bound_op.inline.get((v.shape, v.dtype))
     else:
-        key: list[Any] = []
+        key: list[object] = []
         arrays, dtype = [], None
         waits_from = bound_op.op.execution.waits_from
         for v in contents:
@@ -240,7 +240,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any]) -> list[Any] | None:
             elif v is None:
                 key.append(None)
                 continue
-            elif dtype is None or dtype.kind != "f":
+            elif dtype is None or dtype.kind != "f":  # next to integers a scalar may change the dtype
                 return None
             elif v.__class__ is float or (v.__class__ is int and bound_op.legacy and bound_op.op.elementwise):
                 key.append(float)
@@ -261,7 +261,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any]) -> list[Any] | None:
         results = after_failure(error, run, arrays)
     if len(results) > count:
         results = results[:count]
-    if runs_inline(largest):
+    if runs_inline(largest):  # then each result is small, and a plain content as it is
         return results
     return contents_of(results, CPU)
 
@@ -278,7 +278,7 @@ def _common(op: Op, a: Device, b: Device) -> Device:
     raise DeviceError(f"{op.title}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
 
 
-def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) -> tuple[Sequence[Any], list[Any]]:
+def _with_key(op: Op, args: Sequence[Argument], contents: list[Operand], device: Device) -> tuple[Sequence[Any], list[Operand]]:
     """The operands and their contents with a random key, drawn now, inserted where the operator expects it."""
     at = len(op.inputs) - 1
     # drawn now even if the operation is deferred: the stream must not depend on the schedule
@@ -286,14 +286,14 @@ def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) 
     return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]
 
 
-def _legacy_scalars(bound_op: BoundOp, contents: list[Any]) -> list[Any]:
+def _legacy_scalars(bound_op: BoundOp, contents: list[Operand]) -> list[Operand]:
     dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
     if dtype is None or (dtype in FLOATS and all(v.__class__ not in (int, bool) for v in contents)):
         return contents
     return [operator_scalar(bound_op, v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 
 
-def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
+def _captured(args: Sequence[object], contents: Sequence[Operand]) -> list[Operand]:
     """Contents as Values, which tapes and windows may hold; an injected key becomes a separate Value."""
     out = []
     for owner, v in zip(args, contents, strict=True):
@@ -303,7 +303,7 @@ def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _application(bound_op: BoundOp, contents: Sequence[Any]) -> Application:
+def _application(bound_op: BoundOp, contents: Sequence[Operand]) -> Application:
     """The application to leaves of the operands' types; Python scalars other than literals are leaves too."""
     nodes: list[Node | None] = []
     for k, v in enumerate(contents):
@@ -316,7 +316,7 @@ def _application(bound_op: BoundOp, contents: Sequence[Any]) -> Application:
     return apply(bound_op, tuple(nodes))
 
 
-def _inline(bound_op: BoundOp, contents: Sequence[Any], device: Device) -> list[Any]:
+def _inline(bound_op: BoundOp, contents: Sequence[Operand], device: Device) -> list[Content]:
     COUNTERS.inline += 1
     key = _key(contents) if device is CPU or device.is_host else None
     found = bound_op.inline.get(key) if key else None
@@ -324,7 +324,7 @@ def _inline(bound_op: BoundOp, contents: Sequence[Any], device: Device) -> list[
         bound_tables()  # tapes and windows bound the tables where they begin; this operation has neither
         node = _application(bound_op, contents)
         given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
-        largest = math.inf if bound_op.op.dynamic_shape else max([part.size for part in node.parts])
+        largest = math.inf if bound_op.op.dynamic_shape else max([part.size for part in node.parts])  # inf: look at each
         found = runner(node, backend_for(device)), given, len(node.parts), largest
         if key and found[0].__class__ is not Cold:
             bound_op.inline[key] = found
@@ -334,7 +334,7 @@ def _inline(bound_op: BoundOp, contents: Sequence[Any], device: Device) -> list[
     return contents_of(results if len(results) == count else results[:count], device)
 
 
-def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Any]:
+def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Array]:
     """The arrays (or Python scalars) of contents, as a program takes them."""
     arrays = []
     for k in given:
@@ -347,9 +347,9 @@ def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Any]:
     return arrays
 
 
-def _key(contents: Sequence[Any]) -> Any:
+def _key(contents: Sequence[Any]) -> tuple[object, ...] | None:
     """The key of an inline call's program: types of arrays, classes of scalars, values of literals; None for other operands."""
-    parts: list[Any] = []
+    parts: list[object] = []
     for v in contents:
         data = v.data if v.__class__ is Value else v
         if data.__class__ is PLAIN:  # one after the other: hashing pairs takes longer
@@ -369,10 +369,10 @@ def _key(contents: Sequence[Any]) -> Any:
 @inlined
 def _record(
     bound_op: BoundOp, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, mode: ExecutionMode, may_wait: bool
-) -> list[Any]:
+) -> list[Value]:
     COUNTERS.recorded += 1
     if tape.device is not device:
-        tape.device = device if tape.device is None else False
+        tape.device = device if tape.device is None else False  # False: several
     entries: list[Any] = []
     nodes: list[Any] = []
     for k, v in enumerate(values):
@@ -401,7 +401,7 @@ def _record(
     entry = TapeEntry(node, tuple(entries), (), tape)
     parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
     hooked = bound_op.op.backward_rule is not None
-    kept: Sequence[Any]
+    kept: Sequence[Value | None]
     if may_wait and not runs_inline(plan.largest):  # small operands with a large result, which later operations may read
         mode = ExecutionMode.RECORDED_DEFERRED
     if mode is ExecutionMode.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it

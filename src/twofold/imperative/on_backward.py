@@ -1,7 +1,6 @@
 """Operators with an ``on_backward`` rule: new values for their auxiliary states, which backward computes and writes."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..backend.kernel import Array, Namespace
 from ..graph.ir import Node
@@ -11,8 +10,8 @@ from .residuals import NodeCache
 
 
 def hook_of(
-    bound_op: BoundOp, node: Node, plan: NodeCache, args: Sequence[Any], outs: Sequence[Value | None]
-) -> tuple[BoundOp, list[Any], list[Cell]]:
+    bound_op: BoundOp, node: Node, plan: NodeCache, args: Sequence[Cell], outs: Sequence[Value | None]
+) -> tuple[BoundOp, list[Cell], list[Cell]]:
     """For `backward.run_hook`: the ``on_backward`` rule as an operator on results and inputs, its operands, and the cells to write."""
     if plan.hook is None:
         plan.hook = _on_backward(bound_op, node)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..assembly import fragment, inlined
+from ..backend.kernel import Array
 from ..device import CPU
 from ..graph.ir import Application, Constant, Leaf, const, leaf
 from ..opdef import BoundOp
 from ..scheduler.observers import LISTENERS
-from .cell import HOST, PLAIN, Cell, Value, lent
+from .cell import HOST, PLAIN, Cell, Content, Operand, Value, lent
 from .counters import COUNTERS
 from .failure import after_failure
 from .guards import has_gradient, is_small, runs_inline
@@ -38,6 +39,7 @@ def enter(v: Value, tape: Tape) -> TapeEntry:
     grad = entry.grad if entry is not None else None
     bridge: tuple[TapeEntry, ...] = ()
     if entry is not None and tracked and grad is None:
+        # a leaf that is a bridge itself is passed over, so that a chain of tapes does not become a chain of bridges
         bridge = (entry,) if isinstance(entry.node, Application) or entry.devices is not None else entry.inputs
         COUNTERS.bridged += 1
     entry = v.entry = TapeEntry(node, bridge, (), None, grad)
@@ -73,7 +75,7 @@ def rec_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | N
 
 @fragment
 @inlined
-def save_for_backward(entry: TapeEntry, values: Sequence[Any], results: Sequence[Any], tape: Tape) -> None:
+def save_for_backward(entry: TapeEntry, values: Sequence[Operand], results: Sequence[Content], tape: Tape) -> None:
     """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
 
     ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
@@ -92,7 +94,7 @@ def save_for_backward(entry: TapeEntry, values: Sequence[Any], results: Sequence
 
 
 @inlined
-def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:
+def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Value] | None:
     """Record a known operation that does not wait, on arrays and numbers, one of them tracked. None for other operations: see `invoke`.
 
     ``contents`` are those of the operands ``args``; arrays among them become Values. After None, operands stay captured
@@ -152,20 +154,22 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     if plan.saves:
         save_for_backward(entry, contents, results, tape)
         for k in plan.read:
+            # backward reads this very buffer: no write in place while the tape lives
             outs[k].sharing = tape.ref
     return outs
 
 
-def _several(entry: TapeEntry, node: Application, results: Sequence[Any]) -> list[Value]:
+def _several(entry: TapeEntry, node: Application, results: Sequence[Array]) -> list[Value]:
     """Several results of an operation. A comprehension in `record_again` itself would slow down every use of ``entry`` there."""
     return [Value(results[k], TapeEntry(part, (entry,), (), entry.tape)) for k, part in enumerate(node.parts)]
 
 
-def _with_scalars(contents: Sequence[Any], scalars: Sequence[int], nodes: list[Any], tape: Tape) -> list[Any]:
+def _with_scalars(contents: Sequence[Any], scalars: Sequence[int], nodes: list[Any], tape: Tape) -> list[Array]:
     """Add the nodes that the scalars at some positions would have on the tape; returns what the operation's program takes."""
     number = tape.leaves
     for k in scalars:
         nodes[k] = found = scalar_node(contents[k], number)
+        # literals are constants and take no number
         number += found.__class__ is Leaf
     given = [v for v, node in zip(contents, nodes, strict=True) if node is not None and node.__class__ is not Constant]
     return [v.data if v.__class__ is Value else v for v in given]

@@ -4,9 +4,10 @@ Using only ``.shape`` or ``.dtype`` saves nothing. Common sub-expressions of an 
 nodes) become residuals: additional results of the forward program.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ..backend.kernel import Array, Run
 from ..backend.protocol import Backend
 from ..graph.build import G, run_rule
 from ..graph.gradient import input_gradients
@@ -19,6 +20,8 @@ from ..program.interpret import interpret, interpretable
 from ..program.profiling import Title
 
 if TYPE_CHECKING:
+    from functools import partial
+
     from ..opdef.spec import BoundOp
 
 #: Elements of the largest operand of a small product, at most.
@@ -66,10 +69,10 @@ class NodeCache:
         self.positions: tuple[int, ...] = ()
         self.residuals: tuple[Node, ...] = ()
         self.tracked: tuple[bool, ...] = ()
-        self.run: dict[str, Callable[[Sequence[Any]], list[Any]]] = {}
+        self.run: dict[str, partial[list[Array]]] = {}
         self.given: tuple[int, ...] = ()
         self.read: tuple[int, ...] = ()
-        self.again: Callable[[Sequence[Any]], list[Any]] | None = None
+        self.again: Run | None = None
         self.fast = False
         self.largest = 0
 
@@ -95,6 +98,7 @@ def _derive(node: Application, cache: NodeCache) -> None:
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
     used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.bound_op.op.recompute))
+    # what the gradient reads inside the definition: forward gives it as further results instead of backward computing it again
     shared = [n for n in inner if n in used and n not in node.body]
     cache.tracked = tuple(n.tracked for n in shared)
     if any(cache.tracked):  # a second-order gradient recomputes residuals from the inputs
@@ -104,6 +108,7 @@ def _derive(node: Application, cache: NodeCache) -> None:
         if i is not None and i in used and not isinstance(i, Constant):
             lends.setdefault(i, k)
     cache.lends = tuple(lends.values())
+    # The gradient may name a result by its node in the definition. Where the definition returns an input, that is lent already.
     cache.read = tuple([k for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used - inputs)])
     cache.positions, cache.residuals = tuple(inner.index(n) for n in shared), tuple(shared)
     cache.keeps = (*cache.read, *range(len(node.parts), len(node.parts) + len(shared)))
@@ -145,10 +150,10 @@ def _renewed(node: Application) -> Sequence[Node]:
     return run_rule(G, node.bound_op, node.inputs) if node.body else ()
 
 
-def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
+def runner(node: Application, backend: Backend) -> Run:
     """The compiled form of one operation: from an array (or scalar) per non-constant input to its results, then its residuals."""
     cache, kind = cache_of(node), backend.target.kind
-    found: Any = cache.run.get(kind)
+    found = cache.run.get(kind)
     if found is None:
         wanted = [*node.parts, *cache.residuals]
         at: dict[Node, Node] = {}
@@ -158,6 +163,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
                 stand_in = leaf(("arg", k), i.shape, i.dtype)
                 leaves.append(stand_in)
                 at.setdefault(i, stand_in)
+        # the definition's own results, so that they and the residuals inside it are computed together
         if node.body:
             wanted = [*node.body, *wanted[len(node.parts) :]]
         outputs = substitute(wanted, at)
@@ -167,6 +173,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
         if not isinstance(found, Cold):
             cache.run[kind] = found
             if kind == "cpu" and op.backward_rule is None and not op.dynamic_shape:
+                # the program inside the partial of `quietly`: `recording.record_again` calls it by `HOST.quick`, which is faster
                 cache.again = found.args[0]
     return found
 
@@ -177,7 +184,7 @@ class Cold:
     def __init__(self, outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> None:
         self._graph, self._title = (outputs, leaves, backend), title
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+    def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """The outputs for arrays of the leaves."""
         return interpret(*self._graph, arrays, self._title)
 
@@ -188,9 +195,10 @@ class _Operation(CacheEntry):
     program: Program | None = None
 
 
-def _compile(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> Callable[[Sequence[Any]], list[Any]]:
+def _compile(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> "partial[list[Array]] | Cold":
     found = PROGRAMS.get_or(("operation", tuple(outputs), tuple(leaves), backend.target.kind), _Operation)
     if found.program is None:
+        # `used` is set when a structure is found in the cache again: the second use compiles
         low = None if found.used else interpretable(outputs)
         if low is not None:
             return Cold(low, leaves, backend, title)

@@ -4,7 +4,7 @@ The gradient graph is one of dense arrays. Where it ends in operations that add 
 products with csr matrices do, the program stops before these operations: it computes rows and their numbers. Equal rows are summed later.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,18 @@ from ..dtype import NUMPY
 from ..graph.build import G
 from ..graph.ir import Application, Leaf, Node, fill_of
 from ..opdef import Sparse
+from .array import Array as AnyArray
 from .array import adopted
 from .backward_program import Backward, RowGradients
-from .cell import Cell, Value, wrap
+from .cell import Cell, Content, Value, wrap
 from .invoke import data_of
 from .storage import CELLS, CLASSES, SparseValue, array_of, converted, empty_array
 from .tape import Tape, TapeEntry, Variable
 
 #: How to compute the rows of a node that is zero elsewhere, as (kind, parts). Operators declare it (`Op.rows`).
 Form = list[tuple[str, tuple[Node, ...]]]
+#: Some rows, and their numbers.
+Rows = tuple[np.ndarray, np.ndarray]
 #: The value of `Leaf.tracked` for a variable whose gradient is row-sparse: truthy, but different from True, which makes another structure.
 ROWS: Any = "row_sparse"
 
@@ -56,18 +59,18 @@ class GradientCell(Cell):
 
     __slots__ = ("array", "grad")
 
-    def __init__(self, array: Any, grad: Any) -> None:
+    def __init__(self, array: AnyArray, grad: AnyArray) -> None:
         self.array, self.grad = array, grad
 
     @property
-    def _content(self) -> Any:
+    def _content(self) -> SparseValue:
         return self.grad._content
 
     @_content.setter
-    def _content(self, new: Any) -> None:
+    def _content(self, new: Content) -> None:
         self.grad._rebind(self.whole(new))
 
-    def whole(self, new: Any) -> Any:
+    def whole(self, new: Any) -> SparseValue:
         """The gradient of the array, given the gradient of its stored values."""
         if new.__class__ is Total:
             return SparseValue(new.sparse, checked=True)
@@ -83,23 +86,24 @@ class RowBackward(Backward):
 
     def _results(self, found: dict[Node, Node]) -> list[Node]:
         nodes: list[Node] = []
-        self._forms: list[Any] = []
+        self._forms: list[tuple[Leaf, list[tuple[str, int]] | None]] = []
         for n, dense in zip(self.wrt, super()._results(found), strict=True):
             form = row_form(dense) if has_rows(n) else None
             self._forms.append((n, None if form is None else [(kind, len(parts)) for kind, parts in form]))
+            # in place of one dense gradient the program gives the parts of its rows; `_assembled` counts them off in the same order
             nodes += [dense] if form is None else [p for _, parts in form for p in parts]
         return nodes
 
-    def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
+    def gradients(self, values: Sequence[Content], device: Device) -> Sequence[Content]:
         """The gradients as contents; those of row variables are row-sparse."""
         return self._assembled(super().gradients(values, device), device)
 
-    def joined(self, tape: Tape | None, entries: Sequence[TapeEntry], given: Sequence[Value], device: Device) -> list[Any] | None:
+    def joined(self, tape: Tape | None, entries: Sequence[TapeEntry], given: Sequence[Value], device: Device) -> list[Content] | None:
         """As `Backward.joined`."""
         found = super().joined(tape, entries, given, device)
         return None if found is None else self._assembled(found, device)
 
-    def _assembled(self, found: Sequence[Any], device: Device) -> list[Any]:
+    def _assembled(self, found: Sequence[Content], device: Device) -> list[Content]:
         out, rest = [], iter(found)
         for n, form in self._forms:
             if form is not None:
@@ -127,14 +131,14 @@ def backward_class(heads: Sequence[TapeEntry], differentiable: bool) -> type[Bac
     return Backward
 
 
-def add(cell: Any, grad: Any) -> Any:
+def add(cell: Cell, grad: Content) -> Content:
     """The sum of a row-sparse gradient and a new one."""
     if isinstance(cell, GradientCell):
         return Total((cell.grad + array_of(cell.whole(grad)))._content.sparse)
     return (array_of(cell._content) + array_of(grad))._content
 
 
-def gradient_array(cls: type[Cell], variable: Variable, content: Any) -> Any:
+def gradient_array(cls: type[Cell], variable: Variable, content: Content) -> Cell:
     """A gradient as an array: of a class, or a sparse one."""
     cell = variable.cell
     if isinstance(cell, GradientCell):
@@ -146,12 +150,12 @@ RowGradients.backward_class = backward_class
 RowGradients.add = add
 
 
-def _host(v: Any, device: Device) -> np.ndarray:
+def _host(v: Content, device: Device) -> np.ndarray:
     data = data_of(v)
     return data if device is CPU and data.__class__ is np.ndarray else backend_for(device).to_host(data)
 
 
-def _summed(n: Leaf, pieces: Sequence[Any], device: Device) -> SparseValue:
+def _summed(n: Leaf, pieces: Sequence[tuple[str, list[np.ndarray]]], device: Device) -> SparseValue:
     """The row-sparse gradient of a leaf from the parts of its row form."""
     values, indices = [], []
     for kind, parts in pieces:
@@ -166,16 +170,16 @@ def _summed(n: Leaf, pieces: Sequence[Any], device: Device) -> SparseValue:
     return SparseValue(Sparse("row_sparse", n.shape, *cells), checked=True)
 
 
-def _given_rows(count: int, rows: np.ndarray, numbers: np.ndarray) -> Any:
+def _given_rows(count: int, rows: np.ndarray, numbers: np.ndarray) -> Rows:
     return rows, numbers.ravel().astype(sparse.INDEX, copy=False)
 
 
-def _stored_rows(count: int, rows: np.ndarray, places: np.ndarray, numbers: np.ndarray) -> Any:
+def _stored_rows(count: int, rows: np.ndarray, places: np.ndarray, numbers: np.ndarray) -> Rows:
     """Number rows by their places among the stored rows. Rows that are not stored get numbers after these; see `_rows_in_array`."""
     return rows, np.where(places < 0, count + numbers, places).ravel()
 
 
-def _rows_in_array(stored: np.ndarray, numbers: np.ndarray, rows: np.ndarray) -> Any:
+def _rows_in_array(stored: np.ndarray, numbers: np.ndarray, rows: np.ndarray) -> Rows:
     """The inverse of `_stored_rows`: increasing row numbers in the whole array, and the rows in this order."""
     count = stored.size
     is_stored = numbers < count
@@ -183,17 +187,18 @@ def _rows_in_array(stored: np.ndarray, numbers: np.ndarray, rows: np.ndarray) ->
     found[is_stored] = stored[numbers[is_stored]]
     if (np.diff(found) > 0).all():
         return found, rows
+    # rows that were not stored came last, so the numbers need not increase any more
     order = np.argsort(found, kind="stable")
     return found[order], rows[order]
 
 
-def _columns_of_csr(count: int, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, dense: np.ndarray) -> Any:
+def _columns_of_csr(count: int, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, dense: np.ndarray) -> Rows:
     columns, places = sparse.distinct(indices[: indptr[-1]])
     return backend_for(CPU).xp.csr_transposed_matmul(values[: indptr[-1]], places, indptr, dense, columns=columns.size), columns
 
 
 #: How rows and their numbers come from the parts of each kind of row form.
-_ROWS_OF: dict[str, Any] = {"rows": _given_rows, "stored": _stored_rows, "csr": _columns_of_csr}
+_ROWS_OF: dict[str, Callable[..., Rows]] = {"rows": _given_rows, "stored": _stored_rows, "csr": _columns_of_csr}
 
 
 def row_form(node: Node | None) -> Form | None:

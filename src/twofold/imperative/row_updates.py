@@ -12,7 +12,7 @@ from .invoke import host_of, invoke
 from .storage import CELLS, CLASSES, dense_array, store_array
 
 
-def updates_rows(bound_op: BoundOp, args: Sequence[Any]) -> bool:
+def updates_rows(bound_op: BoundOp, args: Sequence[Array]) -> bool:
     """Whether an update with these operands concerns the rows of its gradient only."""
     op = bound_op.op
     if not op.storage.lazy or not bound_op.params.get("lazy_update", True) or not isinstance(args[1], Array):
@@ -20,7 +20,7 @@ def updates_rows(bound_op: BoundOp, args: Sequence[Any]) -> bool:
     return args[1].stype == "row_sparse" and (op.storage.lazy != "sparse" or args[0].stype == "row_sparse")
 
 
-def update_rows(bound_op: BoundOp, args: Sequence[Any]) -> None:
+def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
     """Apply an update operator in place to the rows that its gradient stores: only these are read and written.
 
     Parameters
@@ -59,7 +59,7 @@ def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
         store_array(bound_op.op.title, args[place], wrap(CLASSES["default"], new))
 
 
-def _stored_rows(array: Any, numbers: Any) -> tuple[Any, Any]:
+def _stored_rows(array: Array, numbers: Array) -> tuple[Array, Array]:
     """The dense array that holds an array's rows, and the places of some row numbers in it.
 
     Raises

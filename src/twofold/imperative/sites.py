@@ -8,7 +8,6 @@ Every `PROBE`-th of them waits again. If something joins it, the site waits as b
 from collections.abc import Iterable
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any
 
 from ..assembly import fragment
 from ..instructions import ByInstruction, InstructionSite
@@ -57,7 +56,7 @@ def _counted() -> bool:
     return True
 
 
-def count_window(issued: Iterable[tuple[Any, CodeType, int]], is_single: bool) -> None:
+def count_window(issued: Iterable[tuple[object, CodeType, int]], is_single: bool) -> None:
     """Count a window that has run.
 
     Parameters
@@ -72,5 +71,6 @@ def count_window(issued: Iterable[tuple[Any, CodeType, int]], is_single: bool) -
             site = SITES.of(code, instruction, partial(Site, code, instruction))
             site.alone += 1
             site.at_once = 0
+        # another operation has joined this one: the site waits again, until the next run of windows with a single operation
         elif (site := SITES.get((id(code), instruction))) is not None:
             site.alone = site.at_once = 0

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..assembly import fragment, inlined
 from ..backend import sparse
+from ..backend.kernel import Array as BackendArray
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
@@ -24,7 +25,7 @@ from .array import adopted
 from .cell import ALWAYS, HOST, Value, wrap
 from .cell import new as new_cell
 from .guards import is_tracked
-from .invoke import device_of, host_of, invoke, type_of
+from .invoke import Argument, device_of, host_of, invoke, type_of
 from .transfer import on_device, store
 
 
@@ -99,7 +100,7 @@ class SparseValue(Value):
         return SparseValue(Sparse(self.sparse.stype, self.sparse.shape, *parts), checked=self.checked)
 
     @property
-    def data(self) -> Any:  # type: ignore[override]
+    def data(self) -> BackendArray:  # type: ignore[override]
         """The whole array, dense, on its device."""
         return backend_for(self.device).from_host(self.dense(), self.device)
 
@@ -150,8 +151,9 @@ def by_storage(bound_op: BoundOp, args: Sequence[Any]) -> list[Any]:
     """
     op, count = bound_op.op, len(bound_op.op.inputs)
     operands = [_operand(a) for a in args]
-    arrays, scalars = (operands, ()) if op.variadic else (operands[:count], operands[count:])
+    arrays, scalars = (operands, []) if op.variadic else (operands[:count], operands[count:])
     if op.storage.sparse_rule is not None:
+        # a storage rule takes all parameters by name, the run-time ones too
         params = {**bound_op.params, **dict(zip(op.scalars, scalars, strict=True))}
         found = op.storage.sparse_rule(CELLS, partial(_dense_call, bound_op, scalars), *arrays, **params)
         if found is not None:
@@ -185,12 +187,12 @@ def array_of(content: Any) -> Any:
     return wrap(CLASSES[content.sparse.stype if content.__class__ is SparseValue else "default"], content)
 
 
-def densified(array: Any) -> Any:
+def densified(array: AnyArray) -> Any:
     """A dense array with the same elements. Unlike `dense_array`, the conversion is recorded: gradients flow to the stored values."""
     return CELLS.convert(_operand(array), "default") if isinstance(array, SparseArray) else array
 
 
-def converted(array: Any, stype: str) -> Any:
+def converted(array: AnyArray, stype: str) -> Any:
     """The array in a storage type: itself if it has that, else a new one."""
     if array.stype == stype:
         return array
@@ -199,7 +201,7 @@ def converted(array: Any, stype: str) -> Any:
     return array if stype == "default" else sparse_array(CELLS.convert(array, stype), checked=True)
 
 
-def store_array(what: str, target: Any, new: Any) -> None:
+def store_array(what: str, target: AnyArray, new: AnyArray) -> None:
     """Make a result the content of an array that its caller holds, in that array's storage type.
 
     Raises
@@ -220,7 +222,7 @@ def store_array(what: str, target: Any, new: Any) -> None:
     store(target, converted(new, target.stype)._content)
 
 
-def _operand(a: Any) -> Any:
+def _operand(a: Argument) -> Argument | Sparse:
     """An operand as storage rules see it."""
     v: Any = a._content if isinstance(a, AnyArray) else None
     if v.__class__ is not SparseValue:
@@ -229,7 +231,7 @@ def _operand(a: Any) -> Any:
     return v.sparse
 
 
-def _dense_call(bound_op: BoundOp, scalars: Sequence[Any], *arrays: Any) -> Any:
+def _dense_call(bound_op: BoundOp, scalars: Sequence[Any], *arrays: AnyArray) -> AnyArray | list[AnyArray]:
     """The operator on dense arrays."""
     results = [wrap(CLASSES["default"], c) for c in invoke(bound_op, (*arrays, *scalars))]
     return results[0] if len(results) == 1 else results
@@ -254,7 +256,7 @@ class CellNamespace(Derived):
             return super().__getattr__(name)
         return partial(_apply, op)
 
-    def composite(self, op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    def composite(self, op: Op, inputs: Sequence[Argument], params: Mapping[str, Any]) -> AnyArray | list[AnyArray]:
         """The operator, called as a whole."""
         given = {k: v for k, v in params.items() if k not in op.scalars}
         return _apply(op, *inputs, *[params.get(name, op.params[name].default) for name in op.scalars], **given)
@@ -286,7 +288,7 @@ class CellNamespace(Derived):
         indptr = self.structure(sparse.pointers, at[0], count=x.shape[0])[0]
         return Sparse(stype, x.shape, self.index(x, *at, key=(0, 1)), at[1], indptr)
 
-    def csr_to_dense(self, matrix: Sparse) -> Any:
+    def csr_to_dense(self, matrix: Sparse) -> AnyArray:
         """A csr matrix, dense; gradients flow to its elements."""
         zeros = self.filled_like(matrix.values, 0, matrix.shape)
         return self.index_add(zeros, matrix.values, self.rows_of(matrix), matrix.indices, key=(0, 1))
@@ -296,15 +298,15 @@ class CellNamespace(Derived):
         values = like.values
         return empty_array(like.stype, like.shape, values._dtype, values.context)._content.sparse
 
-    def rows_of(self, matrix: Sparse) -> Any:
+    def rows_of(self, matrix: Sparse) -> AnyArray:
         """The row of each element of a csr matrix."""
         return self.structure(sparse.rows_of, matrix.indptr)[0]
 
-    def distinct(self, indices: Any) -> list[Any]:
+    def distinct(self, indices: AnyArray) -> list[AnyArray]:
         """The distinct indices in increasing order, and where each is among them."""
         return self.structure(sparse.distinct, indices)
 
-    def padded(self, *arrays: Any) -> list[Any]:
+    def padded(self, *arrays: AnyArray) -> list[AnyArray]:
         """Arrays of one length, of stored values or indices, padded with copies of the last element; unchanged if recorded."""
         return list(arrays) if any(is_tracked(a._content) for a in arrays) else [self.structure(sparse.padded, a)[0] for a in arrays]
 
@@ -320,11 +322,11 @@ class CellNamespace(Derived):
         indices = self.structure(sparse.spare_indices, array.indices, missing=missing, number=array.shape[0])[0]
         return Sparse(array.stype, array.shape, self.concat(values, zeros, axis=0), indices)
 
-    def places(self, stored: Any, wanted: Any) -> list[Any]:
+    def places(self, stored: AnyArray, wanted: AnyArray) -> list[AnyArray]:
         """Indices as int64, and where they are among the stored ones, which increase; -1 for those that are not stored."""
         return self.structure(sparse.places, stored, wanted)
 
-    def union(self, *arrays: Sparse) -> list[Any]:
+    def union(self, *arrays: Sparse) -> list[AnyArray]:
         """The places that any of some sparse arrays stores: indices, ``indptr`` of csr matrices, and where each array's places are."""
         parts = [tuple([host_of(p) for p in a.parts]) for a in arrays]
         found = sparse.union_of_rows(parts) if arrays[0].indptr is None else sparse.union_of_csr(arrays[0].shape, parts)
@@ -339,7 +341,7 @@ class CellNamespace(Derived):
         parts = values[kept], indices[kept], sparse.pointers(sparse.rows_of(indptr)[kept], matrix.shape[0])
         return Sparse("csr", matrix.shape, *[adopted(CLASSES["default"], p, matrix.values.context) for p in parts])
 
-    def csr_take(self, matrix: Sparse, rows: Any) -> Sparse:
+    def csr_take(self, matrix: Sparse, rows: AnyArray) -> Sparse:
         """Rows of a csr matrix, in the given order."""
         at, indices, indptr = self.structure(sparse.csr_rows, matrix.indices, matrix.indptr, rows)
         return Sparse("csr", (rows.shape[0], matrix.shape[1]), self.take(matrix.values, at, axis=0), indices, indptr)
@@ -356,7 +358,7 @@ class CellNamespace(Derived):
         values, indices = (self.concat(*parts, axis=0) for parts in zip(*[(m.values, m.indices) for m in matrices], strict=True))
         return Sparse("csr", (sum(m.shape[0] for m in matrices), matrices[0].shape[1]), values, indices, indptr)
 
-    def csr_sum(self, matrix: Sparse, axis: int) -> Any:
+    def csr_sum(self, matrix: Sparse, axis: int) -> AnyArray:
         """The sums of a csr matrix over an axis."""
         values = self.upcast(matrix.values)
         ones = self.filled_like(values, 1, (matrix.shape[axis], 1))
@@ -364,14 +366,14 @@ class CellNamespace(Derived):
         sums = self.csr_matmul(*parts) if axis else self.csr_transposed_matmul(*parts, columns=matrix.shape[1])
         return self.downcast(self.reshape(sums, shape=(matrix.shape[1 - axis],)), matrix.values)
 
-    def structure(self, function: Callable[..., Any], *arrays: Any, **given: Any) -> list[Any]:
+    def structure(self, function: Callable[..., Any], *arrays: AnyArray, **given: object) -> list[Any]:
         """The results of a function of host arrays, as arrays without a gradient. Their shapes may depend on the values."""
         found = function(*[host_of(a) for a in arrays], **given)
         parts = found if isinstance(found, tuple) else (found,)
         return [adopted(CLASSES["default"], p, arrays[0].context) for p in parts]
 
 
-def _at_once(op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
+def _at_once(op: Op, inputs: Sequence[object], params: Mapping[str, object]) -> AnyArray | None:
     """The adapter's result of a primitive on ready, unrecorded arrays on cpu(0); else None.
 
     The stored values have another size in each batch, and compiling a program for each size would take longer than most operations.
@@ -393,7 +395,7 @@ def _at_once(op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
 CELLS = CellNamespace()
 
 
-def _apply(op: Op, *inputs: Any, **params: Any) -> Any:
+def _apply(op: Op, *inputs: Argument, **params: object) -> AnyArray | list[AnyArray]:
     if op.primitive and not LISTENERS:
         found = _at_once(op, inputs, params)
         if found is not None:

@@ -33,6 +33,7 @@ class StridedView(NamedTuple):
     def broadcast(self, shape: Sizes) -> "StridedView":
         """The view broadcast to a shape."""
         new = len(shape) - len(self.shape)
+        # stride 0: all positions along a broadcast axis are one element
         own = [0 if n == 1 != m else s for n, m, s in zip(self.shape, shape[new:], self.strides, strict=True)]
         return StridedView(shape, (0,) * new + tuple(own), self.offset)
 
@@ -78,6 +79,7 @@ def _strides_after_reshape(view: StridedView, shape: Sizes) -> Sizes | None:
     """
     if 0 in shape:
         return row_major(shape)
+    # an axis of size 1 has no second position, so its stride means nothing
     old = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
     strides = list(row_major(shape))
     first = at = 0
@@ -91,9 +93,11 @@ def _strides_after_reshape(view: StridedView, shape: Sizes) -> Sizes | None:
                 want, stop = want * shape[stop], stop + 1
             else:
                 have, end = have * old[end][0], end + 1
+        # one stride can pass through the whole group only if each axis steps over exactly all positions of the next one
         if any(old[j][1] != old[j + 1][0] * old[j + 1][1] for j in range(first, end - 1)):
             return None
         step = old[end - 1][1]
+        # the group's last new axis has the old innermost stride, and each axis before it steps over the one behind it
         for j in reversed(range(at, stop)):
             strides[j], step = step, step * shape[j]
         first, at = end, stop

@@ -2,11 +2,12 @@
 
 import threading
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import ref
 
 from ..assembly import fragment
 from ..graph.ir import Leaf, Node
+from ..opdef import BoundOp
 
 if TYPE_CHECKING:
     from ..device import Device
@@ -36,7 +37,7 @@ class TapeEntry:
 
     __slots__ = ("__weakref__", "devices", "grad", "hook", "inputs", "node", "saved", "tape")
 
-    hook: Any
+    hook: tuple[BoundOp, list[Any], list[Any]]
 
     def __init__(
         self, node: Node, inputs: tuple["TapeEntry", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None
@@ -101,7 +102,7 @@ class Tape:
     def __init__(self) -> None:
         self.leaves, self.serial = 0, next(Tape._serials)
         self.ref: ref[Tape] = ref(self)
-        self.device: Any = None
+        self.device: Device | Literal[False] | None = None
         self.entered: list[TapeEntry] = []
         # Backward joins a window only if this one alone has all operations (``whole``): its gradients are nodes over theirs.
         self.windows: list[Any] = []

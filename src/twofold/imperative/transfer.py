@@ -31,7 +31,7 @@ from .tape import TapeEntry, tls
 @inlined
 def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
-    v: Any = cell._content
+    v = cell._content
     if v.__class__ is not PLAIN and v.__class__ is not Value:  # a `storage.SparseValue`
         return v.on_device(device)
     source = device_of(v)
@@ -68,6 +68,7 @@ def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value
     queue = backend.stream(source, "d2h")
     if queue is None:
         return Value(_issue_copy(v.data, kind, source, target), device=target)
+    # recorded by this thread, now: the copy must see what the device has been given so far, and no later write
     mark = backend.record(backend.stream(source))
 
     def fetch(arrays: list[Array]) -> list[Array]:
@@ -118,7 +119,6 @@ def _rebind(cell: Cell, old: Content, new: Content) -> None:
 
 def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
     """`store` for several results. Small states on cpu(0), and small next values of variables, are stored without a call."""
-    old: Any
     new: Any
     for cell, new in zip(cells, contents, strict=True):
         old = cell._content

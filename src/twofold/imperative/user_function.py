@@ -1,7 +1,7 @@
 """A user's object as an operand, through which `CustomOp` and `autograd.Function` are called."""
 
 import contextvars
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,15 +39,16 @@ class UserFunction:
             f"{self.label}: its gradients cannot be differentiated", None, "write it with operators, or without create_graph"
         )
 
-    def _guarded(self, what: str, function: Any, arrays: Sequence[Any]) -> Any:
+    def _guarded(self, what: str, function: Callable[[list[Array]], list[Array]], arrays: Sequence[Array]) -> Array:
         with user_code(f"{self.label}: {what}"):
+            # a copy: one context cannot be entered twice, and the user's code may reach this method again
             results = self._context.copy().run(function, list(arrays))
         return results[0] if len(results) == 1 else results
 
-    def _forward(self, arrays: list[Any]) -> list[Any]:
+    def _forward(self, arrays: list[Array]) -> list[Array]:
         raise MXNetError(f"{self.label}: forward is not implemented", None, "override forward()")
 
-    def _backward(self, arrays: list[Any]) -> list[Any]:
+    def _backward(self, arrays: list[Array]) -> list[Array]:
         raise MXNetError(f"{self.label}: backward is not implemented", None, "override backward()")
 
 

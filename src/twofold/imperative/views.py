@@ -5,11 +5,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ..assembly import inlined
+from ..backend.kernel import Array as BackendArray
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..graph.ir import Application, leaf
 from ..ops import primitive_shape
-from .cell import HOST, PLAIN, Cell, Value, alias, wrap
+from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .guards import is_differentiated, is_small, is_tracked
 from .invoke import content, data_of, device_of
 from .scope import Scope
@@ -38,12 +39,12 @@ class ViewMixin:
     _base: Any
     _gradient: Variable | None
     #: NumPy's view of the memory of ``_of``, the root's content when the view was made. Valid while the root still has that content.
-    _seen: Any
+    _seen: np.ndarray
     _of: Any
     #: How `items` made the view, until its chain is needed: the array that was indexed, and the index (`RESHAPED` and
     #: `AXES_REVERSED` are others).
     _under: Any
-    _key: Any
+    _key: object
     _steps: Chain | None
 
     @property
@@ -98,7 +99,7 @@ class ViewMixin:
         return content(HOST.as_array(self._seen), CPU) if found is None else found
 
     @_content.setter
-    def _content(self, new: Any) -> None:
+    def _content(self, new: Content) -> None:
         write(self._base, self._chain, None, wrap(Cell, new))
 
     @property
@@ -109,6 +110,7 @@ class ViewMixin:
             seen = self._seen
             if of.__class__ is PLAIN or not is_differentiated(of) or tls.tape is None:
                 if seen.size < GAPS and is_small(seen):
+                    # `ascontiguousarray` would give an array without axes an axis
                     return np.ascontiguousarray(seen) if seen.ndim else seen
                 return self._part(of, seen)
             part = recorded_part(of, self._chain, seen)
@@ -117,7 +119,7 @@ class ViewMixin:
         return self._read() if self._gradient is None else self._marked(self._gradient)
 
     @inlined
-    def _read(self) -> Any:
+    def _read(self) -> Content | None:
         root, chain = self._base, self._chain
         whole = root._content
         found = None if is_tracked(whole) else read_at_once(root, chain)
@@ -126,11 +128,12 @@ class ViewMixin:
         of, seen = found
         self._of = None
         self._seen = seen
+        # last: a thread that finds `_of` valid must find the `_seen` that belongs to it
         self._of = of
         return self._part(of, seen)
 
     @inlined
-    def _part(self, of: Any, seen: Any) -> Any:
+    def _part(self, of: Content, seen: np.ndarray) -> Content | None:
         """The part of a ready content that the view shows: the content, an alias, or a copy if small; None for a larger one with gaps."""
         if seen.size >= GAPS and not seen.flags.c_contiguous:
             return None
@@ -148,7 +151,7 @@ class ViewMixin:
         v.entry = TapeEntry(leaf("variable", *v.type, variable.tracked), (), (), None, variable)
         return v
 
-    def _read_recorded(self) -> Any:
+    def _read_recorded(self) -> Content:
         """The view's content, read by recorded operations even after the scope has ended: on the root's tape, else on a new one."""
         root = self._base._content
         tape = root.entry.tape if root.__class__ is Value and root.entry is not None else None
@@ -165,16 +168,16 @@ class ViewMixin:
         self._of = None
         self._gradient = grad._variable(grad, grad_req)
 
-    def _promote(self, content: Any) -> Value:
+    def _promote(self, content: Content) -> Value:
         """The view's content as a Value that aliases the root's."""
         self._base._capture()
         seen = read(self._base, self._chain)
         return seen if seen.__class__ is Value else Value(seen)
 
-    def _rebind(self, v: Any) -> None:
+    def _rebind(self, v: Content) -> None:
         self._content = v
 
-    def _pinned(self) -> Any:
+    def _pinned(self) -> BackendArray:
         root = self._base._pinned()
         return look(backend_for(device_of(self._base._content)), root, self._chain)
 

@@ -30,7 +30,7 @@ from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import Task, compute_lane
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
-from .failure import Issued, name_origin, salvaged
+from .failure import Data, Issued, name_origin, salvaged
 from .residuals import cache_of
 from .scalars import Scalar, scalar_node
 from .sites import count_window
@@ -95,13 +95,13 @@ class Window(Task):
         self.device = device
         # `data` holds an input's array strongly, `holders` its Value weakly: if the Value is dead at the end, the array's memory may take a
         # result. A node is in both dictionaries or in neither.
-        self.data: dict[Node, Any] = {}
+        self.data: dict[Node, Data] = {}
         self.holders: dict[Node, ref[Value] | None] = {}
         self.held: dict[Node, Value] = {}
         self.aliases: dict[Node, Node] = {}
         self.cuts: list[Node] = []
         # weak: a result that no array refers to when the window closes is not computed
-        self.outs: Any = []
+        self.outs: list[ref[Value]] = []
         self.records: list[ref[TapeEntry]] = []
         self.inner: dict[Node, Sequence[Node]] = {}
         self.saved: dict[tuple[Node, TapeEntry | None], Value] = {}
@@ -192,7 +192,7 @@ class Window(Task):
                 assert isinstance(entry.node, Application)
                 entry.saved = [self._saved(entry, entry.node, *what, entry.tape) for what in cache_of(entry.node).saves or ()]
 
-    def _saved(self, entry: TapeEntry, owner: Application, kind: str, k: int, tape: Tape) -> Any:
+    def _saved(self, entry: TapeEntry, owner: Application, kind: str, k: int, tape: Tape) -> Data | Value:
         if kind == "in":
             below = entry.inputs[k]
             assert below is not None

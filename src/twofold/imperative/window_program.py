@@ -1,15 +1,13 @@
-"""The program of a window, and the key under which windows of the same structure find it.
-
-Windows are passed as objects without a type, because `window` imports this module.
-"""
+"""The program of a window, and the key under which windows of the same structure find it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..assembly import fragment
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
+from ..device import Device
 from ..graph.ir import Node, leaf, leaves_of, post_order
 from ..graph.rewrite import substitute
 from ..program.cache import CacheEntry
@@ -17,18 +15,29 @@ from ..program.compile import Program
 from ..program.profiling import Title
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
+from .failure import Data
 
 
 class StageRunner(Protocol):
     """Runs a window's program and hands out some results early, see `stages`."""
 
-    def run(self, program: Program, arrays: Sequence[Any], numbers: dict[Value, int]) -> list[Any]:
+    def run(self, program: Program, arrays: Sequence[Array], numbers: dict[Value, int]) -> list[Array]:
         """The program's results, given its inputs and the number of each Value's result."""
         ...
 
     def end(self, error: BaseException) -> None:
         """Fail what has not been handed out."""
         ...
+
+
+class Contents(Protocol):
+    """The fields of a `window.Window`, described there, that decide its program. `window` imports this module."""
+
+    data: dict[Node, Data]
+    aliases: dict[Node, Node]
+    cuts: list[Node]
+    inner: dict[Node, Sequence[Node]]
+    device: Device
 
 
 @dataclass(eq=False)
@@ -50,7 +59,7 @@ class WindowProgram(CacheEntry):
     where: list[tuple[int, bool]]
     fused: int
 
-    def run_in_stages(self, stages: StageRunner, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
+    def run_in_stages(self, stages: StageRunner, arrays: Sequence[Array], live: Sequence[Value]) -> list[Array]:
         """The results, some of which ``stages`` hands to their Values before the others."""
         for v, (_, shared) in zip(live, self.where, strict=True):
             if shared:  # before a stage hands the result out
@@ -58,8 +67,9 @@ class WindowProgram(CacheEntry):
         return stages.run(self.program, arrays, {v: k for v, (k, _) in zip(live, self.where, strict=True)})
 
 
-def replacing(w: Any) -> dict[Node, Node]:
+def replacing(w: Contents) -> dict[Node, Node]:
     """Replacements for nodes of the tape in the window's programs: leaves for results of earlier windows, and nodes of its own."""
+    # named by position, so that the next iteration, whose results are other nodes, finds the same program
     at: dict[Node, Node] = {node: leaf(("cut", k), node.shape, node.dtype) for k, node in enumerate(w.cuts)}
     for node, here in w.aliases.items():  # in order of entry: whatever ``here`` depends on came before
         at[node] = substitute([here], at)[0]
@@ -67,22 +77,21 @@ def replacing(w: Any) -> dict[Node, Node]:
 
 
 @fragment
-def program_key(w: Any, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
+def program_key(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> tuple[object, ...]:
     """The key of a window's program in the cache."""
     if w.cuts or w.aliases or w.inner:
         return wanted, dead, w.device.device_type, tuple(w.cuts), tuple(w.aliases.items()), tuple(w.inner.items())
     return wanted, dead, w.device.device_type
 
 
-def program_of(w: Any, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> WindowProgram:
+def program_of(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> WindowProgram:
     """The program of a window that is closed: for the nodes of its live results, given the inputs whose memory may take results."""
     unique = list(dict.fromkeys(wanted))
     # every application belongs to an array that a caller could hold, except inside a definition or a gradient
     held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
     at = replacing(w)
     # the program knows a replaced node only by its replacement
-    data: dict[Node, Any] = w.data
-    names = {n: at.get(n, n) for n in data}
+    names = {n: at.get(n, n) for n in w.data}
     if at:
         new = substitute([*unique, *held], at)
         outputs, held = new[: len(unique)], new[len(unique) :]

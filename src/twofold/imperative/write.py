@@ -33,10 +33,15 @@ from .deferral import twin_of
 from .guards import has_gradient, is_small, is_tracked, runs_inline
 from .invoke import content, data_of, device_of, invoke, type_of
 from .recording import enter
+from .scalars import Scalar
 from .strided_view import view_shape
 from .tape import TapeEntry, Variable, tls
 
 Chain = tuple[BoundOp, ...]
+#: What `write` writes to: None for everything, a (begin, end, step) triple for each axis, or ``index`` with its cells.
+Key = tuple[Any, ...] | None
+#: What `write` writes: a cell, a Python scalar or a NumPy array.
+Assigned = Cell | Scalar | np.ndarray
 
 
 def look(backend: Backend, data: Array, chain: Chain) -> Array:
@@ -52,7 +57,7 @@ def look(backend: Backend, data: Array, chain: Chain) -> Array:
 
 
 #: The functions that apply a chain, by chain and backend, so that a known chain costs one look-up.
-_steps: dict[Any, list[Callable[[Any], Any]]] = {}
+_steps: dict[tuple[Chain, Backend], list[Callable[[Array], Array]]] = {}
 _MOST_CHAINS = 4096
 
 
@@ -78,6 +83,7 @@ def read(root: Cell, chain: Chain) -> Content:
         return v
     seen = look(HOST, v.data, chain)
     data = HOST.as_array(seen)
+    # `as_array` copies what is not contiguous: the copy shares nothing with the root
     return alias(data, v) if data is seen else Value(data, device=v.device)
 
 
@@ -101,7 +107,7 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
 
 
 @inlined
-def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = False) -> Value | None:
+def recorded_part(v: Value, chain: Chain, seen: Array = None, is_copy: bool = False) -> Value | None:
     """A copy of a small part of a ready tracked array, or a large part without gaps itself; None for anything else.
 
     The read is recorded like its view operations. Their gradients read only shapes, so only the last result is computed, and a backward
@@ -159,7 +165,7 @@ def untracked(v: Content) -> Content:
 
 
 @inlined
-def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
+def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
     """``root[chain][key] = value``.
 
     Parameters
@@ -180,6 +186,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     val = value._content if isinstance(value, Cell) else value
     tracked = is_tracked(v) or is_tracked(val)
     if v.__class__ is Value and not tracked and (v.producer is not None or v.data is None) and v.device is CPU:
+        # running what waits to read the array costs less than copying all of it for a small write
         _settle(v, reads_first=v.sharing is None and _is_small_part(v, chain, key))
     if tracked or (v.__class__ is Value and not is_visible(v)):
         for bound_op in chain:
@@ -193,7 +200,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
 
 
 @inlined
-def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) -> bool:
+def change_at_once(root: Cell, chain: Chain, change: Callable[[Array], object]) -> bool:
     """Change ``root[chain]`` by a function of NumPy's array; False if the root is tracked, or is not on cpu(0).
 
     Such changes are not deferred, whatever their size: there is nothing to fuse with them.
@@ -235,6 +242,7 @@ def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) ->
     if v.__class__ is PLAIN:
         COUNTERS.in_place += 1
         change(look(HOST, v, chain))
+    # exported memory is written in place whatever else sees it: code outside the library looks for the new elements there
     elif v.exclusive or v.pinned:
         COUNTERS.in_place += 1
         change(look(HOST, v.data, chain))
@@ -247,7 +255,7 @@ def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) ->
 
 
 @inlined
-def _is_small_part(v: Value, chain: Chain, key: Any) -> bool:
+def _is_small_part(v: Value, chain: Chain, key: Key) -> bool:
     """Whether a write selects a small part of a large array."""
     shape = v.type[0]
     return runs_inline(_selected_size(view_shape(shape, chain), key)) and not runs_inline(math.prod(shape))
@@ -268,14 +276,14 @@ def _settle(v: Value, reads_first: bool) -> None:
         v.producer = None  # so that the next write need not look for readers
 
 
-def _selected_size(shape: tuple[int, ...], key: Any) -> int:
+def _selected_size(shape: tuple[int, ...], key: Key) -> int:
     """How many elements a key of `write` selects."""
     if key and isinstance(key[0], BoundOp):
         return max(math.prod(a.shape) for a in key[1:])
     return math.prod(shape if key is None else [len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True)])
 
 
-def _store(target: Any, key: Any, source: Any) -> None:
+def _store(target: Array, key: Key, source: Array) -> None:
     if key is None:
         HOST.write(target, ..., source)
     elif key and isinstance(key[0], BoundOp):
@@ -286,9 +294,10 @@ def _store(target: Any, key: Any, source: Any) -> None:
         HOST.write(target, tuple(slice(*k) for k in key), source)
 
 
-def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
+def _written(root: Cell, chain: Chain, key: Key, value: Assigned) -> Content:
     """The root's new content, computed by recorded or deferred operations."""
     v = root._content
+    # `detach` stops gradients of reads; the elements that a write reaches are the root's own
     if chain and chain[0].op.detaches:
         return _written(root, chain[1:], key, value)
     if chain:
@@ -300,11 +309,12 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
         key = tuple((None, None, None) for _ in type_of(v)[0])
     if key and isinstance(key[0], BoundOp):
         bound_op, *arrays = key
+        # the operator of a read with these indices becomes that of a write, with the same operands
         return invoke(index_update.bind(key=bound_op.params["key"]), (root, value, *arrays))[0]
     return invoke(slice_update.bind(key=key), (root, value))[0]
 
 
-def _put_back(root: Cell, bound_op: BoundOp, new: Cell) -> Any:
+def _put_back(root: Cell, bound_op: BoundOp, new: Cell) -> Content:
     """The root's content with the part that a view operation selects replaced by ``new``."""
     rule = bound_op.op.layout.put_back_rule
     assert rule is not None  # as `write` has checked
@@ -393,7 +403,7 @@ def is_owned(v: Value) -> bool:
 
 
 @inlined
-def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> bool:
+def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], other: Cell | Array) -> bool:
     """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
     v = root._content
     val = other._content if isinstance(other, Cell) else other

@@ -12,19 +12,21 @@ from typing import Any
 from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float, promote
 from ..errors import DTypeError, ParameterError
 from .spec import BoundOp, Op
+from .vocabulary import Derived, Operand
 
 
-def finish_legacy(xp: Any, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
+def finish_legacy(xp: Derived, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
     """The result of an operator's rule under the LEGACY convention."""
     if isinstance(out, tuple):
         return tuple(_finish(xp, bound_op, o, inputs) for o in out)
     return _finish(xp, bound_op, out, inputs)
 
 
-def _finish(xp: Any, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
+def _finish(xp: Derived, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
     op, dtype = bound_op.op, xp.dtype_of(out)
     if op.elementwise and op.result != "dtype":
         operands = [xp.dtype_of(i) for i in inputs if i is not None]
+        # the first operand of `where` and its kind is a condition
         operands = operands[1:] if op.result == "tail" else operands
         strong = [d for d in operands if d not in WEAK]
         wanted = working_dtype(bound_op, strong[0]) if strong else dtype
@@ -37,7 +39,7 @@ def _finish(xp: Any, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
     return out if out.shape or any(_is_scalar_array(xp, i) for i in inputs) else xp.reshape(out, shape=(1,))
 
 
-def _is_scalar_array(xp: Any, x: Any) -> bool:
+def _is_scalar_array(xp: Derived, x: Operand | None) -> bool:
     """Whether an operand is an array without axes, and not a number or omitted."""
     return x is not None and not x.shape and xp.dtype_of(x) not in WEAK
 

@@ -131,6 +131,7 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
         else:  # default None: optional
             inputs.append(_input(name, annotation, optional=default is None, auxiliary=name in aux))
     given = {"names": names, "inputs": tuple(inputs), "variadic": variadic, "params": params, **in_facets(facts)}
+    # `sum_` and its kind: the underscore only keeps the function from hiding a name of Python
     return _checked(Op(rule.__name__.rstrip("_"), rule, **given))
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..assembly import assembled_text, attach_method
 from .params import text
-from .spec import Op
+from .spec import BoundOp, Op
 
 
 class _NullType:
@@ -51,6 +51,7 @@ def function_of(
     tail = ", ".join([f"{p}=NULL" for p in keywords] + [*common, "**other"])
     given = "{" + ", ".join(f"{p!r}: {p}" for p in keywords) + "}"
     lines = [f"def {name}({head}{tail}):"]
+    # what changes states, takes numbers as arrays or reads values has more to do than `run` does
     quick = fast is not None and not op.mutates and not op.front.numbers and not op.is_eager and op.arrays
     if quick and fast is not None:
         lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands)
@@ -62,7 +63,7 @@ def function_of(
     if quick:
         lines.append("    if out is None and not other and _key is not None: remember(cache, _key, params)")
     lines.append("    return result")
-    env: dict[str, Any] = {
+    env: dict[str, object] = {
         "__name__": __name__,
         "NULL": NULL,
         "call": call,
@@ -141,7 +142,7 @@ class LazyMethod:
     def __init__(self, cls: type, name: str, generated: Callable[[], Callable[..., Any]]) -> None:
         self._cls, self._name, self._generated = cls, name, generated
 
-    def __get__(self, instance: object, owner: type) -> Any:
+    def __get__(self, instance: object, owner: type) -> Callable[..., Any]:
         method = self._generated()
         attach_method(self._cls, self._name, method)
         return method if instance is None else MethodType(method, instance)
@@ -157,7 +158,7 @@ class Fast(NamedTuple):
     run: Callable[..., Any]
     single: Callable[[Any, Any], Any]
     cls: type
-    bound_by: Callable[[Op, dict[str, Any]], Any]
+    bound_by: Callable[[Op, dict[str, object]], BoundOp]
     is_training: Callable[[], bool]
     are_fixed: Callable[[dict[str, object]], bool]
 
@@ -189,6 +190,7 @@ def _remembering(op: Op, fast: Fast) -> Callable[[dict[object, object], object, 
     def remember(cache: dict[object, object], key: object, params: dict[str, object]) -> None:
         if not fast.are_fixed(params) or not op.is_plain({name: value for name, value in params.items() if value}):
             return  # the key spells out what is not plain
+        # a parameter that differs in every call would fill it without end
         if len(cache) > 256:
             cache.clear()
         bound_op = fast.bound_by(op, {name: value for name, value in params.items() if name not in op.scalars})
@@ -198,7 +200,7 @@ def _remembering(op: Op, fast: Fast) -> Callable[[dict[object, object], object, 
     return remember
 
 
-def _unpacked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+def _unpacked(arrays: tuple[object, ...]) -> tuple[object, ...]:
     """Variadic inputs may also be given as one list."""
     return tuple(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
 

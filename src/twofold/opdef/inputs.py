@@ -38,7 +38,7 @@ class Input:
     name: str = ""
     optional: bool = False
     auxiliary: bool = False
-    present: tuple[str, Any] | None = None
+    present: tuple[str, object] | None = None
     initial: str | None = None
     own_dtype: bool = False
     dtype_param: str | None = None

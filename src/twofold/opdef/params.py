@@ -52,7 +52,7 @@ class Param:
 
     name: str
     kind: Kind
-    default: Any
+    default: object
     required: bool
 
     def value(self, given: object, op: str) -> Any:
@@ -97,11 +97,12 @@ def text(value: object) -> str:
     return str(value)
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> Any:
     """The Python value of a string such as ``"(2, 2)"``, ``"[1,2]"`` or ``"None"``; other strings unchanged."""
     if not isinstance(value, str):
         return value
     try:
+        # MXNet's files contain Python 2's long integers, as in ``(2L, 2L)``
         return ast.literal_eval(value.strip().replace("L", "") or "None")
     except (ValueError, SyntaxError):  # whose messages are about Python's parser
         raise ValueError("this text is neither a number nor a tuple of numbers") from None
@@ -110,6 +111,7 @@ def _literal(value: Any) -> Any:
 def _int(value: Any) -> int:
     value = _literal(value)
     if isinstance(value, bool) or not isinstance(value, float):
+        # NumPy's integers too, but no text and nothing with a fraction
         return int(value.__index__())
     if value != int(value):
         raise ValueError("it has a fraction")
@@ -119,11 +121,12 @@ def _int(value: Any) -> int:
 def _float(value: Any) -> float:
     if isinstance(value, str):
         value = value.strip()
+        # C's spelling, ``1e-5f``
         value = value if value.endswith("inf") else value.rstrip("f")
     return float(value)
 
 
-def _bool(value: Any) -> bool:
+def _bool(value: object) -> bool:
     if isinstance(value, str):
         lowered = value.strip().lower()
         if lowered not in ("true", "false", "0", "1"):
@@ -134,13 +137,13 @@ def _bool(value: Any) -> bool:
     return bool(value)
 
 
-def _str(value: Any) -> str:
+def _str(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("use a string")
     return value
 
 
-def _shape(value: Any) -> tuple[int | None, ...]:
+def _shape(value: object) -> tuple[int | None, ...]:
     value = _literal(value)
     if value is None:
         raise ValueError("pass a size or a tuple of sizes")
@@ -149,7 +152,7 @@ def _shape(value: Any) -> tuple[int | None, ...]:
     return (_int(value),)
 
 
-def _axis(value: Any) -> int | tuple[int, ...] | None:
+def _axis(value: object) -> int | tuple[int, ...] | None:
     value = _literal(value)
     if value is None or isinstance(value, (list, tuple)):
         return None if value is None else tuple(map(_int, value))
@@ -206,7 +209,7 @@ _PLAIN = {
 }
 
 
-def kind_of(annotation: Any) -> Kind:
+def kind_of(annotation: object) -> Kind:
     """The kind that an annotation denotes.
 
     Raises
@@ -226,7 +229,7 @@ def kind_of(annotation: Any) -> Kind:
     raise TypeError(f"{annotation!r} is not a parameter type; see twofold.opdef.params")
 
 
-def _choice(values: tuple[Any, ...]) -> Kind:
+def _choice(values: tuple[object, ...]) -> Kind:
     def parse(value: object) -> object:
         if value not in values:
             raise ValueError(f"valid values are: {', '.join(map(str, values))}")

@@ -67,6 +67,7 @@ def same_count(shape: Partial, other: Partial) -> tuple[Partial, Partial]:
         return shape, other
     for known, open_, swapped in ((shape, other, False), (other, shape, True)):
         total, rest = product_of(known), [n for n in open_ if n is not None]
+        # one unknown size is the quotient, unless another size is 0 or the numbers do not divide
         if total is not None and len(rest) == len(open_) - 1 and math.prod(rest) and total % math.prod(rest) == 0:
             filled = tuple(total // math.prod(rest) if n is None else n for n in open_)
             return (filled, known) if swapped else (known, filled)
@@ -91,6 +92,7 @@ def _applied(before: list[int | None], codes: list[int]) -> tuple[list[int | Non
     after: list[int | None] = []
     copies: list[tuple[int, int]] = []
     at = k = 0
+    # the codes of `shapes.reshape_codes`: 0 and -2 copy sizes, -3 merges two axes, -4 splits one, -1 is any size
     while k < len(codes) and (at < len(before) or codes[k] > 0 or codes[k] in (-1, -2)):
         code = codes[k]
         if code in (0, -2):

@@ -8,7 +8,6 @@ A sample rule stands beside its operator and returns what ``draw`` gives::
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from .rules import Rule
 from .spec import Op
@@ -45,7 +44,7 @@ class Sample:
     """
 
     inputs: tuple[Drawn | None, ...]
-    params: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, object] = field(default_factory=dict)
     gradient: bool = True
     tolerance: float = 1.0
     why: str = ""
@@ -73,7 +72,7 @@ class Draw:
         """Integers in [low, high); float32 by default, like MXNet's indices; in the dtype under test if None."""
         return Drawn(shape, low, high, dtype, whole=True)
 
-    def __call__(self, *inputs: Drawn | None, gradient: bool = True, tolerance: float = 1.0, why: str = "", **params: Any) -> Sample:
+    def __call__(self, *inputs: Drawn | None, gradient: bool = True, tolerance: float = 1.0, why: str = "", **params: object) -> Sample:
         """The sample with these inputs (None: omitted), parameters, and checks of the results."""
         return Sample(inputs, params, gradient, tolerance, why)
 

@@ -129,10 +129,10 @@ class Op:
     front: Front = Front()  # noqa: RUF009
 
     #: The last bound operators asked for, by parameters as they were given; at most `MOST_BOUND_OPS`.
-    bound_ops: "dict[Any, BoundOp]" = field(default_factory=dict, init=False)
+    bound_ops: "dict[object, BoundOp]" = field(default_factory=dict, init=False)
     #: All bound operators that are in use, by canonical parameters. Weak: a node, view or program that holds one keeps it unique, and
     #: a loop over ``x[k]`` does not keep one for every ``k``.
-    interned: "WeakValueDictionary[Any, BoundOp]" = field(default_factory=WeakValueDictionary, init=False)
+    interned: "WeakValueDictionary[object, BoundOp]" = field(default_factory=WeakValueDictionary, init=False)
 
     # the decorators: each is described at the field that it fills
     type = Attaches("type_rule")
@@ -256,6 +256,7 @@ class Op:
             If a parameter is unknown, missing or of the wrong kind.
         """
         try:
+            # most calls repeat parameters: as they were given, before they are parsed, they are a key
             found = self.bound_ops.get((legacy, tuple(params.items())))
         except TypeError:  # an unhashable value, such as a list for a shape
             found = None
@@ -278,6 +279,7 @@ class Op:
     def _bind_checked(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
         """The bound operator for parameters that were not seen before in this form, or are ambiguous: those are looked up by `exact`."""
         values = tuple(given.items())
+        # -0.0 == 0 and 1 == True: where that matters the key has classes and bits
         key = (legacy, values) if self.is_plain(given) else (legacy, exact(values))
         try:
             found = self.bound_ops.get(key)
@@ -307,7 +309,9 @@ class Op:
             else:
                 full[name] = param.default
         values = tuple(full.values())
+        # both conventions would give the same results: they share programs
         legacy = legacy and not self.numpy
+        # one object for all spellings of the same parameters, such as 2 and (2,) where a shape is wanted
         return self.interned.setdefault((legacy, exact(values) if self.ambiguous else values), BoundOp(self, full, legacy))
 
     def __call__(self, xp: Any, *inputs: Any, **params: Any) -> Any:

@@ -100,6 +100,7 @@ class Derived:
     def split(self, x: Array, indices: Sequence[int], axis: int) -> list[Array]:
         """``x`` split before each of ``indices`` along an axis."""
         edges = [0, *indices, x.shape[axis]]
+        # as NumPy, which gives an empty part where the places decrease
         return [self.take_slice(x, a, max(a, b), axis) for a, b in itertools.pairwise(edges)]
 
     def tile_axis(self, x: Array, count: int, axis: int) -> Array:
@@ -170,6 +171,7 @@ class Derived:
     def mean(self, x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
         """Arithmetic mean over axes; the sum of 16-bit floats is one in float32."""
         count = math.prod(x.shape) // max(1, math.prod(reduced_shape(x.shape, axis, False)))
+        # of no elements the mean is not a number, as in NumPy
         mean = self.multiply(self.sum(self.upcast(x), axis=axis, keepdims=keepdims), 1 / count if count else math.nan)
         return self.downcast(mean, x)
 

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from time import perf_counter_ns
-from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -83,7 +82,7 @@ class Accounts:
         self.ledgers.setdefault(device, Ledger()).add(nbytes)
         return nbytes
 
-    def _died(self, key: int, device: Device, nbytes: int, _: Any) -> None:
+    def _died(self, key: int, device: Device, nbytes: int, _: object) -> None:
         self._known.pop(key, None)
         self._dead.append((device, perf_counter_ns(), nbytes))
 

@@ -88,6 +88,7 @@ def _offset(first: dict[int, tuple[float, float]], own: dict[int, tuple[float, f
     both = first.keys() & own.keys()
     if not both or first is own:
         return 0.0
+    # no sum ends before it has begun everywhere: own begin - offset <= first's end, and first's begin <= own end - offset
     low = max(own[k][0] - first[k][1] for k in both)
     high = min(own[k][1] - first[k][0] for k in both)
     return 0.0 if low <= 0 <= high else (low + high) / 2

@@ -34,8 +34,8 @@ class Keyword(NamedTuple):
     """A keyword of ``set_config``."""
 
     name: str
-    default: Any
-    parse: Callable[[Any], Any]
+    default: object
+    parse: Callable[[Any], object]
     kind: str
     meaning: str
 
@@ -101,7 +101,7 @@ class Config:
         return self.profile_all or self.profile_memory
 
 
-def _parse(name: str, value: object) -> Any:
+def _parse(name: str, value: object) -> object:
     keyword = _BY_NAME.get(name)
     if keyword is None:
         raise ParameterError(f"set_config: Cannot find argument '{name}'", None, f"the arguments are {', '.join(_BY_NAME)}")

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..device import Device
 from ..extension_points import LOADERS
 from ..origin import frame_of_user
+from ..program.compile import Program
 from ..scheduler.observers import Event, forget, listen, this_thread
 
 
@@ -56,7 +57,7 @@ class Report:
 
     def __init__(self) -> None:
         self.flushes: list[Flush] = []
-        self._thread: Any = None
+        self._thread: tuple[int, str] | None = None
         self._programs: list[Event] = []
         self._operators: list[Event] = []
 
@@ -123,7 +124,7 @@ class Report:
         return "\n".join(lines)
 
 
-def _flush(cause: str, operations: int, program: Any, nbytes: int) -> Flush:
+def _flush(cause: str, operations: int, program: Program, nbytes: int) -> Flush:
     steps = tuple(program.explain().splitlines())
     issued = "" if program.launcher is None else program.launcher.state
     return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes, issued, program.passes)

@@ -213,6 +213,7 @@ class Scope:
 
     def __init__(self, name: str = "<unk>:", append_mode: bool = True) -> None:
         self._name, self._append = _text(name), append_mode
+        # a stack: the same scope may be entered again inside itself
         self._outside: list[tuple[str, span]] = []
 
     def __enter__(self) -> "Scope":

@@ -131,6 +131,7 @@ class Recorder:
 
     def _memory_changed(self, device: Device, time: int, live: int) -> None:
         name = f"Memory: {_place(device)}"
+        # not by `_put`, which may call `fold`: that calls this, through `Accounts.settle`
         self._queue.append(Record("C", name, MEMORY, time, 0, MEMORY, this_thread(), {name: live}, NOTHING))
 
     def note(

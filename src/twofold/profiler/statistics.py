@@ -1,8 +1,7 @@
 """Aggregate statistics, and their output as MXNet's table or JSON."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 TITLE = "\nProfile Statistics:\n\tNote the difference in units for different entries.\n"
 #: Column headings by kind of statistic, and the divisor of its values.
@@ -69,7 +68,7 @@ class Statistics:
 
     def json(self, sort_by: str, ascending: bool) -> str:
         """The statistics as JSON: kind, category, name, values."""
-        out: dict[str, Any] = {}
+        out: dict[str, object] = {}
         for kind, (_, unit) in COLUMNS.items():
             out[kind] = {
                 category: {name: _values(kind, row, unit) for name, row in self._sort(kind, category, sort_by, ascending)}
@@ -79,7 +78,7 @@ class Statistics:
         return json.dumps(out, indent=4) + "\n"
 
 
-def _line(name: str, count: str, columns: Any) -> str:
+def _line(name: str, count: str, columns: Iterable[str]) -> str:
     start = f"{name:<30}{count:>11}" if len(name) < 30 else f"{name}{count:>16}"
     return start + "".join(f"{c:>17}" for c in columns) + "\n"
 

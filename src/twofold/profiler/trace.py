@@ -44,7 +44,7 @@ class Record(NamedTuple):
     process: str
     thread: tuple[int, str]
     details: Mapping[str, Any]
-    more: Mapping[str, Any]
+    more: Mapping[str, object]
 
 
 class Trace:
@@ -67,6 +67,7 @@ class Trace:
         number, name = record.thread
         pid = self._processes.setdefault(record.process, len(self._processes))
         self._threads.setdefault((pid, number), name)
+        # the format counts in microseconds
         duration = f', "dur": {record.duration / 1000}' if record.phase == "X" else ""
         more = f", {_fields(record.more)}" if record.more else ""
         details = f', "args": {{{_fields(record.details)}}}' if record.details else ""
@@ -93,7 +94,7 @@ def _quote(text: str) -> str:
     return json.dumps(text)
 
 
-def _fields(values: Mapping[str, Any]) -> str:
+def _fields(values: Mapping[str, object]) -> str:
     # objects are for listeners in this process, not for the file
     shown = {k: v for k, v in values.items() if isinstance(v, (str, int, float))}
     return ", ".join(f"{_quote(k)}: {v if v.__class__ is int else json.dumps(v)}" for k, v in shown.items())

@@ -9,9 +9,8 @@ from copy import copy
 from functools import cache, cached_property, partial
 from time import perf_counter_ns
 from traceback import walk_tb
-from typing import Any
 
-from ..backend.kernel import Formed, ProgramTraits, code_of
+from ..backend.kernel import Array, Formed, ProgramTraits, Run, code_of
 from ..backend.protocol import Backend, Launcher
 from ..device import Device
 from ..graph.control_flow import SubGraph
@@ -109,10 +108,10 @@ class Program:
         printer = Printer(plan, backend)
         code = printer.code()
         self.kernels, self._forms, self._code = printer.kernels, printer.forms, code
-        self._scratch: list[Any] = code.env.get("pool", [])  # the list itself: the program checks instances out of it
+        self._scratch: list[tuple[Array, ...]] = code.env.get("pool", [])  # the list itself: the program checks instances out of it
         self._title, self._plan = title, plan
         #: Forms of the program that hand out results early, by the groups that they hand out.
-        self._staged: dict[tuple[tuple[int, ...], ...], Callable[[Sequence[Any]], list[Any]]] = {}
+        self._staged: dict[tuple[tuple[int, ...], ...], Run] = {}
         self._function = self._compiled(code)
         self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
@@ -123,9 +122,9 @@ class Program:
         # partials of C functions: a run enters no Python frame but the program's own
         run = self._function if launcher is None else partial(launch_or_step, launcher, self._function)
         self.launcher = launcher
-        self.run: Callable[[Sequence[Any]], list[Any]] = partial(self.backend.quietly, run)
+        self.run: partial[list[Array]] = partial(self.backend.quietly, run)
 
-    def _compiled(self, code: Code) -> Callable[[Sequence[Any]], list[Any]]:
+    def _compiled(self, code: Code) -> Run:
         # the text that runs differs from `source` by one statement, so that a program without observers pays one test of a global
         details = {"program": self} if self._title.category == "program" else NOTHING
         profiled = Profiled(details, self._title, self._plan, code)
@@ -134,8 +133,8 @@ class Program:
         return env["program"]
 
     def run_in_stages(
-        self, arrays: Sequence[Any], groups: tuple[tuple[int, ...], ...], tell: Callable[[int, Sequence[Any]], object]
-    ) -> list[Any]:
+        self, arrays: Sequence[Array], groups: tuple[tuple[int, ...], ...], tell: Callable[[int, Sequence[Array]], object]
+    ) -> list[Array]:
         """`run`, on a backend that computes in the calling thread, which hands out results as soon as they are complete.
 
         Parameters
@@ -157,6 +156,7 @@ class Program:
         function = self._staged.get(groups)
         if function is None:
             step_of: dict[Node, int] = {n: t for t, step in enumerate(self._plan.steps) for n in step.nodes}
+            # a result that no step makes (an input, a constant) is copied at the end, and its step is never asked for
             completed = [step_of.get(o, 0) for o in self._plan.outputs]
             function = self._staged[groups] = self._compiled(self._code.in_stages(groups, completed))
         return self.backend.quietly(function, (arrays, tell))
@@ -169,6 +169,7 @@ class Program:
         """
         if self.launcher is None:
             return self
+        # shallow: source, plan and constants are shared, only the captured form is not
         own = copy(self)
         own._launch_by(self.launcher.separate())
         return own
@@ -178,10 +179,10 @@ class Program:
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
         return traits_of(plan, taken, left, code.in_steps, device)
 
-    def _computed(self, nodes: list[Node]) -> list[Any]:
+    def _computed(self, nodes: list[Node]) -> list[Array]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
 
-    def _sub_program(self, sub: SubGraph) -> Callable[[Sequence[Any]], list[Any]]:
+    def _sub_program(self, sub: SubGraph) -> Run:
         return Program(sub.outputs, sub.leaves, self.backend).run
 
     @cached_property

@@ -23,6 +23,7 @@ def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list
     order = topological(outputs)
     fixed: set[Node] = set()
     for n in order:
+        # a number of weak type must stay one: an array in its place would take part in promotion
         if not isinstance(n, Application) or n.bound_op.op.execution.run_by_program or len(n.parts) > 1 or n.dtype in WEAK:
             continue
         if is_const(n) or all(i is None or i in fixed or is_const(i) for i in n.inputs):

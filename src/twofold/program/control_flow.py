@@ -1,16 +1,15 @@
 """Runs control-flow nodes as Python loops around compiled sub-programs, on any backend."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
-from ..backend.kernel import Call
+from ..backend.kernel import Array, Call, Run
 from ..backend.protocol import Backend
 from ..graph.control_flow import SubGraph, cond, foreach, while_loop
 from ..graph.ir import Application
 from ..opdef import Op
 
 #: Compiles a sub-graph to a function.
-SubProgram = Callable[[SubGraph], Callable[[Sequence[Any]], list[Any]]]
+SubProgram = Callable[[SubGraph], Run]
 ONE = (None, None, None)
 
 
@@ -31,19 +30,19 @@ def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> 
     return Call(f"{{run}}({operands})", {"run": run})
 
 
-def _row(backend: Backend, array: Any, t: int) -> Any:
+def _row(backend: Backend, array: Array, t: int) -> Array:
     """``array[t]``, a view where the library allows."""
     xp, shape = backend.xp, backend.type_of(array).shape
     return xp.reshape(xp.slice(array, key=((t, t + 1, None), *[ONE] * (len(shape) - 1))), shape=shape[1:])
 
 
-def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
+def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., object]:
     params = node.bound_op.params
     body, data, states = params["body"], params["data"], params["states"]
     program, count = compile_(body), len(body.outputs) - states
     types = [(p.shape, p.dtype) for p in node.parts]
 
-    def run(*arrays: object) -> list[object]:
+    def run(*arrays: object) -> object:
         # allocated once and written row by row: stacking a list of results would hold all of them in memory twice
         stacks = [backend.empty(*t) for t in (*types[:count], *types[count + states :])]
         state, closure = list(arrays[data : data + states]), list(arrays[data + states :])
@@ -61,12 +60,12 @@ def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Calla
     return run
 
 
-def _single(results: list[Any]) -> Any:
+def _single(results: list[Array]) -> object:
     """The results, or the only one without a list."""
     return results[0] if len(results) == 1 else results
 
 
-def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
+def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., object]:
     params = node.bound_op.params
     body, variables, limit = params["body"], params["variables"], params["limit"]
     test, program, count = compile_(params["test"]), compile_(body), len(body.outputs) - variables
@@ -77,6 +76,7 @@ def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Ca
         # rows of iterations that do not run stay zero
         stacks = [copy(backend.constant(0, *t)) for t in (*types[:count], *types[count + variables : -1])]
         state, closure, steps = [copy(v) for v in arrays[:variables]], list(arrays[variables:]), 0
+        # the host needs the value to go on, so a device finishes its work here in every iteration
         while steps < limit and bool(backend.to_host(test([*state, *closure])[0]).item()):
             for stack, before in zip(stacks[count:], state, strict=True):
                 backend.write(stack, steps, before)
@@ -89,7 +89,7 @@ def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Ca
     return run
 
 
-def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
+def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., object]:
     params = node.bound_op.params
     then, otherwise = compile_(params["then"]), compile_(params["otherwise"])
 
@@ -101,7 +101,11 @@ def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable
     return run
 
 
-_MAKERS: dict[Op, Callable[..., Callable[..., Any]]] = {foreach: _foreach, while_loop: _while_loop, cond: _cond}
+_MAKERS: dict[Op, Callable[[Application, Backend, SubProgram], Callable[..., object]]] = {
+    foreach: _foreach,
+    while_loop: _while_loop,
+    cond: _cond,
+}
 LOOPS = frozenset(_MAKERS)
 #: Those in which the host reads a value to decide what runs next.
 DECIDED = frozenset({while_loop, cond})

@@ -7,8 +7,8 @@ The results have the same bits as the compiled program's while both call the sam
 from collections.abc import Sequence
 from functools import cache
 from time import perf_counter_ns
-from typing import Any
 
+from ..backend.kernel import Array, Namespace
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..dtype import WEAK, promote
@@ -45,10 +45,10 @@ def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend,
     return results
 
 
-def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[object], watched: bool) -> list[Any]:
+def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[object], watched: bool) -> list[Array]:
     # `operand_dtype` and `scalar` as in `printer`: where these differ, a second use would give other bits than the first
     xp = backend.xp
-    value: dict[Node, Any] = dict(zip(leaves, arrays, strict=True))
+    value: dict[Node, Array] = dict(zip(leaves, arrays, strict=True))
     order = [n for n in topological(outputs) if isinstance(n, Application) and n not in value]
     last_use = {i: n for n in order for i in n.operands}
     last_use |= dict.fromkeys(outputs)  # None: results are never dropped
@@ -69,7 +69,7 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
     return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
 
 
-def _operand(backend: Backend, node: Node, value: dict[Node, Any], dtype: str) -> Any:
+def _operand(backend: Backend, node: Node, value: dict[Node, Array], dtype: str) -> Array:
     if isinstance(node, Constant):
         return backend.scalar(node.number, dtype)
     found = value[node]
@@ -77,7 +77,7 @@ def _operand(backend: Backend, node: Node, value: dict[Node, Any], dtype: str) -
 
 
 @cache
-def namespace_of(backend: Backend) -> Any:
+def namespace_of(backend: Backend) -> Namespace:
     """The whole namespace over a backend's arrays, as rules use it."""
     primitives = type(backend.xp)
     return type(f"{primitives.__name__}WithDerived", (primitives, Derived), {})()

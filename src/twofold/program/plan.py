@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..backend.kernel import ArrayType, Call
+from ..backend.kernel import Array, ArrayType, Call
 from ..backend.protocol import Backend, Target
 from ..config import SETTINGS
 from ..dtype import WEAK
@@ -86,6 +86,7 @@ def plan_of(
     if SETTINGS.epilogues:
         steps = with_epilogues(steps, unique, target.epilogues, partial(_takes_epilogue, target))
     singles = [s.nodes[0] for s in steps if not s.is_kernel]
+    # an `item` selects one of several results that its operand's call has returned: it needs no call
     calls = {n: _call_of(n, backend, compile_) for n in singles if n.bound_op.op is not item}
     # the backend allocates these results itself, so that the plan cannot place them
     own = {n for n in singles if n not in calls or not calls[n].into}
@@ -125,7 +126,7 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
     return backend.call(op.name, node.bound_op.params, inputs, *[ArrayType(part.shape, part.dtype) for part in node.parts])
 
 
-def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
+def _call_user(method: str, copy: Callable[[Array], Array], handle: object, *arrays: Array) -> Array:
     """Call user code with copies, which it may keep or overwrite. Copy its results: it may keep these too, or return its arguments."""
     results = getattr(handle, method)(*[copy(a) for a in arrays])
     return [copy(r) for r in results] if isinstance(results, list) else copy(results)

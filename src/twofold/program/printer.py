@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, StepObserver
+from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, Run, StepObserver
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
 from ..graph.build import item
@@ -160,7 +160,7 @@ class Code(NamedTuple):
         own: dict[str, Any] = self.env | {"steps": steps}
         entry = "" if self.steps else "steps.join()"
         exec(compile(self.source(entry, notes), "<twofold program, in steps>", "exec"), own)
-        run: Callable[[Sequence[Any]], list[Any]] = own["program"]
+        run: Run = own["program"]
         return run(leaves)
 
 
@@ -184,7 +184,7 @@ class Printer:
         self.forms: dict[Step, Callable[..., None]] = {}
         self._drawn = drawn_nodes(plan.steps)
         #: The name of each node, of each place in memory, and of each Python scalar per dtype.
-        self._name: dict[Any, str] = {}
+        self._name: dict[object, str] = {}
         self._allocators: list[str] = []
         #: Statements that run once for each instance of the scratch memory, not once for each run.
         self._static: list[str] = []
@@ -236,7 +236,7 @@ class Printer:
         self._lines, self._read, self._written, self._defined = [], {}, {}, []
         return found
 
-    def _bind(self, value: Any, prefix: str = "c") -> str:
+    def _bind(self, value: object, prefix: str = "c") -> str:
         """Add an object to the environment; returns its name."""
         name = f"{prefix}_{len(self.env)}"
         self.env[name] = value
@@ -314,6 +314,7 @@ class Printer:
                 self._defined.append(self._name[key])
                 self._lines.append(f"{self._name[key]} = scalar({self._name[n]}, {dtype!r})")
             return self._name[key]
+        # constant arrays are printed where they are read: they are not steps
         if n not in self._name and applies(n, full):
             self._name[n] = self._bind(self.backend.constant(n.bound_op.params["value"], n.shape, n.dtype))
         return self._name[n]
@@ -397,8 +398,10 @@ class Printer:
             self._name[self.memory.place[n]] = self._name[n]
         else:
             place = self.memory.place
+            # the plan has put the result where its first operand is, so only what changes is written
             update = bool(call.update) and place[n] == place.get(n.operands[0])
             out = self._result(n)
+            # a call may consist of several statements
             self._lines += self._text(n, call.update if update else call.text, out).split("; ")
 
     def _is_allocated_by_call(self, n: Application) -> bool:
@@ -419,6 +422,7 @@ class Printer:
     def _convolution(self, step: Step) -> None:
         product, *nodes = step.nodes
         program, inputs, outputs = row_program(nodes, self.memory, self._drawn)
+        # the kernel's input that the convolution makes itself: it is not among the arguments
         place = inputs.index((product, product.dtype))
         arguments = [self._operand(i, i.dtype) for i in product.operands]
         arguments += [self._operand(i, dtype) for k, (i, dtype) in enumerate(inputs) if k != place]
@@ -430,6 +434,7 @@ class Printer:
 
     def _product(self, step: Step) -> None:
         product, added = step.nodes[:2]
+        # the second node of ``sums`` is a sum beside the product, not an addition to it
         bias = [i for i in added.operands if i is not product] if step.epilogue != "sums" else []
         arguments = [self._operand(i, i.dtype) for i in (*product.operands, *bias)]
         arguments += [self._result(n) for n in (step.nodes if step.epilogue == "sums" else step.nodes[-1:])]

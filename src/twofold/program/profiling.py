@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..backend.kernel import Array, Run
 from ..dtype import WEAK
 from ..graph.fuse import Step
 from ..graph.ir import Node
@@ -71,14 +72,14 @@ class Profiled:
         The program's.
     """
 
-    def __init__(self, details: Mapping[str, Any], title: Title, plan: ProgramPlan, code: Code) -> None:
+    def __init__(self, details: Mapping[str, object], title: Title, plan: ProgramPlan, code: Code) -> None:
         self._details, self._title, self._plan, self._code = details, title, plan, code
         #: How each step is reported, by its number; known once the form with timing is compiled.
         self._marks: dict[int, Mark] = {}
-        self._run: Callable[[Sequence[Any]], list[Any]] | None = None
+        self._run: Run | None = None
         self._nbytes = 0
 
-    def __call__(self, leaves: Sequence[Any]) -> list[Any]:
+    def __call__(self, leaves: Sequence[Array]) -> list[Array]:
         """Run the program, and report it and its steps."""
         title, run = self._title, self._run or self._compile()
         with span(title.name, title.category, symbolic=title.symbolic, nbytes=self._nbytes, details=self._details):
@@ -86,7 +87,7 @@ class Profiled:
         report_arrays(results)
         return results
 
-    def _compile(self) -> Callable[[Sequence[Any]], list[Any]]:
+    def _compile(self) -> Run:
         env = dict(self._code.env)  # a copy, so that only this form's allocators report
         env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
         env |= {"__name__": __name__, "clock": perf_counter_ns, "note": self._note}
@@ -102,14 +103,14 @@ class Profiled:
         self._marks[k] = mark_of(self._plan.steps[k], self._plan)
         return ["T = clock()"], [f"note({k}, T{', ' * bool(step.made)}{step.made})"]
 
-    def _note(self, number: int, start: int, made: Any = None) -> None:
+    def _note(self, number: int, start: int, made: Array = None) -> None:
         m = self._marks[number]
         report(m.name, m.category, start, m.nbytes)
         if made is not None:
             report_arrays(made if made.__class__ is list or made.__class__ is tuple else (made,))
 
 
-def _allocated(new: Callable[[], Any]) -> Any:
+def _allocated(new: Callable[[], Array]) -> Array:
     array = new()
     report_arrays((array,))
     return array

@@ -52,6 +52,7 @@ class Worker:
     def _serve(self, signals: "SimpleQueue[bool]") -> None:
         while signals.get():
             with self._lock:
+                # which task is decided only here: one more urgent may have come since the signal was given
                 task = heappop(self._ready)[-1]()
             if task is not None:
                 with suppress(BaseException):  # waiting threads find the error in the task; this thread continues

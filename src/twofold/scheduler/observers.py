@@ -141,7 +141,7 @@ class span:
 class _Place:
     """A function that generated code finds under a name in its globals, and the timed one that replaces it while there are listeners."""
 
-    def __init__(self, env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
+    def __init__(self, env: dict[str, Callable[..., object]], key: str, name: str, size: Callable[[object], int]) -> None:
         self._env, self._key, self._name, self._size = env, key, name, size
         self._plain: Callable[..., object] = env[key]
 
@@ -164,7 +164,7 @@ class _Place:
 _places: list[_Place] = []
 
 
-def exchangeable(env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
+def exchangeable(env: dict[str, Callable[..., object]], key: str, name: str, size: Callable[[object], int]) -> None:
     """Time a function of generated code while there are listeners.
 
     Parameters

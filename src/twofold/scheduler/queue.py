@@ -151,6 +151,7 @@ class Queue:
             self._start(ready)
 
     def _perform(self, task: Task) -> list[Task]:
+        # what it reads was never computed: it fails with the same error, and does not run
         error = next((t.error for t in task.sources if t.error is not None), None) if task.sources else None
         inherited = error is not None
         interrupt: BaseException | None = None
@@ -180,6 +181,7 @@ class Queue:
             if error is not None and not inherited and task.reports and len(self._failed) < MOST_FAILURES:
                 self._failed.append(task)
             ready = []
+            # the last predecessor to finish makes a task ready
             for later in task.after:
                 later.before.discard(task)
                 if not later.before:
@@ -235,6 +237,7 @@ class Queue:
         found = None
         while stack:
             task = stack.pop()
+            # this thread runs that task further down its stack: it cannot go on before this call returns
             if task.runner == me and not task.is_done:
                 raise EngineError("a task waits for one submitted after it", task, "wait only for tasks submitted before it")
             if task.is_submitted and not task.before and not task.runner and not task.is_done and (found is None or task < found):
@@ -274,6 +277,7 @@ class Queue:
         """Wait for all submitted tasks; errors are kept for `drain`."""
         while True:
             with self._lock:
+                # not a task that this thread is inside of, which would wait for itself
                 oldest = next((t for t in list(self._open) if t.runner != get_ident()), None)
             if oldest is None:
                 return

@@ -25,6 +25,7 @@ def run_on(device: Device, function: Callable[..., Result], *args: object) -> Re
 
 
 def _issued(device: Device, function: Callable[..., Result], args: tuple[object, ...]) -> Result:
+    # libraries issue to the thread's current stream, so the call is made within the device's own
     queue = None if device.is_host else backend_for(device).stream(device)
     if queue is None:
         return function(*args)

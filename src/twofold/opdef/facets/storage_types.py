@@ -48,7 +48,7 @@ class Sparse:
         return (self.values, self.indices) if self.indptr is None else (self.values, self.indices, self.indptr)
 
 
-def stype_of(operand: Any) -> str:
+def stype_of(operand: object) -> str:
     """The storage type of a rule's operand."""
     return operand.stype if isinstance(operand, Sparse) else "default"
 
