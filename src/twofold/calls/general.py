@@ -8,7 +8,7 @@ import numpy as np
 from ..assembly import FREE, fragment, inlined
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError, WrongType
+from ..errors import ParameterError, WrongType
 from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
@@ -18,7 +18,7 @@ from ..imperative.guards import is_differentiated, plain_or_value
 from ..imperative.invoke import invoke, type_of
 from ..imperative.recording import record_again
 from ..imperative.row_updates import update_rows, updates_rows
-from ..imperative.storage import SparseArray, by_storage, goes_by_storage, store_array
+from ..imperative.storage import SparseArray, by_storage, check_out, goes_by_storage, store_array
 from ..imperative.tape import tls
 from ..imperative.transfer import store
 from ..opdef import BoundOp, Op
@@ -106,6 +106,7 @@ class Calls:
             if updates_rows(bound_op, inputs):
                 return _update_rows(bound_op, inputs, out)
             return _deliver_stored(bound_op, operands, by_storage(bound_op, inputs), out)
+        # what reads values runs operation by operation, since no graph has a shape for its result
         contents = (run_eagerly if op.is_eager else invoke)(bound_op, inputs, device)
         if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
             for place, new in zip(bound_op.written, contents[len(contents) - len(bound_op.mutated) :], strict=True):
@@ -233,6 +234,7 @@ class Calls:
                 raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
         return list(arrays)
 
+    @inlined
     def deliver(self, op: Op, contents: Sequence[Content], out: Array | Sequence[Array] | None) -> Any:
         """Return results as an array or a list of arrays, or write them to ``out`` and return that.
 
@@ -244,17 +246,10 @@ class Calls:
         if out is None:
             arrays = [wrap(self.cls, c) for c in contents]
             return arrays[0] if len(arrays) == 1 else arrays
-        targets = [out] if isinstance(out, Array) else out
+        targets, what = [out] if isinstance(out, Array) else out, op.title
         for target, result in zip(targets, contents, strict=False):  # ``out`` may leave out the last results
             shape, dtype = type_of(result)
-            if target.shape != shape:
-                raise ShapeError(
-                    f"{op.title}: the shape of out differs from that of the result", f"{target.shape} for {shape}", "pass a matching array"
-                )
-            if target._dtype != dtype:
-                raise DTypeError(
-                    f"{op.title}: the dtype of out differs from that of the result", f"{target._dtype} for {dtype}", "pass a matching array"
-                )
+            check_out(what, target, shape, dtype)
             store(target, result)
         return out
 

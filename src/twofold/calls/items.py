@@ -149,6 +149,7 @@ def return_unless_placed_by_array(self, key, value, kind, at):
         if not PLACES.issuperset(map(type, key)) and (at := host_key(key)) is None:
             return put(self, key, value)
     elif kind is element:
+        # an element that is an integer selects as Python's int does
         at = key._raw
         if at.__class__ not in INTEGER_SCALARS:
             return put(self, key, value)
@@ -416,6 +417,7 @@ def attach(cls: Any, view: type, element: type | None, get: Function, put: Funct
     templates: dict[str, Function | None] = {"__getitem__": getitem, "__setitem__": setitem, "reshape": rules.reshape}
     templates["T"] = T if rules.transposes else None
     for name, template in templates.items():
+        # the template's docstring is for readers of this file; users see that of the method which it replaces
         doc = getattr(vars(cls).get(name), "__doc__", None)
         if template is None:
             continue

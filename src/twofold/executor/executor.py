@@ -112,6 +112,7 @@ class Executor:
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients
+        # a symbol may name one value as two outputs, and each of their arrays may be written
         self._repeated = {key for key in self._keys if self._keys.count(key) > 1}
         #: Created by the first run or read. From then on each run rebinds the same cells, which callers may hold.
         self._outputs: list[NDArray] | None = None

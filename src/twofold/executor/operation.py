@@ -191,6 +191,7 @@ class Operation:
     def _new_states(self, xp: object, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
         """New values of the states that backward updates if these inputs have a gradient; the others stay as they are."""
         arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
+        # tracked as in this backward: which states change depends on where gradients flow
         leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
 
         def build() -> _StateGraph:

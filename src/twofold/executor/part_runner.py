@@ -7,7 +7,6 @@ from typing import NamedTuple
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..device import CPU, Device
-from ..graph.ir import Node
 from ..imperative.cell import ALWAYS, HOST, Cell, Content, Value, lent, wrap
 from ..imperative.deferral import defer
 from ..imperative.dispatch import joins_window
@@ -244,7 +243,7 @@ class PartRunner:
             found = self._created[part] = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
         return found
 
-    def _write_states(self, states: Sequence[tuple[str, Node]], contents: Sequence[Content]) -> None:
+    def _write_states(self, states: Sequence[tuple[str, object]], contents: Sequence[Content]) -> None:
         for (name, _), new in zip(states, contents, strict=False):
             store(self._states[name], new)
 

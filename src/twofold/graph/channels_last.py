@@ -25,6 +25,7 @@ def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Ga
     """Convert regions of a lowered graph to channels last where that is faster; its inputs and outputs keep their layout."""
     order = list(applications(outputs))
     gains: dict[Node, Gain] = {n: gain(n) for n in order if n.bound_op.op.layout.images}
+    # without a convolution that gains there is nothing around which a region could form
     if not any(gains.values()):
         return list(outputs)
     gains |= {n: gain(n) if _sums_channels(n) else None for n in order if _is_sum(n)}
@@ -172,6 +173,7 @@ class _Choice:
         values = list(dict.fromkeys(self._around(n)))
         before = sum(map(self._border, values))
         self._set_last(n, False)
+        # only the images around the operation can have changed
         dearer = sum(map(self._border, values)) + self._own(n) - before
         if dearer < 0 or (dearer == 0 and self.last.isdisjoint(self.images[n])):
             return True

@@ -156,6 +156,7 @@ def _sums(reads: _Reads, t: int) -> Epilogue | None:
         or not left.dtype == right.dtype == product.dtype
     ):
         return None
+    # the sum over a matrix's first axis is the sum of each row of its transpose, the left operand
     at = reads.sums.get(left.operands[0])
     if at is None:
         return None

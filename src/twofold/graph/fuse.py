@@ -161,6 +161,7 @@ class _Group:
     def closed(self) -> list[Step]:
         """The steps for the open kernel, if there is one, and for the delayed views; then there is no open kernel."""
         steps = [Step(tuple(self.nodes))] if self.nodes else []
+        # behind the kernel, whose results they show
         steps += [Step((n,)) for n in self.views]
         self.nodes, self.members, self.views, self.reduces = [], set(), {}, False
         return steps
@@ -203,6 +204,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     steps: list[Step] = []
     group = _Group(big, rows, whole_rows)
     end = fuse_horizontally(outputs, lambda n: group.space_of(n) is not None) if horizontal else FusedEnd([], frozenset())
+    # they are steps of their own behind all others, so the walk below passes them over
     delayed = end.nodes
     # constants are printed into the kernels that read them; they are not steps
     order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]

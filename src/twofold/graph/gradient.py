@@ -111,6 +111,7 @@ def _through_body(node: Application, douts: Sequence[Node | None]) -> list[Node 
     """Gradients for an operator without a rule: none for a primitive, otherwise those of its definition."""
     if not node.body or not node.bound_op.op.differentiable:
         return [None] * len(node.inputs)
+    # a result without a head gradient, or that depends on no variable, contributes nothing
     pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if d is not None and b.tracked]
     ends = [i for i in dict.fromkeys(node.inputs) if i is not None]
     found = accumulate([b for b, _ in pairs], [d for _, d in pairs], stop=ends)

@@ -115,6 +115,7 @@ def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> 
     # smaller shapes first: a kernel's operands from other kernels are smaller, since broadcasting only enlarges
     for part in sorted(parts.values(), key=lambda own: (own[0].size, len(own[0].shape))):
         for own in (part[k : k + MOST_NODES] for k in range(0, len(part), MOST_NODES)):
+            # kernels of one level read nothing of each other, so they may run in one call
             below = {made[i] for n in own for i in n.operands if i in made}
             made.update(dict.fromkeys(own, len(members)))
             needed = post_order(own, lambda n: [i for i in n.operands if isinstance(i, Application) and i in numbers])

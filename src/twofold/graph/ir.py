@@ -200,6 +200,7 @@ def leaf(name: object, shape: tuple[int, ...], dtype: str, tracked: bool = False
     key = name, shape, dtype, tracked
     found = TABLES.leaves.get(key)
     if found is None:
+        # another thread may have been first: `setdefault` gives all of them one object
         found = TABLES.leaves.setdefault(key, Leaf(name, shape, dtype, tracked))
         TABLES.count += 1
     return found

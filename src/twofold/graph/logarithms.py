@@ -121,6 +121,7 @@ def log_sum_exp(x: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
 def shifted_to_zero(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node]:
     """(x - m, m), where m is the maximum over axes, or 0 if that is not finite; m is a constant for the gradient."""
     top = G.stop_gradient(G.max(x, axis=axes, keepdims=True))
+    # -inf - (-inf) would be NaN in a row in which every term is 0
     top = G.where(G.isfinite(top), top, 0)
     return x - top, top
 

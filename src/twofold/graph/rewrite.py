@@ -102,6 +102,7 @@ def _source(node: Node, keep: Callable[[Op], bool]) -> Node:
     if not isinstance(node, Application) or keep(node.bound_op.op):
         return node
     if applies(node, item):
+        # an operator with several results lowers result by result: each item becomes one node of its body
         owner = node.inputs[0]
         if isinstance(owner, Application) and owner.body and not keep(owner.bound_op.op):
             return owner.body[node.bound_op.params["place"]]

@@ -35,6 +35,7 @@ def move_slices(outputs: Sequence[Node], fuses: Callable[[Application], bool]) -
     """
     order = topological(outputs)
     graph = _Graph(order, outputs, fuses)
+    # users before inputs: when a node is met, all parts that anything needs of it are known
     for n in reversed(order):
         graph.want(n)
     for n in order:

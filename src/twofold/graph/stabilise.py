@@ -83,6 +83,7 @@ def _primitive(node: Node) -> Node:
 def _softmax(node: Application) -> Node | None:
     """exp(x) / sum(exp(x)), with the sum broadcast back over its axes."""
     top, below = definition_of(node.operands[0]), definition_of(node.operands[1])
+    # with ``keepdims`` or without, the sum comes back over its axes by a reshape and a broadcast
     while applies(below, broadcast_to):
         below = definition_of(below.operands[0])
     kept = below.shape

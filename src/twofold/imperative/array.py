@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ..assembly import inlined
-from ..backend.kernel import Array as BackendArray
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
@@ -273,7 +272,7 @@ class Array(Cell):
         to_dlpack = partial(backend_for(self.context).to_dlpack, **options)
         return run_on(self.context, to_dlpack, self._pinned())
 
-    def _pinned(self) -> BackendArray:
+    def _pinned(self) -> object:
         """The backend's array, for code outside the library. From now on its memory is written in place only."""
         v = self._capture()
         data = data_of(v)

@@ -77,6 +77,7 @@ class _Pass:
         """The heads of a tape whose values are on one device, since a program runs on one. The others are left for later."""
         here = self.todo.pop(serial)
         if len(here) > 1:
+            # devices of the host share memory, so one program can read the values of all of them
             where = [_memory_of(entry) for entry in here]
             others = {entry: grads for (entry, grads), d in zip(here.items(), where, strict=True) if d is not where[0]}
             if others:

@@ -85,6 +85,7 @@ class Backward(CacheEntry):
         passed = [r for r in backward_order(heads, _differentiated_inputs) if id(r) in number]
         self.hooked = [number[id(r)] for r in passed if isinstance(r.node, Application) and r.node.bound_op.op.backward_rule is not None]
         reached = f"[{', '.join(variables[n] for n in self.wrt)}], [{', '.join(names[id(r)] for r in operations)}]"
+        # as text, since a training loop runs it in every iteration: look-ups in a row, where a walk would test each entry
         lines = ["def reach(heads):", *self._path_lines, f" return {reached}"]
         lines += ["def fetch(heads):", *self._path_lines]
         # only entries whose values the program reads are tested: the others may have been freed

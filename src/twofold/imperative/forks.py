@@ -10,7 +10,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from types import FrameType
 
 from ..backend import forks
 from ..errors import EngineError
@@ -18,7 +17,7 @@ from ..scheduler.queue import QUEUE
 from .window import LOCK, OPEN, windows
 
 #: The program's handler of interrupts while its main thread forks, and the interrupts that came meanwhile.
-_HANDLERS: list[Callable[[int, FrameType | None], object]] = []
+_HANDLERS: list[Callable[..., object]] = []
 _INTERRUPTS: list[int] = []
 #: Seconds after a fork until an interrupt is raised: all functions around the fork have ended then.
 SOON = 0.05

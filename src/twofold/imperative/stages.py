@@ -38,6 +38,7 @@ class Stage(ProducerTask):
         #: The window becomes the results' producer after they are handed out, since its later steps may read them.
         self._window = window
         self._node_of = {v: v.producer[1] for v in values}
+        # as `Queue.run_here` expects of a task that is never submitted: this thread alone runs it
         self.runner = get_ident()
         self.var.writer = self
         with LOCK:

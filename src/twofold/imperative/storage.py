@@ -9,7 +9,6 @@ import numpy as np
 
 from ..assembly import fragment, inlined
 from ..backend import sparse
-from ..backend.kernel import Array as BackendArray
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
@@ -100,7 +99,7 @@ class SparseValue(Value):
         return SparseValue(Sparse(self.sparse.stype, self.sparse.shape, *parts), checked=self.checked)
 
     @property
-    def data(self) -> BackendArray:  # type: ignore[override]
+    def data(self) -> object:  # type: ignore[override]
         """The whole array, dense, on its device."""
         return backend_for(self.device).from_host(self.dense(), self.device)
 
@@ -201,6 +200,17 @@ def converted(array: AnyArray, stype: str) -> Any:
     return array if stype == "default" else sparse_array(CELLS.convert(array, stype), checked=True)
 
 
+@fragment
+def check_out(what: str, target: AnyArray, shape: tuple[int, ...], dtype: str) -> None:
+    """Raise unless an array that was passed as ``out`` has the shape and dtype of the result."""
+    todo = "pass a matching array"
+    if target.shape != shape:
+        raise ShapeError(f"{what}: the shape of out differs from that of the result", f"{target.shape} for {shape}", todo)
+    if target._dtype != dtype:
+        raise DTypeError(f"{what}: the dtype of out differs from that of the result", f"{target._dtype} for {dtype}", todo)
+
+
+@inlined
 def store_array(what: str, target: AnyArray, new: AnyArray) -> None:
     """Make a result the content of an array that its caller holds, in that array's storage type.
 
@@ -211,15 +221,10 @@ def store_array(what: str, target: AnyArray, new: AnyArray) -> None:
     """
     if target is new:
         return
-    if target.shape != new.shape:
-        raise ShapeError(
-            f"{what}: the shape of out differs from that of the result", f"{target.shape} for {new.shape}", "pass a matching array"
-        )
-    if target._dtype != new._dtype:
-        raise DTypeError(
-            f"{what}: the dtype of out differs from that of the result", f"{target._dtype} for {new._dtype}", "pass a matching array"
-        )
-    store(target, converted(new, target.stype)._content)
+    shape, dtype = new.shape, new._dtype
+    check_out(what, target, shape, dtype)
+    content = converted(new, target.stype)._content
+    store(target, content)
 
 
 def _operand(a: Argument) -> Argument | Sparse:

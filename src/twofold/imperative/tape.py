@@ -7,7 +7,6 @@ from weakref import ref
 
 from ..assembly import fragment
 from ..graph.ir import Leaf, Node
-from ..opdef import BoundOp
 
 if TYPE_CHECKING:
     from ..device import Device
@@ -37,7 +36,7 @@ class TapeEntry:
 
     __slots__ = ("__weakref__", "devices", "grad", "hook", "inputs", "node", "saved", "tape")
 
-    hook: tuple[BoundOp, list[Any], list[Any]]
+    hook: Any
 
     def __init__(
         self, node: Node, inputs: tuple["TapeEntry", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None

@@ -54,6 +54,7 @@ def _copied(v: Content, source: Device, target: Device) -> Value:
     kind = ArrayType(*backend_for(source).type_of(data))
     COUNTERS.copies += 1
     COUNTERS.copied_bytes += kind.nbytes
+    # the host has no queue of its own that could wait, so a thread of the source's lane does
     if target.is_host:
         return _fetched(v, kind, source, target)
     if backend_for(target).stream(target, "h2d") is None:

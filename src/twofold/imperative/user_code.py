@@ -75,6 +75,7 @@ def _fitted(what: str, cell: object, shape: tuple[int, ...], dtype: str, device:
         return array
     new = zeros_of(type(array)._root or type(array), shape, dtype, device)
     try:
+        # the array's own assignment broadcasts, casts, and is recorded if the array is
         new[:] = array
     except (ShapeError, ValueError):
         raise ShapeError(f"{what} has a different shape", f"{array.shape} for {shape}", "return one that broadcasts to it") from None

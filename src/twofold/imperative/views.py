@@ -5,7 +5,6 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ..assembly import inlined
-from ..backend.kernel import Array as BackendArray
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..graph.ir import Application, leaf
@@ -177,7 +176,7 @@ class ViewMixin:
     def _rebind(self, v: Content) -> None:
         self._content = v
 
-    def _pinned(self) -> BackendArray:
+    def _pinned(self) -> object:
         root = self._base._pinned()
         return look(backend_for(device_of(self._base._content)), root, self._chain)
 

@@ -33,7 +33,6 @@ from .deferral import twin_of
 from .guards import has_gradient, is_small, is_tracked, runs_inline
 from .invoke import content, data_of, device_of, invoke, type_of
 from .recording import enter
-from .scalars import Scalar
 from .strided_view import view_shape
 from .tape import TapeEntry, Variable, tls
 
@@ -41,7 +40,7 @@ Chain = tuple[BoundOp, ...]
 #: What `write` writes to: None for everything, a (begin, end, step) triple for each axis, or ``index`` with its cells.
 Key = tuple[Any, ...] | None
 #: What `write` writes: a cell, a Python scalar or a NumPy array.
-Assigned = Cell | Scalar | np.ndarray
+Assigned = Cell | float | np.ndarray
 
 
 def look(backend: Backend, data: Array, chain: Chain) -> Array:

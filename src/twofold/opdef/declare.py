@@ -160,6 +160,7 @@ def _signature(rule: Rule) -> list[tuple[str, str, Any, Any]]:
     """(name, kind, default, annotation) of each argument. Of plain functions from their code: `inspect` takes 20 ms for all operators."""
     if not isinstance(rule, FunctionType) or "__signature__" in vars(rule) or "__wrapped__" in vars(rule):
         return [(p.name, p.kind.description, p.default, p.annotation) for p in inspect.signature(rule).parameters.values()]
+    # co_varnames has the positional parameters first, then the keyword-only ones, then *args
     code, annotations = rule.__code__, rule.__annotations__
     count, every = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
     defaults, named = rule.__defaults__ or (), rule.__kwdefaults__ or {}

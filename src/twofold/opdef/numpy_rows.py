@@ -80,6 +80,7 @@ def row_of(op: Op, name: str) -> Row:
         ) from None
     assert isinstance(function, ast.FunctionDef)
     given = function.args
+    # `ast` lists the defaults of the last arguments only
     defaults = [""] * (len(given.args) - len(given.defaults)) + [ast.unparse(d) for d in given.defaults]
     found = [Parameter(a.arg, ast.unparse(a.annotation) if a.annotation else a.arg, d) for a, d in zip(given.args, defaults, strict=True)]
     arrays, mixed = (f"*{given.vararg.arg}",) if given.vararg else (), ()

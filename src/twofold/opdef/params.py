@@ -220,6 +220,7 @@ def kind_of(annotation: object) -> Kind:
     if annotation in _PLAIN:
         return _PLAIN[annotation]
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    # `Shape` and its kind: the type is for readers and checkers, the kind beside it is ours
     if origin is Annotated:
         return next(a for a in args if isinstance(a, Kind))
     if origin is Literal:

@@ -19,6 +19,7 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
     rank = max(map(len, shapes), default=0)
     out = [1] * rank
     for shape in shapes:
+        # aligned at the last axis, as NumPy does
         for k, n in enumerate(shape, rank - len(shape)):
             if n != 1 and out[k] not in (1, n):
                 raise ShapeError(f"{name}: shapes do not broadcast", ", ".join(map(str, shapes)), "make their trailing sizes equal or 1")
@@ -113,6 +114,7 @@ def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> 
     ShapeError
         If the codes do not fit the shape.
     """
+    # from the last axis on: both sides are turned around, and so is the result
     if reverse:
         return reshape_codes(shape[::-1], tuple(codes)[::-1])[::-1]
     out: list[int] = []

@@ -161,6 +161,7 @@ class Op:
         return rule
 
     def __post_init__(self) -> None:
+        # the class is frozen, so a derived field is set past its own `__setattr__`
         if any(i.injected for i in self.inputs):
             object.__setattr__(self, "random", True)
 

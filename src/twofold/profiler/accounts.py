@@ -72,6 +72,7 @@ class Accounts:
         """Track the owner of an array's memory; return its bytes, or 0 if it is tracked already or not an array."""
         owner = owner_of(array)
         key = id(owner)
+        # several arrays may be views of one owner, whose bytes count once
         if owner is None or key in self._known:
             return 0
         nbytes = nbytes_of(owner, device)

@@ -96,5 +96,6 @@ def program_of(
     device: Device | None = None,
 ) -> Program:
     """The program of a graph, from the cache or compiled. See `Program` for the parameters."""
+    # by the nodes themselves: they are interned, so equal structures are equal keys at the cost of comparing identities
     key = tuple(outputs), tuple(leaves), frozenset(donated), backend, title
     return PROGRAMS.get_or(key, lambda: Compiled(Program(outputs, leaves, backend, donated=donated, title=title, device=device))).program

@@ -114,6 +114,7 @@ class Program:
         self._staged: dict[tuple[tuple[int, ...], ...], Run] = {}
         self._function = self._compiled(code)
         self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))
+        # a launcher may put results where dead inputs are, even if the plan donates none
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
         if LISTENERS:
             report(title.name, "compile", start)

@@ -101,11 +101,8 @@ def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable
     return run
 
 
-_MAKERS: dict[Op, Callable[[Application, Backend, SubProgram], Callable[..., object]]] = {
-    foreach: _foreach,
-    while_loop: _while_loop,
-    cond: _cond,
-}
+_Maker = Callable[[Application, Backend, SubProgram], Callable[..., object]]
+_MAKERS: dict[Op, _Maker] = {foreach: _foreach, while_loop: _while_loop, cond: _cond}
 LOOPS = frozenset(_MAKERS)
 #: Those in which the host reads a value to decide what runs next.
 DECIDED = frozenset({while_loop, cond})

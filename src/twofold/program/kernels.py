@@ -91,6 +91,7 @@ def row_program(
             elif isinstance(i, Constant) or (is_const(i) and i.dtype == dtype):
                 args.append(Ref("const", number_of(i)))
             else:
+                # a Python scalar has the dtype of the operation, so one scalar may be several inputs
                 given = i, dtype if i.dtype in WEAK else i.dtype
                 args.append(Ref("in", inputs.setdefault(given, len(inputs))))
         op, params = n.bound_op.op, tuple(n.bound_op.params.items())

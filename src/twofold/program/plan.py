@@ -80,6 +80,7 @@ def plan_of(
         As of `Program`.
     """
     unique = list(dict.fromkeys(outputs))  # a result that is asked for twice is computed once, and copied at the end
+    # the value is computed where the result will be, so that the reshape at the end is a view and no copy
     reshaped = _reshaped(unique)
     target = backend.target
     steps = steps_of(unique, big, target.row_reductions, target.whole_rows, target.few_kernels)

@@ -200,6 +200,7 @@ class Printer:
     def code(self) -> Code:
         """The whole program."""
         plan = self.plan
+        # x: inputs, v: values of a run, b: scratch memory, c_ and others with an underscore: what is bound at compilation
         leaves = [f"x{k}" for k in range(len(plan.leaves))]
         self._name.update(zip(plan.leaves, leaves, strict=True))
         self._known.update(leaves)

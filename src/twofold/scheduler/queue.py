@@ -350,6 +350,7 @@ def seeded_schedule(seed: int) -> Iterator[None]:
         Seeds the choices.
     """
     QUEUE.settle()
+    # after the settling above: a task submitted earlier belongs to no seeded order
     QUEUE.schedule = random.Random(seed).choice
     try:
         yield

@@ -127,6 +127,7 @@ class Var:
 
     def written_by(self, task: Task) -> None:
         """Set the last writer."""
+        # a writer waits for every reader of the old content, and for the writer before it
         task.before.update(t for t in self.readers if not t.is_done)
         if self.writer is not None and not self.writer.is_done:
             task.before.add(self.writer)
