@@ -9,7 +9,7 @@ users' objects and write states through this module.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..backend.loader import backend_for
 from ..config import recomputes
@@ -39,7 +39,7 @@ class UserObject(NamedTuple):
     """
 
     leaf: Node
-    make: Callable[[Device, Sequence[object]], object]
+    make: Callable[[Device, Sequence[Any]], object]
     states: Sequence[int]
 
 

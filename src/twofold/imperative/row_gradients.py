@@ -59,7 +59,7 @@ class GradientCell(Cell):
 
     __slots__ = ("array", "grad")
 
-    def __init__(self, array: AnyArray, grad: AnyArray) -> None:
+    def __init__(self, array: AnyArray, grad: Any) -> None:
         self.array, self.grad = array, grad
 
     @property

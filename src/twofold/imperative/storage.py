@@ -191,7 +191,7 @@ def densified(array: AnyArray) -> Any:
     return CELLS.convert(_operand(array), "default") if isinstance(array, SparseArray) else array
 
 
-def converted(array: AnyArray, stype: str) -> Any:
+def converted(array: Any, stype: str) -> Any:
     """The array in a storage type: itself if it has that, else a new one."""
     if array.stype == stype:
         return array
