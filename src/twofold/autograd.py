@@ -100,7 +100,7 @@ def mark_variables(variables: Arrays, gradients: Arrays, grad_reqs: str | Sequen
         variable._attach(gradient, req if fits or req == "null" else MISFIT)
 
 
-def _fits(what: str, gradient: Any, variable: Any) -> bool:
+def _fits(what: str, gradient: object, variable: object) -> bool:
     """Whether an array can receive a variable's gradient; a warning if not, as MXNet raises only where backward would write it."""
     try:
         check_gradient(what, gradient, variable)
@@ -250,7 +250,7 @@ class _FunctionHandle(UserFunction):
         self._function, self._results, self._types, self._cls = function, results, types, cls
         self._device = results[0].context
 
-    def _forward(self, arrays: list[Any]) -> list[Any]:
+    def _forward(self, arrays: list[object]) -> list[object]:
         # copies: the user may hold the arrays that forward returned, and write into them
         backend = backend_for(self._device)
         given, self._results = self._results, []
@@ -262,7 +262,7 @@ class _FunctionHandle(UserFunction):
             grads = self._function.backward(*cells)
         return fitted(f"{self.label}: backward", grads, self._types, self._device)
 
-    def _backward(self, arrays: list[Any]) -> list[Any]:
+    def _backward(self, arrays: list[object]) -> list[object]:
         with Scope(False, None):
             grads = self._function.backward(*[wrap(self._cls, Value(a, device=self._device)) for a in arrays])
             return arrays_of(f"{self.label}: backward", grads, self._types, self._device)

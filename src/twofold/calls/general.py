@@ -134,7 +134,7 @@ class Calls:
         """The visible results of an operator; the fast path, for parameters already parsed."""
         cls = self.cls
         arrays: list[Any] = []
-        key: list[Any] = []
+        key: list[object] = []
         for a in operands:
             v: Any = a._content if a.__class__ is cls else None
             if v.__class__ is not PLAIN:
@@ -200,7 +200,7 @@ class Calls:
         """Whether an operator follows MXNet's convention for scalars and dtypes."""
         return self._legacy
 
-    def _not_an_array(self, op: Op, given: Any) -> WrongType:
+    def _not_an_array(self, op: Op, given: object) -> WrongType:
         name = self.cls.__name__
         if isinstance(given, self.cls):  # arrays of MXNet's dialect derive from `NDArray`, but have operators of their own
             what = f"{op.title}: this is a legacy operator, which takes no arrays of mx.np"

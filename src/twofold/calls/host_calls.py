@@ -92,7 +92,7 @@ def is_recorded(value: object) -> bool:
     return tls.tape is not None and value.__class__ not in ATOMS and any(map(_is_recorded, arrays_in(value)))
 
 
-def _is_recorded(a: Any) -> bool:
+def _is_recorded(a: Array) -> bool:
     if type(a)._root is None or a._gradient is not None:  # a view may be a variable itself
         return is_tracked(a._content)
     # `detach` gives a view, and a view's root is on the tape whether or not the view lets gradients through

@@ -194,7 +194,7 @@ def _checked(new: Op) -> Op:
     return new
 
 
-def _input(name: str, annotation: Any, *, optional: bool, auxiliary: bool) -> Input:
+def _input(name: str, annotation: object, *, optional: bool, auxiliary: bool) -> Input:
     """An array input, with the facts that its annotation gives."""
     given = next((a for a in get_args(annotation) if isinstance(a, Input)), None)
     if given is None:
