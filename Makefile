@@ -25,7 +25,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv dev release test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -126,6 +126,9 @@ walks: $(DEV) ## Count the Python functions that typical calls enter, beside the
 
 docs: $(DEV) ## Build the documentation into docs/_build/html
 	@$(PY) -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
+
+gallery: $(DEV) ## Run the examples and write their pages (ARGS="arithmetic toy_autodiff")
+	@$(PY) tools/gallery.py $(ARGS)
 
 # ------------------------------------------------------------------------------------------------------- measurement
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..assembly import assembled_text, attach_method
 from .params import text
+from .samples import Draw, Sample
 from .spec import BoundOp, Op
 
 
@@ -77,14 +78,14 @@ def function_of(
         env |= {"run": fast.run, "return_single": fast.single, "cls": fast.cls}
         env |= {"is_training": fast.is_training, "remember": _remembering(op, fast)}
     function = assembled_text("\n".join(lines), name, env)
-    function.__doc__ = docstring_of(op)
+    function.__doc__ = docstring_of(op, name)
     function.__module__ = module
     function.__qualname__ = name
     return function
 
 
-def docstring_of(op: Op) -> str:
-    """The rule's own docstring, then inputs and parameters with their kinds and defaults."""
+def docstring_of(op: Op, name: str = "") -> str:
+    """The rule's own docstring, then inputs and parameters with their kinds and defaults, and an example by the name of the function."""
     lines = [op.doc.strip() or f"Operator {op.title}.", ""]
     rows = []
     for i in op.inputs:
@@ -92,12 +93,29 @@ def docstring_of(op: Op) -> str:
             kind = "arrays" if op.variadic and i is op.inputs[-1] else "array, optional" if i.optional else "array"
             rows.append(f"{i.name} : {kind}{' (auxiliary state)' if i.auxiliary else ''}")
     shown = [p for p in op.params.values() if p.name not in op.training]
-    rows += [f"{p.name} : {p.kind.name}" + ("" if p.required else f", default {text(p.default)}") for p in shown]
+    rows += [f"{p.name} : {p.kind.name}, " + ("required" if p.required else f"default {text(p.default)}") for p in shown]
     if rows:
         lines += ["Parameters", "----------", *rows]
+    if example := _example_of(op, name or op.title):
+        lines += ["", "Examples", "--------", *example]
     if len(op.names) > 1:
         lines += ["", f"Also known as {', '.join(op.names[1:])}."]
     return "\n".join(lines)
+
+
+def _example_of(op: Op, name: str) -> list[str]:
+    """A call with the parameters of the first declared sample, and the shapes of its arrays; no lines where there is none."""
+    given = op.samples[0](Draw()) if op.samples else []
+    sample = given[0] if isinstance(given, list) and given else given
+    if not isinstance(sample, Sample) or op.variadic:
+        return []
+    words, shapes = [], []
+    for i, drawn in zip(op.arrays, sample.inputs, strict=False):
+        if drawn is not None:
+            words.append(f"{i.name}={i.name}" if i.optional else i.name)
+            shapes.append(f"{i.name} {drawn.shape}")
+    words += [f"{key}={value!r}" for key, value in sample.params.items() if key in op.params]
+    return [f"{name}({', '.join(words)})" + (f"  # {', '.join(shapes)}" if shapes else "")]
 
 
 def _keywords(op: Op, extra: Iterable[str]) -> list[str]:

@@ -1,0 +1,141 @@
+"""Runs the examples in a small setting and writes a page of each: what it shows, how to run it, what it printed, and how long it takes.
+
+``make gallery`` runs all, ``ARGS="arithmetic toy_autodiff"`` some. The pages stand in ``docs/gallery``.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES, PAGES = ROOT / "examples", ROOT / "docs/gallery"
+#: Lines of output that a page shows, from the end.
+SHOWN = 20
+RUN = ("-m", "twofold", "run")
+
+
+class Example(NamedTuple):
+    """How an example is run for its page.
+
+    Attributes
+    ----------
+    title
+        The title of its page.
+    arguments
+        Its arguments: a small setting, if it has one.
+    by
+        What runs it, between ``python`` and its name.
+    """
+
+    title: str
+    arguments: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+
+
+#: The small setting of the language model.
+SMALL = ("--num-hidden", "24", "--num-embed", "16", "--num-layers", "1", "--num-epochs", "8")
+#: The examples in the order of the gallery. `digits_cluster` is `make demo-cluster`, `mnist_cnn` needs MNIST's files.
+LISTED = {
+    "linear_regression": Example("Linear regression, from scratch and with Gluon"),
+    "arithmetic": Example("The same arithmetic at once and as a graph"),
+    "toy_autodiff": Example("Automatic differentiation in twenty lines"),
+    "estimator": Example("Digits, by Gluon's Estimator", by=RUN),
+    "image_classifier": Example("Images from a file of records, with a run that is killed", by=RUN),
+    "fine_tuning": Example("Fine-tuning a network of the model zoo", by=RUN),
+    "shape_detector": Example("Detecting objects", by=RUN),
+    "mixed_precision_cnn": Example("Mixed precision"),
+    "quantized_cnn": Example("8-bit integers", by=RUN),
+    "lstm_bucketing": Example("A language model with buckets, as of 2017", SMALL, RUN),
+    "mxnet_script": Example("An unmodified script of 2018", ("--epochs", "30"), RUN),
+    "sparse_linear_classification": Example("Sparse data, linear", by=RUN),
+    "sparse_factorization_machine": Example("A factorization machine", by=RUN),
+    "key_value_store": Example("A key-value store, step by step"),
+    "onnx_round_trip": Example("To ONNX and back"),
+    "on_torch": Example("On the arrays of another library", ("array_api_strict",)),
+}
+
+
+def command_of(name: str) -> str:
+    """The command line of an example, as a user types it."""
+    example = LISTED[name]
+    return " ".join(["python", *example.by, f"examples/{name}.py", *example.arguments])
+
+
+def about(name: str) -> str:
+    """What an example's docstring says, without how to run it, which its page says."""
+    doc = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))) or ""
+    paragraphs = [part for part in doc.split("\n\n") if not part.lstrip().startswith(("Run", "python", "pip", "make"))]
+    return "\n\n".join(paragraphs).replace("``", "`")
+
+
+def output_of(name: str) -> tuple[list[str], float]:
+    """The lines that an example prints, and the seconds of processor time that it and the processes that it starts take."""
+    before = os.times()
+    words = [sys.executable, *command_of(name).split()[1:]]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "TWOFOLD_DATA": ""})
+    if done.returncode:
+        sys.exit(f"{command_of(name)}: status {done.returncode}\n{done.stderr}")
+    after = os.times()
+    return done.stdout.splitlines(), after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def page_of(name: str, lines: list[str], seconds: float) -> str:
+    """The page of an example."""
+    left_out = ["…"] if len(lines) > SHOWN else []
+    printed = "\n".join([f"$ {command_of(name)}", *left_out, *lines[-SHOWN:]])
+    return f"""# {LISTED[name].title}
+
+{about(name)}
+
+```console
+{printed}
+```
+
+It takes {seconds:.0f} seconds of processor time.
+
+```{{literalinclude}} ../../examples/{name}.py
+:language: python
+```
+"""
+
+
+def index() -> str:
+    """The page that lists all."""
+    firsts = {name: about(name).partition("\n\n")[0].replace("\n", " ") for name in LISTED}
+    rows = "\n".join(f"| [{LISTED[name].title}]({name}.md) | {first} |" for name, first in firsts.items())
+    names = "\n".join(LISTED)
+    return f"""# Examples
+
+Programs that run as they are, each in at most two minutes on two cores. Their sources are in `examples/`.
+
+| example | what it shows |
+|---|---|
+{rows}
+
+```{{toctree}}
+:hidden:
+
+{names}
+```
+"""
+
+
+def main() -> None:
+    """Run the examples that are named, or all, and write their pages."""
+    names = sys.argv[1:] or list(LISTED)
+    for name in names:
+        if name not in LISTED:
+            sys.exit(f"gallery: no such example: given {name}; name one of examples/ without its ending")
+        lines, seconds = output_of(name)
+        (PAGES / f"{name}.md").write_text(page_of(name, lines, seconds), encoding="utf-8")
+        print(f"{name}: {seconds:.1f} s", flush=True)
+    (PAGES / "index.md").write_text(index(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
