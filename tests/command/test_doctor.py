@@ -9,9 +9,10 @@ import pytest
 
 from twofold.backend import loader
 from twofold.backend.protocol import Target
-from twofold.command import doctor, main
+from twofold.command import advice, doctor, main
+from twofold.command.advice import THREAD_LIMITS, advices
 from twofold.command.doctor import VARIABLES, capabilities
-from twofold.config import TABLE
+from twofold.config import SETTINGS, TABLE
 from twofold.errors import DeviceError
 
 from tests.devices import forget_backends
@@ -168,3 +169,24 @@ def test_without_a_program_the_command_line_asks_for_one(capsys):
     with pytest.raises(SystemExit):
         main([])
     assert "PROGRAM" in capsys.readouterr().err
+
+
+def test_it_begins_with_what_works_and_what_would_be_faster(monkeypatch, capsys):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    for name in THREAD_LIMITS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(SETTINGS, "engine", "naive")
+    main(["doctor"])
+    lines = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+    assert lines[0] == "ok     mx.cpu(0) works"
+    assert "slow   every operation runs at once, and nothing is fused: unset TWOFOLD_ENGINE and MXNET_ENGINE_TYPE" in lines
+    assert "slow   OpenBLAS uses the kernels of another processor (Haswell): unset OPENBLAS_CORETYPE" in lines
+
+
+def test_a_device_that_does_not_work_is_broken(monkeypatch):
+    def failing(device):
+        raise DeviceError("no device")
+
+    monkeypatch.setattr(advice, "backend_for", failing)
+    found = [a for a in advices(has_driver=True) if a.level == "broken"]
+    assert [a.found for a in found] == ["mx.cpu(0): no device", "mx.gpu(0): no device"]

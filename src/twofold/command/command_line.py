@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib import import_module
 
 from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError
@@ -16,6 +16,7 @@ PROGRAMS = {
     "demo": "train on real handwritten digits in four ways, check that they agree, and write a report.",
     "im2rec": "make a list of the images in a folder, and a file of records of a list.",
     "show": "print and picture what is in a file of records, arrays, states or a network.",
+    "completion": "print what makes a shell complete these commands and their options.",
 }
 #: Commands that end with a program and its arguments.
 RUNNERS = ("run", "launch")
@@ -57,17 +58,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, DAMAGED if isinstance(error, FormatError) else 1)
 
 
-def _parsed(words: Sequence[str]) -> argparse.Namespace:
+def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
+    """The parser of the command line, with the arguments of the programs asked for: those of the others would import all of them."""
     parser = argparse.ArgumentParser(prog="twofold", description="Runs MXNet 1.x and NumPy programs; shows what is installed.")
     programs = parser.add_subparsers(title="programs", required=True, metavar="PROGRAM", dest="name")
-    asked = next((word for word in words if not word.startswith("-")), None)  # no option before it takes a value
     for name, line in PROGRAMS.items():
         own = programs.add_parser(name, help=line, description=line, allow_abbrev=False)
-        if name == asked:
+        if name in asked:
             program = import_module(f".{name}", __package__)
             program.add_arguments(own)
-            # only the program that was asked for has arguments: declaring those of the others would import all of them
             own.set_defaults(program=program, usage_error=own.error)
+    return parser
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    parser = parser_of([next((word for word in words if not word.startswith("-")), None)])  # no option before it takes a value
     own, arguments = list(words), []
     if words and words[0] in RUNNERS:
         own, arguments = import_module(f".{words[0]}", __package__).split(words[1:])

@@ -19,6 +19,7 @@ from ..backend.protocol import Target
 from ..config import SETTINGS, TABLE
 from ..device import Device
 from ..errors import MXNetError
+from .advice import print_advice
 
 #: Environment variables that take effect, besides those of the settings.
 VARIABLES = {
@@ -75,6 +76,7 @@ def execute(given: argparse.Namespace) -> int:
     int
         0 if arrays can be created on the CPU, else 1.
     """
+    print_advice(has_driver=_driver() is not None)
     sections = {
         "Python and NumPy": _libraries(),
         "Adapters": _adapters(),
@@ -148,9 +150,14 @@ def _cpu() -> Rows:
 DRIVER = Path("/proc/driver/nvidia/version")
 
 
+def _driver() -> str | None:
+    """NVIDIA's driver, or the program that comes with it; None if there is neither."""
+    return DRIVER.read_text(encoding="utf-8").splitlines()[0] if DRIVER.exists() else shutil.which("nvidia-smi")
+
+
 def _gpu() -> Rows:
     """The components needed for GPUs: driver, array library, devices."""
-    driver = DRIVER.read_text(encoding="utf-8").splitlines()[0] if DRIVER.exists() else shutil.which("nvidia-smi")
+    driver = _driver()
     yield "NVIDIA driver", f"found: {driver}" if driver else "not found: no NVIDIA GPU is visible on this machine"
     # each CUDA version has a package of its own, which all import as `cupy`
     cupy = next((f"{name} {_installed(name)}" for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy") if _installed(name)), None)
