@@ -68,12 +68,12 @@ MUTANTS = (
     Mutant(
         "a value that somebody borrowed is not written",
         "imperative.cell:Value.exclusive",
-        always("b is None or (b.__class__ is ref and b() is None)"),
+        always("is_unshared(self.sharing)"),
     ),
     Mutant(
         "a value is written in place again when its tape is gone",
-        "imperative.cell:Value.exclusive",
-        replace("b is None or (b.__class__ is ref and b() is None)", "b is None"),
+        "imperative.cell:is_unshared",
+        replace("(by := sharing) is None or (by.__class__ is ref and by() is None)", "sharing is None"),
     ),
     Mutant("an alias holds its owner", "imperative.cell:alias", replace("owner.shown()", "None")),
     Mutant("what an alias shows is borrowed while it lives", "imperative.cell:Value.shown", replace("self.sharing = seen", "self.share()")),
@@ -89,9 +89,7 @@ MUTANTS = (
         replace("producer, data = (self.producer, self.data)", "data, producer = (self.data, self.producer)"),
     ),
     # windows
-    Mutant(
-        "a borrowed leaf is not donated", "imperative.window:Window.enter", never("not (b is None or (b.__class__ is ref and b() is None))")
-    ),
+    Mutant("a borrowed leaf is not donated", "imperative.window:Window.enter", never("not is_unshared(v.sharing)")),
     Mutant("a leaf of two windows is not written", "imperative.window:Window.enter", drop("v.share()")),
     Mutant(
         "a window holds leaves that others see",

@@ -95,7 +95,7 @@ def method_of(template: Function, op: Op, classes: tuple[type, type, type | None
     keeps_axes: bool = cls._legacy  # type: ignore[attr-defined]  # of `Array`
     known = {"legacy": keeps_axes, "elements": element is not None, "of_any_rank": element is None and not keeps_axes} | known
     # operators that have the same bits wherever their operands lie; of others NumPy has several loops
-    known["exact"] = op.simple and op.python is not None
+    known["exact"] = op.simple
     method = assembled(template, given, **known)
     method.__name__ = op.name
     timed = names["bound_op"].op if "bound_op" in names else op

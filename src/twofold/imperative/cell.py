@@ -8,7 +8,7 @@ views, tape entries and windows. A tape, window, alias or export that captures a
 from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
-from ..assembly import fragment
+from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import CPU, Device
@@ -28,6 +28,12 @@ class NeverPlain:
 
 
 PLAIN: type = HOST.target.plain or NeverPlain
+
+
+@fragment
+def is_unshared(sharing: Any) -> bool:
+    """Whether nothing else refers to a buffer, by what is in `Value.sharing`."""
+    return (by := sharing) is None or (by.__class__ is ref and by() is None)
 
 
 class Value:
@@ -66,11 +72,12 @@ class Value:
         # Decides whether the buffer may be written or donated, and errs on the side of a copy: a reference that has died says "not shared".
         self.sharing: Any = sharing
 
+    @inlined
     def lend(self, tape: Tape) -> "Value":
         """A Value for a tape to save: itself, not written in place while the tape lives, or a copy if code outside may write the buffer."""
         b = self.sharing
-        # free, lent to this tape already, or lent to something that is gone
-        if b is None or b is tape.ref or (b.__class__ is ref and b() is None):
+        # lent to this tape already, free, or lent to something that is gone
+        if b is tape.ref or is_unshared(b):
             if self.sharing is not b:  # meanwhile another thread has lent the Value to its tape
                 return self.lend(tape)
             self.sharing = tape.ref
@@ -85,6 +92,7 @@ class Value:
         if self.sharing.__class__ is not Value and self.sharing is not PINNED:
             self.sharing = ALWAYS
 
+    @inlined
     def shown(self) -> "Value":
         """An object that all aliases of the buffer hold: while it lives, the buffer is not written in place."""
         b = self.sharing
@@ -93,7 +101,7 @@ class Value:
             return held
         held = Value(self.data, None, None, self.device, self)
         seen = ref(held)
-        if (b is None or (b.__class__ is ref and b() is None)) and self.sharing is b:
+        if is_unshared(b) and self.sharing is b:
             self.sharing = seen
         else:  # lent to a tape: there is no room for a second reference, so it counts as shared from now on
             self.share()
@@ -125,13 +133,13 @@ class Value:
         return b is ALWAYS
 
     @property
+    @inlined
     def exclusive(self) -> bool:
         """Whether only one cell sees the buffer, so that it may be written in place."""
         producer = self.producer
         if self.data is None or (producer is not None and not producer[0].is_done):
             return False
-        b = self.sharing
-        return b is None or (b.__class__ is ref and b() is None)
+        return is_unshared(self.sharing)
 
     @property
     def type(self) -> tuple[tuple[int, ...], str]:
@@ -146,7 +154,7 @@ class Value:
 def lent(v: Value, tape: Tape) -> Value:
     """`Value.lend` without its frame in the commonest cases."""
     b = v.sharing
-    if (b is None or (b.__class__ is ref and b() is None)) and v.sharing is b:  # no call from here to the store: see `Value`
+    if is_unshared(b) and v.sharing is b:  # no call from here to the store: see `Value`
         v.sharing = tape.ref
         return v
     if b is tape.ref:

@@ -4,12 +4,11 @@ Guards that ordinary functions call have other guards inlined, so that a call en
 """
 
 from typing import TypeGuard
-from weakref import ref
 
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..config import SETTINGS
-from .cell import PINNED, PLAIN, Content, Operand, Value
+from .cell import PINNED, PLAIN, Content, Operand, Value, is_unshared
 from .tape import TapeEntry, tls
 
 
@@ -68,4 +67,4 @@ def is_exposed(v: Value) -> bool:
 @fragment
 def is_watched(v: Value) -> bool:
     """Whether a Value must not be written in place now: something else reads its memory, or it is part of a tape."""
-    return v.entry is not None or v.producer is not None or not ((b := v.sharing) is None or (b.__class__ is ref and b() is None))
+    return v.entry is not None or v.producer is not None or not is_unshared(v.sharing)

@@ -28,7 +28,7 @@ from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE, interrupted
 from ..scheduler.streams import before_overwriting, run_on
 from ..scheduler.variable import Task, compute_lane
-from .cell import ALWAYS, Value
+from .cell import ALWAYS, Value, is_unshared
 from .counters import COUNTERS
 from .failure import Data, Issued, name_origin, salvaged
 from .residuals import cache_of
@@ -143,6 +143,7 @@ class Window(Task):
             self.data[node], self.holders[node] = v, None
         return node
 
+    @inlined
     def enter(self, v: Value, node: Node | None) -> Node:
         """The node of an operand: ``node`` (the tape's), or a new leaf of the window if ``node`` is None."""
         producer = v.producer
@@ -161,8 +162,7 @@ class Window(Task):
             self.cuts.append(node)
         if producer is not None and not producer[0].is_done:  # two open windows read it: neither may overwrite it
             v.share()
-        b = v.sharing
-        seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
+        seen_elsewhere = not is_unshared(v.sharing)
         self.data[node] = v.data
         self.holders[node] = None if seen_elsewhere else ref(v)
         if seen_elsewhere:
