@@ -37,8 +37,9 @@ def parameters_of(function: Any) -> str:
 
 
 def members_of(cls: type) -> str:
-    """The public names that a class defines itself."""
-    return " ".join(sorted(name for name in vars(cls) if not name.startswith("_")))
+    """The public names that a class has of this package's classes; from which base is no concern of users."""
+    own = [base for base in cls.__mro__ if base.__module__.startswith("twofold")]
+    return " ".join(sorted({name for base in own for name in vars(base) if not name.startswith("_")}))
 
 
 def lines() -> Iterator[str]:

@@ -1,6 +1,7 @@
 """``twofold doctor``: the report lists what is installed, and every variable that is read."""
 
 import importlib
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pytest
 from twofold.backend import loader
 from twofold.backend.protocol import Target
 from twofold.command import advice, doctor, main
-from twofold.command.advice import THREAD_LIMITS, advices
+from twofold.command.advice import advices
 from twofold.command.doctor import VARIABLES, capabilities
 from twofold.config import SETTINGS, TABLE
 from twofold.errors import DeviceError
@@ -173,14 +174,15 @@ def test_without_a_program_the_command_line_asks_for_one(capsys):
 
 def test_it_begins_with_what_works_and_what_would_be_faster(monkeypatch, capsys):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    for name in THREAD_LIMITS:
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(SETTINGS, "threads", 1)
     monkeypatch.setattr(SETTINGS, "engine", "naive")
     main(["doctor"])
     lines = capsys.readouterr().out.partition("\n\n")[0].splitlines()
     assert lines[0] == "ok     mx.cpu(0) works"
     assert "slow   every operation runs at once, and nothing is fused: unset TWOFOLD_ENGINE and MXNET_ENGINE_TYPE" in lines
     assert "slow   OpenBLAS uses the kernels of another processor (Haswell): unset OPENBLAS_CORETYPE" in lines
+    assert "slow   large kernels and matrix products use one of 4 cores: unset TWOFOLD_THREADS" in lines
 
 
 def test_a_device_that_does_not_work_is_broken(monkeypatch):

@@ -13,8 +13,8 @@ from twofold.backend.forks import BUILDING
 
 from . import cache
 from .callables import CONTENT
-from .checks import FIELDS, word_of
 from .kernel import Machine
+from .llvm_text import FIELDS, word_of
 
 
 class Code(NamedTuple):

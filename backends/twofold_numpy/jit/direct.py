@@ -20,11 +20,11 @@ from ..direct_tiling import WORDS, Plane, plane_of, tiling_of
 from ..geometry import Geometry, Kind
 from ..memory import POOL
 from .callables import KEEP_GIL, builtin_of
-from .checks import FIELDS
 from .compiler import Code, Compiler, compiler
 from .epilogue import Epilogue, epilogue_ir, epilogue_of
 from .handoff import board, module, start
 from .ir import splat
+from .llvm_text import FIELDS
 from .products import HOLD, WAKE, hold_words, never
 
 #: Bits of a float32.

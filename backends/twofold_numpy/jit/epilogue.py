@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 
-from .checks import FIELDS
 from .ir import Code, Vector, splat
 from .kernel_state import Machine
+from .llvm_text import FIELDS
 from .primitives import APPROXIMATE, Typed, constant, has_rule, step_value
 
 #: The role of an input of the steps: the convolution's result, an array of its shape, one number for each channel, or one number.

@@ -10,9 +10,9 @@ are followed by those of `strided.layout_numbers`, and for reductions, which pro
 from twofold.backend.kernel import Ref
 
 from .callables import HEAD, RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL
-from .checks import FIELDS, contiguity_check, layout_check, word_of
 from .ir import Code, Vector, splat
 from .kernel_state import KernelState, Machine
+from .llvm_text import FIELDS, contiguity_check, layout_check, word_of
 from .primitives import Unsupported
 from .reduction_loops import LETTERS, add_leaf
 from .row_pass_printer import SIZES, PassPrinter

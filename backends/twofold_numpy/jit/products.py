@@ -11,9 +11,9 @@ from twofold.backend.ledger import HAND_OFFS
 from ..blas import Blas
 from ..products import InnerProduct, Multiplication, Product, Strides
 from .callables import KEEP_GIL, builtin_of
-from .checks import FIELDS
 from .compiler import compiler
 from .handoff import board, code_of, start
+from .llvm_text import FIELDS
 
 #: Words of the hold on BLAS: a lock, how many products hold it, and the number of threads before.
 HOLD = (ctypes.c_int64 * 3)()

@@ -13,8 +13,6 @@ from ..errors import MXNetError
 
 #: The mark and the color (of terminals) by level.
 LOOKS = {"good": ("ok", "32"), "slow": ("slow", "33"), "broken": ("broken", "31")}
-#: Variables that limit the threads of BLAS libraries.
-THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Advice(NamedTuple):
@@ -34,6 +32,7 @@ def advices(has_driver: bool) -> Iterator[Advice]:
         Whether this machine has NVIDIA's driver.
     """
     yield _of_device("cpu")
+    # on a machine without a GPU it is no fault that there is none
     if has_driver:
         yield _of_device("gpu")
     if SETTINGS.engine == "naive":
@@ -44,14 +43,15 @@ def advices(has_driver: bool) -> Iterator[Advice]:
         yield Advice("slow", "fused kernels are not compiled to machine code", "unset TWOFOLD_JIT")
     else:
         yield Advice("good", "fused kernels are compiled to machine code")
+    # who has no Pillow reads no images, and needs no faster decoder
     if find_spec("PIL") is not None and find_spec("simplejpeg") is None:
         yield Advice("slow", "JPEGs are decoded by Pillow", "pip install 'twofold[jpeg]' decodes them by libjpeg-turbo directly")
     if os.environ.get("OPENBLAS_CORETYPE"):
         core = os.environ["OPENBLAS_CORETYPE"]
         yield Advice("slow", f"OpenBLAS uses the kernels of another processor ({core})", "unset OPENBLAS_CORETYPE")
-    for name in THREAD_LIMITS:
-        if os.environ.get(name) == "1" and (os.cpu_count() or 1) > 1:
-            yield Advice("slow", f"matrix products use one of {os.cpu_count()} cores", f"unset {name}")
+    # OMP_NUM_THREADS and its like are no matter: products are cut over Twofold's own threads
+    if SETTINGS.threads == 1 and (os.cpu_count() or 1) > 1:
+        yield Advice("slow", f"large kernels and matrix products use one of {os.cpu_count()} cores", "unset TWOFOLD_THREADS")
 
 
 def _of_device(kind: str) -> Advice:

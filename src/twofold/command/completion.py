@@ -20,5 +20,6 @@ def execute(given: argparse.Namespace) -> int:
         shtab = import_module("shtab")
     except ImportError as error:
         raise MissingDependency.of("shtab", "the completion of commands", "twofold[completion]") from error
+    # all programs are imported here: only their modules know their options
     print(shtab.complete(parser_of(PROGRAMS), shell=given.shell))
     return 0

@@ -105,6 +105,7 @@ def docstring_of(op: Op, name: str = "") -> str:
 
 def _example_of(op: Op, name: str) -> list[str]:
     """A call with the parameters of the first declared sample, and the shapes of its arrays; no lines where there is none."""
+    # the samples are made for tests; the first is the plainest, and stands beside the rule, so it cannot become wrong
     given = op.samples[0](Draw()) if op.samples else []
     sample = given[0] if isinstance(given, list) and given else given
     if not isinstance(sample, Sample) or op.variadic:
