@@ -73,7 +73,7 @@ MACHINE_CODE_MUTANTS = (
         never("any((a is not b for a, b in zip(packed, arrays, strict=True)))"),
     ),
     _machine_code("arrays of another size are refused", "llvm/contiguity_check.ll", in_file("  ret i1 %differs\n", "  ret i1 false\n")),
-    _machine_code("strided arrays are refused", "checks:contiguity_check", replace("PACKED | ALIGNED", "ALIGNED")),
+    _machine_code("strided arrays are refused", "llvm_text:contiguity_check", replace("PACKED | ALIGNED", "ALIGNED")),
     _machine_code(
         "arrays of another dtype are refused",
         "llvm/check_array.ll",
