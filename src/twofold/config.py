@@ -150,6 +150,9 @@ class Settings:
     nccl: bool = _setting(True, "sum arrays of GPUs of several processes with NCCL, if it is installed")
     kv_checksum: int = _setting(100, "number of steps after which workers compare their weights by a checksum; 0: never")
     strict: bool = _setting(False, "raise an error where MXNet ignores an argument, instead of issuing a UserWarning")
+    check: bool = _compiled(
+        False, "raise an error for labels and indices out of range, which MXNet clips or ignores; every operation runs immediately"
+    )
     verify: bool = _compiled(False, "check the invariants of every compiled graph")
 
     def __init__(self) -> None:
@@ -159,6 +162,8 @@ class Settings:
             setattr(self, setting.name, _parsed(variable, setting.parse, setting.default))
         # MXNet's own variable, whose other values have no counterpart here
         if "TWOFOLD_ENGINE" not in os.environ and os.environ.get("MXNET_ENGINE_TYPE") == "NaiveEngine":
+            self.engine = "naive"
+        if self.check:  # an error is raised by the call that passes the index, not by a later one that reads a result
             self.engine = "naive"
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -10,6 +10,8 @@
     ├── StorageError (TypeError)                sparse arrays where only dense ones can be
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
     │   ├── InvalidValue (AssertionError)       one of those that MXNet asserts
+    │   ├── WrongArgument (TypeError)           an argument of another kind than the function takes
+    │   ├── UnknownKey (KeyError)               a key or name that a table does not have
     │   ├── ShapesNotInferred                   shapes of a block's parameters that do not follow from its inputs
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
     ├── OperatorError (AttributeError)          no operator of that name
@@ -112,6 +114,14 @@ class ParameterError(MXNetError, ValueError):
 
 class InvalidValue(ParameterError, AssertionError):
     """A value that MXNet's Python code rejects with ``assert``."""
+
+
+class WrongArgument(ParameterError, TypeError):
+    """An argument is of another kind than the function takes."""
+
+
+class UnknownKey(ParameterError, KeyError):
+    """A table has no such key or name."""
 
 
 class WrongShape(ShapeError, AssertionError):

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from . import submodule_names
+from . import submodule_names, tracebacks
 from .extension_points import LOADERS
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -61,6 +61,7 @@ for _key, _place in LAZY.items():
     LOADERS[_package, _name] = partial(_load, _place)
 
 submodule_names.install(PACKAGE, _module_of)
+tracebacks.install()
 
 if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1" or "TWOFOLD_TRACE" in os.environ:  # the profiler starts when it is loaded
     importlib.import_module(".profiler", __package__)

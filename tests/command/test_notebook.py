@@ -15,6 +15,10 @@ class Shell:
 
     def __init__(self):
         self.module = ModuleType("__main__")
+        self.custom_exceptions = ()
+
+    def set_custom_exc(self, kinds, handler):
+        self.custom_exceptions = kinds
 
     def run_line_magic(self, name, argument):
         hook = getattr(

@@ -1,4 +1,4 @@
-"""``twofold doctor``: show what is installed, what is in use, and what could be added."""
+"""``twofold doctor``: show what is installed, what is in use, and what could be added; ``--check`` runs a script with checks."""
 
 import argparse
 import os
@@ -37,6 +37,7 @@ VARIABLES = {
     "TWOFOLD_SERVERS": "set by `launch`: number of server processes",
     "TWOFOLD_SPARES": "set by `launch --spares`: number of processes that wait to take the place of a worker",
     "TWOFOLD_TRACE": "set by `launch --trace`: folder into which each process writes its trace",
+    "TWOFOLD_TRACEBACK": "full: tracebacks of uncaught errors show the library's frames too",
     "TWOFOLD_WORKERS": "set by `launch`: number of worker processes",
     "MXNET_BACKWARD_DO_MIRROR": "1: training keeps about √n of n values for backward and recomputes the others",
     "MXNET_ENGINE_TYPE": "NaiveEngine: same as TWOFOLD_ENGINE=naive; TWOFOLD_ENGINE takes precedence",
@@ -65,17 +66,24 @@ OPTIONAL = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the program's arguments; there are none."""
+    """Declare the program's arguments."""
+    words = "run a script, as `twofold run` does, with TWOFOLD_CHECK=1: labels and indices out of range are errors"
+    parser.add_argument("--check", nargs=argparse.REMAINDER, metavar=("SCRIPT", "ARGUMENT"), help=words)
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Print the report.
+    """Print the report, or run a script with checks in place of this process.
 
     Returns
     -------
     int
         0 if arrays can be created on the CPU, else 1.
     """
+    if given.check == []:
+        given.usage_error("--check: pass a script")
+    if given.check:
+        # the settings of this process have been read, and its children would not see a change of them
+        os.execve(sys.executable, [sys.executable, "-m", "twofold", "run", *given.check], {**os.environ, "TWOFOLD_CHECK": "1"})
     print_advice(has_driver=_driver() is not None)
     sections = {
         "Python and NumPy": _libraries(),

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .. import tracebacks
 from ..compat import mxnet_alias, old_python
 from ..device import CPU, Device
-from ..errors import LaunchError
+from ..errors import LaunchError, MXNetError
 from ..numpy_folding import allocation, explain, importing
 from .arguments import valued_options
 from .children import prepare_with
@@ -200,7 +201,7 @@ def _print_explanation() -> None:
     print(explain.text() or "no large arrays were computed with", file=sys.stderr)
 
 
-def load_ipython_extension(shell: object) -> None:
+def load_ipython_extension(shell: Any) -> None:
     """Called by ``%load_ext twofold``: ``import numpy`` in later cells, and in modules of the current folder that they import, folds.
 
     Names that are bound already stay what they are, so import numpy again. ``import mxnet`` imports Twofold.
@@ -212,9 +213,11 @@ def load_ipython_extension(shell: object) -> None:
     """
     mxnet_alias.install()
     importing.install(importing.Importers.beside(os.getcwd()), load_face)
+    if not shell.custom_exceptions:  # a handler that the user has set stays
+        shell.set_custom_exc((MXNetError,), tracebacks.show_in_notebook)
 
 
-def unload_ipython_extension(shell: object) -> None:
+def unload_ipython_extension(shell: Any) -> None:
     """Called by ``%unload_ext twofold``: later imports of numpy get NumPy. Arrays that exist keep working.
 
     Parameters
@@ -223,3 +226,5 @@ def unload_ipython_extension(shell: object) -> None:
         IPython's shell.
     """
     importing.uninstall()
+    if shell.custom_exceptions == (MXNetError,):
+        shell.set_custom_exc((), None)

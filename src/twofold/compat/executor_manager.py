@@ -148,7 +148,7 @@ class DataParallelExecutorManager:
         self.logger.info("Start training with %s", [str(device) for device in ctx])
         loads = [1] * len(ctx) if work_load_list is None else work_load_list
         if len(loads) != len(ctx):
-            raise _WrongShares("Invalid settings for work load.", f"{len(loads)} for {len(ctx)} devices", "pass one for each device")
+            raise InvalidValue("Invalid settings for work load.", f"{len(loads)} for {len(ctx)} devices", "pass one for each device")
         described = describe(train_data.provide_data)
         inputs = {x.name for x in (*described, *describe(train_data.provide_label))}
         self.ctx, self.symbol, self.sym_gen = list(ctx), symbol, sym_gen
@@ -221,7 +221,3 @@ class DataParallelExecutorManager:
     def update_metric(self, metric: EvalMetric, labels: object, pre_sliced: bool = False) -> None:
         """Update a metric with labels (for each device if ``pre_sliced``) and the devices' outputs."""
         self.curr_execgrp.update_metric(metric, labels, pre_sliced)
-
-
-class _WrongShares(ParameterError, AssertionError):
-    """The number of shares of the work is not that of devices (MXNet raises an AssertionError)."""

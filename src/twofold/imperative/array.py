@@ -11,7 +11,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
+from ..errors import AutogradError, DTypeError, ParameterError, ShapeError, UnknownKey
 from ..graph.ir import Application
 from ..opdef import Op
 from ..ops import primitive_arithmetic, primitive_math, primitive_shape
@@ -28,10 +28,6 @@ from .transfer import written_out
 from .views import ViewMixin
 from .window import flush_all, force
 from .write import history_of, mark
-
-
-class _UnknownRequest(ParameterError, KeyError):
-    """An unknown ``grad_req`` (MXNet raises a KeyError)."""
 
 
 class Array(Cell):
@@ -208,7 +204,7 @@ class Array(Cell):
             For any other ``grad_req`` or ``stype``.
         """
         if grad_req not in ("write", "add", "null"):
-            raise _UnknownRequest("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
+            raise UnknownKey("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
         check_has_gradient(self._content, "attach_grad")
         if stype not in (None, "default"):
             self._attach(self._zeros_in(stype), grad_req)

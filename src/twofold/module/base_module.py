@@ -255,7 +255,7 @@ class BaseModule(ModuleInterface):
             self.forward(DataBatch([array(eval_data) if isinstance(eval_data, np.ndarray) else eval_data]), is_train=False)
             return self._merged_outputs()[0].copy()
         if not isinstance(eval_data, Iterable) or isinstance(eval_data, (list, tuple, str)):
-            raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "create an NDArrayIter")
+            raise NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "create an NDArrayIter")
         # copies: the next batch overwrites the executors' outputs
         found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)]
         if not found or not merge_batches:
@@ -404,7 +404,7 @@ class BaseModule(ModuleInterface):
         return values
 
 
-class _NotData(DTypeError, ValueError):
+class NotData(DTypeError, ValueError):
     """Data that is neither an array nor an iterator over batches."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError, UnknownKey
 from ..io.iterator import BatchLike, DataBatch, DataDesc, describe
 from ..ndarray.array import NDArray
 from ..origin import warn
@@ -69,10 +69,6 @@ def check_data(descriptions: Iterable[DataDesc], names: Collection[str]) -> None
         )
 
 
-class _OtherLabels(ParameterError, KeyError):
-    """Labels of other names than the module's (MXNet raises a KeyError)."""
-
-
 def check_labels(descriptions: Iterable[DataDesc], names: Collection[str], arguments: Collection[str]) -> None:
     """Check the names of labels against those of a module.
 
@@ -87,7 +83,7 @@ def check_labels(descriptions: Iterable[DataDesc], names: Collection[str], argum
     unknown = sorted(given - set(arguments))
     missing = [name for name in names if name in arguments and name not in given]
     if unknown and missing:
-        raise _OtherLabels(
+        raise UnknownKey(
             "Data provided by label_shapes don't match names specified by label_names",
             f"{', '.join(unknown)} for {', '.join(missing)}",
             "make Module(label_names=…) and the iterator's provide_label agree",

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from .. import ndarray as nd
-from ..errors import ParameterError
+from ..errors import InvalidValue, ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
 from ..ndarray.array import NDArray
@@ -261,7 +261,7 @@ def pull_rows(updates: Updates | None, group: DeviceGroup, row_ids_of: Callable[
         return
     row_ids = row_ids_of()
     if not isinstance(row_ids, Mapping):
-        raise _NotRowIds("Expected dict output from sparse_row_id_fn", type(row_ids).__name__, "return row numbers by parameter")
+        raise InvalidValue("Expected dict output from sparse_row_id_fn", type(row_ids).__name__, "return row numbers by parameter")
     for name, numbers in row_ids.items():
         if name not in group.param_names:
             raise ParameterError("Module.prepare: sparse_row_id_fn names no parameter", name, f"they are {', '.join(group.param_names)}")
@@ -270,10 +270,6 @@ def pull_rows(updates: Updates | None, group: DeviceGroup, row_ids_of: Callable[
             updates.store.row_sparse_pull(name, out=weights, row_ids=numbers, priority=-updates.places[name])
         else:
             warn(f"{name}.stype is not 'row_sparse'. No need to perform row_sparse_pull.")
-
-
-class _NotRowIds(ParameterError, AssertionError):
-    """Raised for row numbers that are not a dict: also an AssertionError, as MXNet's assertion is."""
 
 
 def prepare_optimizer(

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from ..dtype import FLOATS
 from ..errors import ShapeError
 from ..opdef import DType, Index, Input, Operand, Shape, agreed, elementwise, normalized_axis, op, stype_of, without_axis
+from .checking import checked
 from .sparse_products import rows_of_numbers
 
 Mode = Literal["clip", "raise", "wrap"]
@@ -21,12 +22,13 @@ def whole(xp, index):
     return xp.cast(index, "int64") if xp.dtype_of(index) in (*FLOATS, "bool") else index
 
 
-def places(xp, index, size, mode):
+def places(xp, index, size, mode, operator):
     """Indices as integers in [0, size): others are clipped, wrapped around, or raise when the result is computed."""
     # MXNet clips by default, where NumPy raises
-    at = xp.cast(index, "int64")
     if mode == "clip":
+        at = xp.cast(checked(xp, index, size, operator), "int64")
         return xp.clip(at, 0, max(size - 1, 0))
+    at = xp.cast(index, "int64")
     return xp.remainder(at, size) if mode == "wrap" else xp.checked_index(at, size=size, negative=False)
 
 
@@ -34,14 +36,14 @@ def places(xp, index, size, mode):
 def take_places(xp, a, indices: Index, *, axis: int = 0, mode: Mode = "clip"):
     """Slices along an axis at indices: (…, n, …) and indices (s…) to (…, s…, …)."""
     at = normalized_axis(axis, len(a.shape), "take: axis")
-    return xp.take(a, places(xp, indices, a.shape[at], mode), axis=at)
+    return xp.take(a, places(xp, indices, a.shape[at], mode, "take"), axis=at)
 
 
 @take_places.sparse
 def _(xp, dense, a, indices, *, axis, mode):
     if stype_of(a) != "csr" or stype_of(indices) != "default" or axis != 0 or len(indices.shape) != 1:
         return None
-    return xp.csr_take(a, places(xp, indices, a.shape[0], mode))
+    return xp.csr_take(a, places(xp, indices, a.shape[0], mode, "take"))
 
 
 take_places.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2, 2), 0, 4)))
@@ -61,7 +63,7 @@ def pick(xp, data, index: Index, *, axis: int | None = -1, keepdims: bool = Fals
         raise ShapeError(
             "pick: the index has the wrong shape", f"index {index.shape}, data {data.shape}, axis {axis}", f"pass one of shape {flat}"
         )
-    picked = xp.take_along_axis(data, xp.reshape(places(xp, index, data.shape[at], mode), shape=kept), axis=at)
+    picked = xp.take_along_axis(data, xp.reshape(places(xp, index, data.shape[at], mode, "pick"), shape=kept), axis=at)
     return picked if keepdims else xp.reshape(picked, shape=flat)
 
 
@@ -148,14 +150,14 @@ def embedding(
             f"{weight.shape}",
             f"make it {(input_dim, output_dim)}, as input_dim and output_dim say",
         )
-    return take_places(xp, weight, data)
+    return xp.take(weight, places(xp, data, input_dim, "clip", "Embedding"), axis=0)
 
 
 @embedding.sparse
 def _(xp, dense, data, weight, *, input_dim, **_):
     if stype_of(weight) != "row_sparse" or stype_of(data) != "default":
         return None
-    return rows_of_numbers(xp, weight, places(xp, data, input_dim, "clip"))
+    return rows_of_numbers(xp, weight, places(xp, data, input_dim, "clip", "Embedding"))
 
 
 # rows beyond the shape are never looked up: indices are clipped to it

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..errors import ShapeError
 from ..opdef import expected_shape, op, product_of
+from .checking import checked
 from .softmax import softmax
 
 Normalization = Literal["batch", "null", "valid"]
@@ -55,6 +56,9 @@ def softmax_output(
             given = f"label {label.shape} for data {data.shape}"
             raise ShapeError("SoftmaxOutput: the label has the wrong shape", given, f"pass one of shape {expected} or {data.shape}")
     rows = _rows(xp, data, multi_output, preserve_shape)
+    if label.shape != data.shape:
+        ignored = math.trunc(ignore_label) if use_ignore else None
+        rows = checked(xp, label, rows.shape[1], "SoftmaxOutput", "label", ignored, rows)
     return xp.reshape(softmax(xp, rows, axis=1), shape=data.shape)
 
 

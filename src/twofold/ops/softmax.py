@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from ..dtype import HALVES
 from ..errors import ParameterError, ShapeError
 from ..opdef import Input, Operand, agreed, normalized_axis, op, without_axis
+from .checking import checked
 
 FloatName = Literal["float16", "float32", "float64"] | None
 Lengths = Annotated[Operand | None, Input(present=("use_length", True), own_dtype=True)]
@@ -168,6 +169,7 @@ softmax_activation.sample(lambda draw: [draw(draw.real((2, 3, 2)), mode="channel
 def picked(xp, data, label):
     """The value at the label in each row of (n, k), with labels clipped to the bounds: (n, 1)."""
     # the primitive takes places in bounds only; with other labels MXNet reads beyond the row
+    label = checked(xp, label, data.shape[1], "softmax_cross_entropy", "label")
     place = xp.clip(xp.cast(xp.reshape(label, shape=(-1, 1)), "int64"), 0, data.shape[1] - 1)
     return xp.take_along_axis(data, place, axis=1)
 

@@ -29,7 +29,7 @@ Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
 Kind = TypeVar("Kind", bound="type[Optimizer]")
 
 
-class _HasScheduler(ParameterError, UserWarning):
+class HasScheduler(ParameterError, UserWarning):
     """The learning rate cannot be set because a scheduler sets it; MXNet raises UserWarning."""
 
 
@@ -237,7 +237,7 @@ class Optimizer:
             If the optimizer has a scheduler.
         """
         if self.lr_scheduler is not None:
-            raise _HasScheduler("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
+            raise HasScheduler("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: Multipliers) -> None:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from ..errors import DTypeError, EngineError, FileAccessError, FormatError, MissingFileError, NotReady, ParameterError
+from ..errors import DTypeError, EngineError, FileAccessError, FormatError, MissingFileError, NotReady, ParameterError, UnknownKey
 from ..formats.files import open_file, read_file
 from ..formats.recordio import RecordReader, RecordWriter, load_index
 
@@ -19,10 +19,6 @@ _REOPENING = threading.Lock()
 
 #: A key of a record: whatever the index's ``key_type`` makes of its text, an integer unless the program says otherwise.
 Key = Hashable
-
-
-class _UnknownKey(ParameterError, KeyError):
-    """A record that the index does not list (MXNet raises a KeyError)."""
 
 
 class MXRecordIO:
@@ -343,4 +339,4 @@ class MXIndexedRecordIO(MXRecordIO):
         try:
             return self.idx[key]
         except KeyError:
-            raise _UnknownKey(f"{self.idx_path}: no record of this key", f"{key!r}", "see its attribute keys") from None
+            raise UnknownKey(f"{self.idx_path}: no record of this key", f"{key!r}", "see its attribute keys") from None

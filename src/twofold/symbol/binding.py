@@ -5,7 +5,7 @@ from typing import Any
 
 from ..device import Device, current_device
 from ..dtype import DTypeLike, dtype_name
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError, WrongArgument
 from ..executor.executor import Executor
 from ..executor.transport import zeros_in
 from ..imperative.array import Array, check_gradient
@@ -18,10 +18,6 @@ from .storage_types import declared_stype
 
 REQUESTS = ("null", "write", "add")
 Arrays = Mapping[str, NDArray] | Sequence[NDArray]
-
-
-class _NotArrays(ParameterError, TypeError):
-    """Something other than arrays was given."""
 
 
 def _by_name(given: object, names: Sequence[str], what: str, optional: bool = False) -> dict[str, NDArray]:
@@ -43,12 +39,12 @@ def _by_name(given: object, names: Sequence[str], what: str, optional: bool = Fa
         # None stands for "no gradient"; among arguments it is a mistake, which the check below reports.
         found = {n: a for n, a in zip(names, given, strict=True) if a is not None or not optional}
     else:
-        raise _NotArrays(
+        raise WrongArgument(
             "Only accept list of NDArrays or dict of str to NDArray", f"{what}: {type(given).__name__}", "pass a list or a dictionary"
         )
     for name, array in found.items():
         if not isinstance(array, Array):
-            raise _NotArrays(
+            raise WrongArgument(
                 "Only accept list of NDArrays or dict of str to NDArray", f"{name}: {type(array).__name__}", "convert them to arrays"
             )
     return found

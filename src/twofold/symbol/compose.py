@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from ..dtype import MXNET_CODES, DTypeLike, dtype_name
-from ..errors import ParameterError
+from ..errors import ParameterError, WrongArgument
 from ..opdef import Op
 from ..strictness import tolerate
 from .arguments import argument_inputs, initializer_of
@@ -81,7 +81,7 @@ def variable(
         If the name or an attribute is not a string, or an attribute's name does not have that form.
     """
     if not isinstance(name, str):
-        raise _NameError("Expect a string for variable `name`", repr(name), "pass the variable's name first")
+        raise WrongArgument("Expect a string for variable `name`", repr(name), "pass the variable's name first")
     attrs = AttrScope.current.get(checked_attrs(attr))
     known = {
         "__shape__": None if shape is None else spelling(shape),
@@ -101,10 +101,6 @@ def variable(
     return Symbol([Head(SymbolNode(VARIABLE, name, hidden(attrs)), 0)])
 
 
-class _NameError(ParameterError, TypeError):
-    """A name that is not a string."""
-
-
 def group(symbols: Iterable[Symbol]) -> Symbol:
     """Combine the outputs of several symbols in one symbol.
 
@@ -116,12 +112,8 @@ def group(symbols: Iterable[Symbol]) -> Symbol:
     symbols = [] if isinstance(symbols, Symbol) else list(symbols)
     if not symbols or not all(isinstance(s, Symbol) for s in symbols):
         given = ", ".join(type(s).__name__ for s in symbols) or "nothing"
-        raise _GroupError("Expected a list of symbols as input", given, "pass at least one symbol, in a list")
+        raise WrongArgument("Expected a list of symbols as input", given, "pass at least one symbol, in a list")
     return Symbol([h for s in symbols for h in s.heads])
-
-
-class _GroupError(ParameterError, TypeError):
-    """A group of objects that are not symbols."""
 
 
 def apply_op(

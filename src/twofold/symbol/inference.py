@@ -190,7 +190,7 @@ def _given(symbol: Composition, args: Sequence[T], kwargs: Mapping[str, T], what
     return {k: v for k, v in given.items() if v is not None or not args}
 
 
-class _NotAShape(ShapeError, TypeError):
+class NotAShape(ShapeError, TypeError):
     """A shape that is not a tuple."""
 
 
@@ -198,7 +198,7 @@ def _shapes(given: Mapping[str, object]) -> dict[str, PartialShape]:
     found: dict[str, PartialShape] = {}
     for name, shape in given.items():
         if not isinstance(shape, (tuple, list)):
-            raise _NotAShape(
+            raise NotAShape(
                 "Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "pass a tuple of sizes, 0 for an unknown one"
             )
         found[name] = inside_shape(shape)

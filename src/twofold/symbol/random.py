@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OperatorError, ParameterError
+from ..errors import InvalidValue, OperatorError
 from ..opdef import NAMES, find
 from ..opdef.frontend import NULL
 from ..ops import ordering, random_sampling
@@ -31,10 +31,6 @@ Parameter = float | Symbol
 NUMBERS = (bool, int, float, np.generic)
 
 
-class _MixedParameters(ParameterError, AssertionError):
-    """Distribution parameters of different kinds (MXNet raises an AssertionError)."""
-
-
 def _draw(name: str, parameters: Mapping[str, object], shape: object, dtype: object, options: Mapping[str, object]) -> Symbol:
     """A draw from ``_random_<name>`` if the parameters are numbers, from ``_sample_<name>`` if they are symbols.
 
@@ -52,9 +48,7 @@ def _draw(name: str, parameters: Mapping[str, object], shape: object, dtype: obj
     if all(isinstance(v, NUMBERS) for v in values):
         return applied(find(f"_random_{name}"), (), {**parameters, **given}, f"_random_{name}")
     types = ", ".join(type(v).__name__ for v in values)
-    raise _MixedParameters(
-        f"random.{name}: Distribution parameters must all have the same type", types, "pass only symbols or only numbers"
-    )
+    raise InvalidValue(f"random.{name}: Distribution parameters must all have the same type", types, "pass only symbols or only numbers")
 
 
 def uniform(low: Parameter = 0, high: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from ..device import Device
 from ..dtype import DTypeLike
-from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
+from ..errors import IndexingError, NotImplementedForSymbol, ParameterError, WrongArgument
 from ..extension_points import LOADERS
 from ..formats.files import write_file
 from ..ndarray.array import NDArray
@@ -91,7 +91,7 @@ class Symbol:
             return Symbol([self.heads[self._position(index)]])
         # To Python a bool is an int, but as a position it is a mistake.
         if isinstance(index, bool) or not isinstance(index, int):
-            raise _IndexTypeError("Symbol only supports integers, slices and names as index", repr(index), "pass the position of an output")
+            raise WrongArgument("Symbol only supports integers, slices and names as index", repr(index), "pass the position of an output")
         if not -len(self.heads) <= index < len(self.heads):
             raise IndexingError("symbol: no such output", f"{index} of {len(self.heads)}", "see list_outputs()")
         return Symbol([self.heads[index]])
@@ -175,11 +175,11 @@ class Symbol:
             New name of the output's node.
         """
         if args and kwargs:
-            raise _ComposeError("compose only accepts input Symbols either as positional or keyword arguments", "both", "pass names only")
+            raise WrongArgument("compose only accepts input Symbols either as positional or keyword arguments", "both", "pass names only")
         given = dict(zip(self.list_arguments(), args, strict=False)) if args else kwargs
         for key, symbol in given.items():
             if not isinstance(symbol, Symbol):
-                raise _ComposeError("Compose expect `Symbol` as arguments", f"{key}: {type(symbol).__name__}", "make a Variable")
+                raise WrongArgument("Compose expect `Symbol` as arguments", f"{key}: {type(symbol).__name__}", "make a Variable")
             if len(symbol.heads) != 1:
                 raise ParameterError(
                     f"Keyword Argument {key} is a tuple, single value is required", symbol.list_outputs(), "pick an output"
@@ -303,14 +303,6 @@ class Symbol:
     def __repr__(self) -> str:
         names = ", ".join(str(h.node.name) for h in self.heads)
         return f"<Symbol {self.name}>" if self.name is not None else f"<Symbol group [{names}]>"
-
-
-class _IndexTypeError(ParameterError, TypeError):
-    """An index that is neither a position nor a name."""
-
-
-class _ComposeError(ParameterError, TypeError):
-    """Composition with objects that are not symbols."""
 
 
 def _from_json(text: str) -> Symbol:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import MissingFileError, ParameterError
+from ...errors import MissingFileError, UnknownKey
 from ...formats.files import file_exists, join_path, read_file
 from ...gluon.data.dataset import Dataset
 from ...ndarray.array import NDArray
@@ -20,10 +20,6 @@ END_OF_SENTENCE = "<eos>"
 FILES = {"train": "wiki.train.tokens", "validation": "wiki.valid.tokens", "test": "wiki.test.tokens"}
 
 
-class _UnknownSegment(ParameterError, KeyError):
-    """There is no such segment (MXNet raises a KeyError)."""
-
-
 class _WikiText(Dataset):
     """Sequences of words of one file, as indices, each with the words that follow."""
 
@@ -31,7 +27,7 @@ class _WikiText(Dataset):
 
     def __init__(self, root: str | PathLike[str], segment: str, vocab: Vocabulary | None, seq_len: int) -> None:
         if segment not in FILES:
-            raise _UnknownSegment(f"{type(self).__name__}: unknown segment", repr(segment), f"use one of {', '.join(FILES)}")
+            raise UnknownKey(f"{type(self).__name__}: unknown segment", repr(segment), f"use one of {', '.join(FILES)}")
         path = join_path(root, FILES[segment])
         if not file_exists(path):
             todo = f"unpack the published archive {self._name}-v1.zip there"

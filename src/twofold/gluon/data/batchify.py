@@ -204,9 +204,7 @@ def _stack(data: Sequence[Any]) -> Batch:
     try:
         rows = np.stack([_host(x) for x in data])
     except ValueError as error:
-        raise _CannotStack(
-            "DataLoader: cannot stack the samples", str(error), "use samples of equal shape, or pass a batchify_fn"
-        ) from None
+        raise CannotStack("DataLoader: cannot stack the samples", str(error), "use samples of equal shape, or pass a batchify_fn") from None
     return _adopted(rows, data)
 
 
@@ -252,11 +250,11 @@ def _adopted(batch: np.ndarray, data: Sequence[object]) -> Array:
     """A new NumPy array as an array of `mx.nd`, which takes over its memory."""
     if batch.dtype not in NAME_OF:
         kinds = ", ".join(sorted({type(x).__name__ for x in data}))
-        raise _CannotStack(
+        raise CannotStack(
             "DataLoader: cannot stack the samples", f"samples of types {kinds}", "use arrays or numbers, or pass a batchify_fn"
         )
     return adopted(nd.NDArray, batch, current_device())
 
 
-class _CannotStack(DTypeError, KeyError):
+class CannotStack(DTypeError, KeyError):
     """Raised for samples that do not form an array; MXNet raises KeyError for their type."""
