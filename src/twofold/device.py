@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from .errors import DeviceError
+from .suggestions import did_you_mean
 
 TYPE_CODES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 KIND_OF_CODE = {code: kind for kind, code in TYPE_CODES.items()}
@@ -84,7 +85,9 @@ class Device(metaclass=_DeviceType):
             raise DeviceError(
                 "Context: no such device",
                 f"{device_type!r}, {device_id!r}",
-                f"the kind is one of {', '.join(TYPE_CODES)}; numbers start at 0",
+                did_you_mean(
+                    str(kind), () if kind in TYPE_CODES else TYPE_CODES, f"the kind is one of {', '.join(TYPE_CODES)}; numbers start at 0"
+                ),
             )
         key = kind, int(device_id)
         found = cls._known.get(key)

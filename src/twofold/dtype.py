@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from .errors import DTypeError
+from .suggestions import did_you_mean
 
 WEAK = {"weakf": float, "weaki": int}
 #: What `dtype_name` accepts: a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
@@ -61,7 +62,8 @@ def dtype_name(dtype: object) -> str:
     try:
         return NAME_OF[np.dtype(dtype)]  # type: ignore[call-overload]
     except (TypeError, KeyError):
-        raise DTypeError("dtype: unknown data type", repr(dtype), f"use one of {', '.join(NAMES)}") from None
+        todo = did_you_mean(str(dtype), NAMES, f"use one of {', '.join(NAMES)}")
+        raise DTypeError("dtype: unknown data type", repr(dtype), todo) from None
 
 
 def scalar_dtype(number: bool | int | float) -> str:

@@ -69,6 +69,9 @@ class MXNetError(RuntimeError):
         What to do about it.
     """
 
+    #: The name of the Gluon layer in which it was raised, if any.
+    layer: str | None = None
+
     def __init__(self, what: str = "", given: object = None, todo: str | None = None) -> None:
         self.what = what
         self.given = given if given is None or isinstance(given, str) else repr(given)  # text only: an error must pickle
@@ -314,24 +317,27 @@ class UnsupportedMethod(MXNetError):
     """
 
     receiver = "this object"
+    advice: str | None = None
 
     def __init__(self, function: Callable[..., object] | str = "", alias: str | None = None, *args: object) -> None:
         name = function if isinstance(function, str) else function.__name__
         also = f" (also known as {alias!r})" if alias else ""
         types = ", ".join(type(arg).__name__ for arg in args)
-        super().__init__(f"{name}{also} is not supported for {self.receiver}", types and f"arguments of types {types}")
+        super().__init__(f"{name}{also} is not supported for {self.receiver}", types and f"arguments of types {types}", self.advice)
 
 
 class NotImplementedForSymbol(UnsupportedMethod):
     """A method that needs an array's values was called on a symbol, which has none."""
 
     receiver = "Symbol"
+    advice = "values exist only when a graph runs: compute with functions of F or mx.sym, or do not hybridize the block"
 
 
 class NotSupportedForSparseNDArray(UnsupportedMethod):
     """A method of dense arrays was called on a sparse one."""
 
     receiver = "SparseNDArray"
+    advice = "convert it with tostype('default')"
 
 
 class InternalError(MXNetError):
@@ -341,7 +347,6 @@ class InternalError(MXNetError):
 #: Built-in exceptions of array libraries and the system, and the error for each; any other becomes an `EngineError`.
 _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
     (MemoryError, DeviceOutOfMemory),
-    (numpy.linalg.LinAlgError, LinearAlgebraError),
     (IndexError, IndexingError),
     (TypeError, DTypeError),
     (ValueError, ParameterError),
@@ -361,6 +366,8 @@ def own_error(what: str, error: BaseException) -> MXNetError:
     """
     if isinstance(error, MXNetError):
         return error
+    if isinstance(error, numpy.linalg.LinAlgError):
+        return LinearAlgebraError(f"a matrix cannot be decomposed or inverted: {error}", None, "check its values")
     kind = next((own for builtin, own in _MATCHING if isinstance(error, builtin)), EngineError)
     return kind(what, f"{type(error).__name__}: {error}", "see the cause above")
 

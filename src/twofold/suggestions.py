@@ -44,7 +44,8 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
     # without regard to capital letters first: `relu` for `ReLU`
     # reversed, so that of names that differ in capitals the first one is kept
     folded = {n.lower(): n for n in reversed(names)}
-    near = [folded[name.lower()]] if name.lower() in folded else get_close_matches(name, names, 2, 0.75)
+    swapped = [n for n in names if sorted(n) == sorted(name)]  # short names are not close by difflib's measure: `sdg` for `sgd`
+    near = [folded[name.lower()]] if name.lower() in folded else swapped[:2] or get_close_matches(name, names, 2, 0.75)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 

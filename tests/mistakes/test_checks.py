@@ -69,12 +69,12 @@ OUT_OF_RANGE: list[tuple[Callable[[], object], str]] = [
     ),
     (fit, "SoftmaxOutput: the label is out of range: given 2 at position 1; pass integers from 0 to 1"),
     (
-        lambda: layer(gluon.loss.SoftmaxCrossEntropyLoss(), nd.ones((2, 3)), nd.array([0, 3])),
-        "pick: the index is out of range: given 3 at position 1; pass integers from 0 to 2",
+        lambda: layer(gluon.loss.SoftmaxCrossEntropyLoss(prefix="loss_"), nd.ones((2, 3)), nd.array([0, 3])),
+        "loss: pick: the index is out of range: given 3 at position 1; pass integers from 0 to 2",
     ),
     (
-        lambda: layer(gluon.nn.Embedding(5, 2), nd.array([[0, 5]])),
-        "Embedding: the index is out of range: given 5 at position (0, 1); pass integers from 0 to 4",
+        lambda: layer(gluon.nn.Embedding(5, 2, prefix="words_"), nd.array([[0, 5]])),
+        "words: Embedding: the index is out of range: given 5 at position (0, 1); pass integers from 0 to 4",
     ),
 ]
 

@@ -205,8 +205,14 @@ class Calls:
         if isinstance(given, self.cls):  # arrays of MXNet's dialect derive from `NDArray`, but have operators of their own
             what = f"{op.title}: this is a legacy operator, which takes no arrays of mx.np"
             return WrongType(what, type(given).__name__, "convert it with as_nd_ndarray()")
+        if isinstance(given, Array):
+            what = f"{op.title}: the operands must have {name} type"
+            todo = "use as_nd_ndarray(), or mx.npx and mx.np" if self._legacy else "use as_np_ndarray()"
+            return WrongType(what, f"an array of mx.np, type {type(given).__name__}" if self._legacy else "an array of mx.nd", todo)
         function = "mx.nd.array" if self._legacy else "mx.np.array"
-        return WrongType(f"{op.title}: the operands must have {name} type", type(given).__name__, f"convert it with {function}")
+        return WrongType(
+            f"{op.title}: the operands must have {name} type", type(given).__name__, f"convert it with {function}; symbols go to mx.sym"
+        )
 
     def _operands(self, op: Op, arrays: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         """One operand per array input, None where omitted.
@@ -309,7 +315,7 @@ def _scalar(op: Op, name: str, params: dict[str, Any]) -> Any:
     if name in params:
         return param.value(params.pop(name), op.title)
     if param.required:
-        raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "pass it")
+        raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, f"pass {name}=…")
     return param.default
 
 

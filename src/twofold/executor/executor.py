@@ -16,6 +16,7 @@ from ..imperative.transfer import store
 from ..ndarray.array import NDArray
 from ..program.compile import Program
 from ..strictness import tolerate
+from ..suggestions import did_you_mean
 from .part import Key, Part
 from .transport import add_contents
 
@@ -188,7 +189,9 @@ class Executor:
 
     def _feed(self, name: str, value: object) -> None:
         if name not in self.arg_dict:
-            raise DTypeError(f"Unknown argument {name}", None, f"the arguments are {', '.join(self.arg_dict)}")
+            raise DTypeError(
+                f"Unknown argument {name}", None, did_you_mean(name, self.arg_dict, f"the arguments are {', '.join(self.arg_dict)}")
+            )
         target = self.arg_dict[name]
         if not isinstance(value, (Array, np.ndarray)):
             raise DTypeError("forward: only accepts NDArray and numpy.ndarray", f"{name}: {type(value).__name__}", "convert it to an array")

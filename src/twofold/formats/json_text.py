@@ -33,9 +33,14 @@ def parse_json(data: Buffer | str, what: str) -> object:
     try:
         return _check_surrogates(json.loads(encoded.decode("utf-8"), strict=False), encoded)
     except json.JSONDecodeError as error:
-        raise FormatError(f"{what} is not JSON: {error.msg}", f"line {error.lineno}", offset=len(error.doc[: error.pos].encode())) from None
+        raise FormatError(
+            f"{what} is not JSON: {error.msg}",
+            f"line {error.lineno}",
+            "pass the text of a JSON file",
+            offset=len(error.doc[: error.pos].encode()),
+        ) from None
     except UnicodeError as error:
-        raise FormatError(f"{what} is not UTF-8 text", str(error)) from None
+        raise FormatError(f"{what} is not UTF-8 text", str(error), "pass a JSON file, not one of parameters") from None
     except RecursionError:
         raise FormatError(f"{what} is nested too deeply", todo="files of this format never are") from None
     except ValueError as error:

@@ -97,7 +97,12 @@ def _read_count(reader: Reader) -> int:
     """Read what a parameter file starts with: at last the number of arrays."""
     start = reader.u64("the list's magic number")
     if start != LIST_MAGIC:
-        raise reader.error("not an MXNet parameter file: it does not start with 0x112", start.to_bytes(8, "little"), offset=0)
+        raise FormatError(
+            "not an MXNet parameter file: it does not start with 0x112",
+            start.to_bytes(8, "little"),
+            "pass a file that nd.save, save_parameters or MXNet wrote",
+            offset=0,
+        )
     reader.u64("the reserved word")
     # `count` rejects a number that the file has no room for, before anything of that size is allocated
     return reader.count(4, "the number of arrays")

@@ -1,5 +1,6 @@
 """`Block`: a layer or model with parameters, children and a forward function; its names, hooks and files."""
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
@@ -7,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from ..errors import DTypeError, InvalidValue, NotReady, Undefined
 from ..origin import warn
+from ..suggestions import did_you_mean
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
 from .parameter import DEFAULT, Contexts, Parameter
@@ -55,7 +57,9 @@ class Block:
     #: Whether the block only holds its children and gets no row in `summary`.
     _is_container: ClassVar[bool] = False
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
+        for name in unknown:
+            raise DTypeError(f"{type(self).__name__}: there is no argument {name!r}", None, _argument_like(name, type(self)))
         self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = BlockScope(self, is_transparent=prefix == "")
@@ -184,7 +188,9 @@ class Block:
         """
         if not isinstance(block, Block):
             raise DTypeError(
-                f"{type(self).__name__}: a child must be a Block", f"{block!r} of type {type(block).__name__}", "use Lambda for a function"
+                f"{type(self).__name__}: a child must be a Block",
+                described(block),
+                "pass each layer as an argument; use Lambda for a function",
             )
         self._children[str(len(self._children)) if name is None else name] = block
 
@@ -367,6 +373,17 @@ def _select(params: ParameterDict, pattern: re.Pattern[str]) -> ParameterDict:
     found = ParameterDict(params.prefix)
     found._params = {name: param for name, param in params.items() if pattern.match(name)}
     return found
+
+
+def described(value: object) -> str:
+    """A value that is no layer, in an error."""
+    return f"the function {value.__name__}" if inspect.isfunction(value) else f"{value!r} of type {type(value).__name__}"
+
+
+def _argument_like(name: str, cls: type) -> str:
+    """What to do about an argument that a block's class does not have."""
+    names = [n for c in cls.__mro__ if c is not object and "__init__" in vars(c) for n in inspect.signature(vars(c)["__init__"]).parameters]
+    return did_you_mean(name, [n for n in dict.fromkeys(names) if n not in ("self", "kwargs", "unknown")], f"see help of {cls.__name__}")
 
 
 def _blocks_in(value: object) -> Iterable[Block]:

@@ -9,14 +9,14 @@ from .. import ndarray as nd
 from .. import symbol as sym
 from ..device import Device, current_device
 from ..dtype import dtype_name
-from ..errors import DeferredInitializationError, MXNetError, ParameterError, ShapesNotInferred, Undefined
+from ..errors import DeferredInitializationError, IndexingError, MXNetError, ParameterError, ShapeError, ShapesNotInferred, Undefined
 from ..executor import Executor
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
 from ..numpy.array import ndarray
 from ..strictness import tolerate
 from ..symbol.symbol import Symbol
-from .block import Block
+from .block import Block, described
 from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
@@ -28,6 +28,8 @@ __all__ = ["HybridBlock"]
 
 #: Arrays of `mx.nd`, of `mx.np`, or both.
 ArrayKind = Literal["nd", "np", "any"]
+#: What is wrong, what was given, and what to do, as in `MXNetError`.
+Mistake = tuple[str, str, str]
 #: The classes of arrays that compiled graphs compute with.
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
 #: Libraries to which MXNet delegates graphs. What they do there, fusing operators, happens here anyway.
@@ -84,7 +86,7 @@ class HybridBlock(Block):
             # it receives the arrays that it was called with.
             cls._arrays = "np"
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
         # Before the base's constructor, which registers the children that subclasses' `params` and properties may bring.
         self._active = False
         self._accepts_legacy: bool | None = None
@@ -92,7 +94,7 @@ class HybridBlock(Block):
         self._trace: Trace | None = None
         self._op_hook: tuple[OpHook, bool] | None = None
         self._forward_names: tuple[str, ...] | None = None
-        super().__init__(prefix=prefix, params=params)
+        super().__init__(prefix=prefix, params=params, **unknown)
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
@@ -112,8 +114,8 @@ class HybridBlock(Block):
         if not isinstance(block, HybridBlock):
             raise ParameterError(
                 "Children of HybridBlock must also be HybridBlock",
-                f"{block} of type {type(block).__name__}",
-                "if you are using Sequential, try HybridSequential instead",
+                described(block),
+                "use HybridLambda for a function; if you are using Sequential, try HybridSequential instead",
             )
         super().register_child(block, name)
         self._clear_cached_graph()
@@ -202,9 +204,8 @@ class HybridBlock(Block):
         kinds = {isinstance(a, Symbol) for a in arrays}
         if len(kinds) != 1:
             what = "there must be one NDArray or one Symbol in the input" if not kinds else "we do not support mixed NDArrays and Symbols"
-            raise ParameterError(
-                f"In HybridBlock, {what}", ", ".join(type(a).__name__ for a in (x, *args)), "check the type of the arguments"
-            )
+            kinds_given = ", ".join(f"{type(a).__module__}.{type(a).__name__}".removeprefix("builtins.") for a in (x, *args))
+            raise ParameterError(f"{self.name}: In HybridBlock, {what}", kinds_given, "convert the inputs with mx.nd.array")
         if kinds == {True}:
             return self._compose(x, *args)
         run = self._run_numpy if has_numpy(arrays) else self._run
@@ -235,11 +236,15 @@ class HybridBlock(Block):
         except DeferredInitializationError:
             self._finish_deferred(args)
             params = {name: self._reg_params[name]._on(device) for name in self._parameters_of_forward()}
-        # Entering the device only where it differs saves three frames in each layer of an imperative model.
-        if device is current_device():
-            return self.hybrid_forward(nd, *args, **params)
-        with device:
-            return self.hybrid_forward(nd, *args, **params)
+        try:
+            # Entering the device only where it differs saves three frames in each layer of an imperative model.
+            if device is current_device():
+                return self.hybrid_forward(nd, *args, **params)
+            with device:
+                return self.hybrid_forward(nd, *args, **params)
+        except (ShapeError, IndexingError) as error:
+            self._name_in(error, args)
+            raise
 
     def _run_numpy(self, device: Device, *args: Any) -> Any:
         """The outputs for arrays of `mx.np`, as such arrays."""
@@ -301,7 +306,34 @@ class HybridBlock(Block):
         except DeferredInitializationError:
             self._finish_deferred(args)
             outputs = run(arrays, device)
+        except (ShapeError, IndexingError) as error:
+            self._run_by_layers(args)
+            self._name_in(error, args)
+            raise
         return outputs[0] if traced.outputs == ARRAY else unflatten(outputs, traced.outputs)
+
+    def _run_by_layers(self, args: Sequence[Any]) -> None:
+        """After the compiled graph has failed: run the layers one by one, so that the one that fails raises an error with its name."""
+        if not self._active:
+            return
+        self._active = False
+        try:
+            with Scope(False, False):
+                self.forward(*args)
+        finally:
+            self._active = True
+
+    def _name_in(self, error: MXNetError, args: Sequence[Any]) -> None:
+        """Name the block in an error that it raises, unless a layer inside it has done so."""
+        if error.layer is None:
+            error.layer = self.name
+            what, error.given, error.todo = self._mistake(args) or (error.what, error.given, error.todo)
+            error.what = f"{self.name}: {what}"
+            error.args = (error._message(),)
+
+    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
+        """What is wrong with such inputs, in the layer's own terms: what, what was given, and what to do; None if it cannot tell."""
+        return None
 
     @staticmethod
     def _check_devices(arrays: Sequence[NDArray], device: Device) -> None:
@@ -406,6 +438,7 @@ class HybridBlock(Block):
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
             what, given, todo = getattr(error, "what", "") or str(error), getattr(error, "given", None), getattr(error, "todo", None)
+            what, given, todo = self._mistake(args) or (what, given, todo)
             why = "Deferred initialization failed because shape cannot be inferred"
             raise ShapesNotInferred(f"{self.name}: {what}", given, f"{todo or 'specify sizes such as in_units'}. ({why})") from error
         params = self.collect_params().values()

@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import symbol as sym
 from ..device import Device
-from ..errors import InvalidValue
+from ..errors import InvalidValue, ParameterError
+from ..suggestions import did_you_mean
 from ..symbol.symbol import Symbol
 from .hybrid_block import HybridBlock
 from .parameter import Contexts, ParameterAttributes
@@ -117,6 +118,11 @@ class SymbolBlock(HybridBlock):
         """
         symbol = sym.load(fspath(symbol_file))
         names = [input_names] if isinstance(input_names, str) else list(input_names)
+        arguments = symbol.list_arguments()
+        for name in names:
+            if name not in arguments:
+                todo = did_you_mean(name, arguments, "see list_arguments() of the graph")
+                raise ParameterError(f"SymbolBlock.imports: the graph has no input '{name}'", f"input_names {names}", todo)
         block = SymbolBlock(symbol, [sym.var(name) for name in names])
         if param_file is not None:
             block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved")

@@ -1,11 +1,11 @@
 """`Trainer`: sums gradients over devices through a key-value store and updates parameters with an optimizer."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, NamedTuple, Protocol
 
 from ..device import Device
-from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError
+from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, spans, store_for
@@ -379,7 +379,11 @@ class Trainer:
         else:
             states = read_file(fname)
             for updater in self._updaters:
-                updater.set_states(states)
+                try:
+                    updater.set_states(states)
+                except FormatError as error:
+                    what = f"{fspath(fname)}: these are not the states of a trainer"
+                    raise FormatError(what, error.what, "pass a file that Trainer.save_states wrote") from error
                 updater.optimizer = self._updaters[0].optimizer  # one for all: its counts of updates must not diverge
             self._optimizer = self._updaters[0].optimizer
         # The optimizer of the file has none: multipliers of learning rates are read from the parameters.
@@ -408,10 +412,10 @@ def _parameter_list(params: Any) -> list[Parameter]:
     if isinstance(params, (Mapping, ParameterDict)):
         params = [params[key] for key in sorted(params.keys())]
     if not isinstance(params, (list, tuple)):
-        raise ParameterError("First argument must be a list or dict of Parameters", f"got {type(params)}", "pass net.collect_params()")
+        raise ParameterError("First argument must be a list or dict of Parameters", type(params).__name__, "pass net.collect_params()")
     for param in params:
         if not isinstance(param, Parameter):
             raise ParameterError(
-                "First argument must be a list or dict of Parameters", f"got list of {type(param)}", "pass net.collect_params()"
+                "First argument must be a list or dict of Parameters", f"a list with {type(param).__name__}", "pass net.collect_params()"
             )
     return list(params)

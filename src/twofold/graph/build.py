@@ -1,5 +1,6 @@
 """``G``, the namespace that builds nodes when rules run on them, and the typed application of operators."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +16,10 @@ from .ir import TABLES, Application, Constant, Node, const, intern
 @primitive(run_by_program=True)
 def item(xp, results, *, place: int):
     """One of several results of an application."""
+
+
+#: What internal names of the operators behind ``np`` begin with.
+INTERNAL = re.compile("^_(numpy|npi|npx|np)_")
 
 
 def apply(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
@@ -65,9 +70,10 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
 
 def _naming(error: MXNetError, op: Op) -> MXNetError:
     """The error with the operator's name in front, if an operator inside its definition raised it."""
-    if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or error.what.lower().startswith(op.title.lower()):
+    name = INTERNAL.sub("", op.title)
+    if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or error.what.lower().startswith(name.lower()):
         return error
-    return type(error)(f"{op.title}: {error.what}", error.given, error.todo)
+    return type(error)(f"{name}: {error.what}", error.given, error.todo)
 
 
 def _node(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
-from ..errors import InvalidValue, NotReady, ParameterError
+from ..errors import DTypeError, InvalidValue, NotReady, ParameterError
 from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, store_for
@@ -82,6 +82,12 @@ class Module(BaseModule):
                 "Module: work_load_list and context must have the same, non-zero length",
                 f"{self._work_load_list} for {self._context}",
                 "pass one work load per device",
+            )
+        if not isinstance(symbol, Symbol):
+            raise DTypeError(
+                "Module: the symbol must be a Symbol",
+                type(symbol).__name__,
+                "compose one of mx.sym; a Gluon block is trained with gluon.Trainer",
             )
         self._groups = groups_by_device(group2ctxs, len(self._context))
         self._compression_params = compression_params

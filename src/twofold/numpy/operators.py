@@ -57,7 +57,11 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
     if isinstance(value, ndarray) or (like is not None and value.__class__ in NUMBERS):
         return value
     if isinstance(value, Array):
-        raise DTypeError("arrays of mx.nd and mx.np cannot be combined", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")
+        raise DTypeError(
+            "arrays of mx.nd and mx.np cannot be combined",
+            f"an array of mx.nd of shape {value.shape}",
+            "use as_np_ndarray() or as_nd_ndarray()",
+        )
     if like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic):
         return float(value) if isinstance(value, float) else int(value)  # of a subclass, such as an enumeration
     # NumPy's complex scalars are weak, and Twofold's are not: given the narrow dtype they do not widen these arrays either

@@ -11,6 +11,7 @@ import numpy as np
 from ..imperative.array import Array
 from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
+from ..suggestions import missing_name
 from .array import ndarray
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
@@ -82,6 +83,8 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
+    if not hasattr(np.random, name):
+        raise missing_name(__name__, name, dir(np.random))
     found = getattr(np.random, name)
     if name.startswith("_") or isinstance(found, type) or not callable(found):
         return attribute(np.random, name)

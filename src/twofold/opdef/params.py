@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from ..dtype import dtype_name
 from ..errors import ParameterError
+from ..suggestions import did_you_mean
 
 #: What parsing a value raises: a string may also be nested too deeply, or be a number out of range.
 UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
@@ -233,7 +234,8 @@ def kind_of(annotation: object) -> Kind:
 def _choice(values: tuple[object, ...]) -> Kind:
     def parse(value: object) -> object:
         if value not in values:
-            raise ValueError(f"valid values are: {', '.join(map(str, values))}")
+            texts = [*map(str, values)]
+            raise ValueError(did_you_mean(str(value), texts, f"valid values are: {', '.join(texts)}"))
         return values[values.index(value)]  # 1 where 1.0 or True was given
 
     return Kind("one of " + ", ".join(map(repr, values)), parse)

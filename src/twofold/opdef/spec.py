@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
+from ..suggestions import did_you_mean
 from .facets.algebra import Algebra
 from .facets.execution import WHOLE, Execution
 from .facets.front import Front
@@ -293,12 +294,15 @@ class Op:
             self.bound_ops[key] = found
         return found
 
+    def no_parameter(self, name: str, given: object) -> ParameterError:
+        """The error for a parameter that the operator does not have."""
+        todo = did_you_mean(name, self.params, f"Possible Arguments: {', '.join(self.params) or 'none'}")
+        return ParameterError(f"{self.title}: Cannot find argument '{name}'", f"{name}={given!r}", todo)
+
     def _new_bound_op(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
         unknown = set(given) - set(self.params)
         if unknown:
-            raise ParameterError(
-                f"{self.title}: Cannot find argument", ", ".join(sorted(unknown)), f"Possible Arguments: {', '.join(self.params) or 'none'}"
-            )
+            raise self.no_parameter(min(unknown), given[min(unknown)])
         full = {}
         for name, param in self.params.items():
             if param.kind.runtime:
@@ -306,7 +310,9 @@ class Op:
             if name in given:
                 full[name] = param.value(given[name], self.title)
             elif param.required:
-                raise ParameterError(f"{self.title}: Required parameter {name} of {param.kind.name} is not presented", None, "pass it")
+                raise ParameterError(
+                    f"{self.title}: Required parameter {name} of {param.kind.name} is not presented", None, f"pass {name}=…"
+                )
             else:
                 full[name] = param.default
         values = tuple(full.values())

@@ -5,12 +5,13 @@ from typing import Any
 
 from ..device import Device, current_device
 from ..dtype import DTypeLike, dtype_name
-from ..errors import DTypeError, ParameterError, WrongArgument
+from ..errors import DTypeError, ParameterError, ShapeError, WrongArgument
 from ..executor.executor import Executor
 from ..executor.transport import zeros_in
 from ..imperative.array import Array, check_gradient
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
+from ..suggestions import did_you_mean
 from .inference import infer_all, inside_shape
 from .node import Composition, Head, SymbolNode, topological, variables
 from .partition import Groups, Partition, device_of
@@ -192,7 +193,13 @@ def simple_bind(
     # MXNet ignores other names, and programs pass the shapes of everything that their data iterator provides.
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None and n not in unknown}
-    inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
+    try:
+        inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
+    except ShapeError as error:
+        for name in set(kwargs) - set(shapes):  # unknown names are ignored as long as the others are enough
+            todo = did_you_mean(name, names, "see list_arguments()")
+            raise ShapeError(f"simple_bind error: there is no argument '{name}'", f"{name}={kwargs[name]}", todo) from error
+        raise
     partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names), self)
     stypes = {v.name: (stype_dict or {}).get(v.name) or declared_stype(v) for v in partition.arguments}
     memory = _Memory(partition, stypes, shared_arg_names or (), shared_exec, shared_buffer)

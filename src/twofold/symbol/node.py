@@ -241,7 +241,7 @@ class SymbolNode:
         for name in op.scalars:
             param = op.params[name]
             if name not in self.attrs and param.required:
-                raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "pass it")
+                raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, f"pass {name}=…")
             out.append(param.value(self.attrs[name], op.title) if name in self.attrs else param.default)
         return out
 

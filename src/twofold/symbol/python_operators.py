@@ -78,7 +78,8 @@ def combined(row: Binary, left: object, right: object) -> Symbol:
     """
     for operand in (left, right):
         if not isinstance(operand, (Symbol, *NUMBERS)):
-            raise DTypeError(f"type {type(operand)} not supported", f"{left!r} and {right!r}", "combine symbols with symbols or numbers")
+            what = f"a Symbol cannot be combined with {type(operand).__name__}: type {type(operand)} not supported"
+            raise DTypeError(what, None, "combine symbols with symbols or numbers; bind arrays to variables")
     if isinstance(left, Symbol) and isinstance(right, Symbol):
         return _applied(row.symbols, left, right)
     if isinstance(left, Symbol):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from ..device import Device
 from ..dtype import DTypeLike
-from ..errors import IndexingError, NotImplementedForSymbol, ParameterError, WrongArgument
+from ..errors import IndexingError, NotImplementedForSymbol, OperatorError, ParameterError, WrongArgument
 from ..extension_points import LOADERS
 from ..formats.files import write_file
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
+from ..suggestions import did_you_mean
 from . import binding, inference, serialization
 from .gradient import gradient_of
 from .node import Head, checked_attrs, hidden, topological, variables
@@ -100,7 +101,7 @@ class Symbol:
         names = self.list_outputs()
         if names.count(name) != 1:
             what = "There are multiple outputs with name" if name in names else "Cannot find output that matches name"
-            raise ParameterError(f'{what} "{name}"', f"outputs {', '.join(names)}"[:400], "pick one by position")
+            raise ParameterError(f'{what} "{name}"', None, did_you_mean(name, names, "see list_outputs(), or pick one by position"))
         return names.index(name)
 
     def list_arguments(self) -> list[str]:
@@ -299,6 +300,14 @@ class Symbol:
     bind = binding.bind
     simple_bind = binding.simple_bind
     eval = binding.eval_
+
+    def __getattr__(self, name: str) -> NoReturn:
+        todo = (
+            "it is known only when a graph runs: use F.shape_array, sizes 0 and -1 in reshape, or infer_shape()"
+            if name in ("shape", "size", "ndim")
+            else did_you_mean(name, dir(type(self)), "see dir() of it")
+        )
+        raise OperatorError(f"'{type(self).__name__}' object has no attribute '{name}'", None, todo)
 
     def __repr__(self) -> str:
         names = ", ".join(str(h.node.name) for h in self.heads)

@@ -1,8 +1,10 @@
 """`Loss`: the base of losses, with weighting and means over samples."""
 
-from typing import Unpack
+import math
+from collections.abc import Sequence
+from typing import Any, Unpack
 
-from ..hybrid_block import HybridBlock, Naming
+from ..hybrid_block import HybridBlock, Mistake, Naming
 from ..signatures import Functions, Operand
 
 
@@ -35,6 +37,15 @@ class Loss(HybridBlock):
         """The mean over each sample."""
         # `exclude`: over all axes but the batch axis, however many there are
         return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+
+def unlike_predictions(args: Sequence[Any]) -> Mistake | None:
+    """What is wrong with labels that the predictions do not fit; None if it may be something else."""
+    pred, label = args[0].shape, args[1].shape
+    rows = math.prod(label)
+    if rows in (math.prod(pred), math.prod(pred[:-1])):
+        return None
+    return "the labels do not match the predictions", f"labels {label} for predictions {pred}", "pass as many labels as predictions"
 
 
 def weighted(F: Functions, loss: Operand, weight: float | None, sample_weight: Operand | None) -> Operand:

@@ -1,11 +1,12 @@
 """Classification losses: cross-entropies, divergences, margin losses, connectionist temporal classification."""
 
-from typing import Unpack
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 from ...errors import InvalidValue, ParameterError
-from ..hybrid_block import Naming
+from ..hybrid_block import Mistake, Naming
 from ..signatures import Functions, Operand
-from .base import Loss
+from .base import Loss, unlike_predictions
 
 TINY = 1e-12
 
@@ -113,6 +114,13 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
         else:
             loss = -F.sum(pred * F.reshape_like(label, pred), axis=self._axis, keepdims=True)
         return self._mean(F, self._weighted(F, loss, sample_weight))
+
+    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
+        if self._sparse_label and args[0].shape == args[1].shape:
+            what = "the labels have a value for each class, where class numbers are expected"
+            given = f"labels {args[1].shape} for predictions {args[0].shape}"
+            return what, given, "pass class numbers, or make the loss with sparse_label=False"
+        return unlike_predictions(args)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss

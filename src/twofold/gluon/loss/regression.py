@@ -1,11 +1,12 @@
 """Regression losses: squared, absolute, Huber, Poisson."""
 
 import math
-from typing import Unpack
+from collections.abc import Sequence
+from typing import Any, Unpack
 
-from ..hybrid_block import Naming
+from ..hybrid_block import Mistake, Naming
 from ..signatures import Functions, Operand
-from .base import Loss
+from .base import Loss, unlike_predictions
 
 
 class L2Loss(Loss, arrays="nd"):
@@ -37,6 +38,9 @@ class L2Loss(Loss, arrays="nd"):
         loss = F.square(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
 
+    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
+        return unlike_predictions(args)
+
 
 class L1Loss(Loss, arrays="nd"):
     """The absolute error, averaged over each sample: ``mean(|label − pred|)``.
@@ -55,6 +59,9 @@ class L1Loss(Loss, arrays="nd"):
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = F.abs(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight))
+
+    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
+        return unlike_predictions(args)
 
 
 class HuberLoss(Loss, arrays="nd"):

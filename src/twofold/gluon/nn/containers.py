@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import InvalidValue, ParameterError
+from ...errors import IndexingError, InvalidValue, ParameterError
 from ...origin import warn
 from ...strictness import tolerate
 from ..block import Block
@@ -35,7 +35,10 @@ class _Stack(Block):
 
     def __getitem__(self, key: int | slice) -> Any:
         """A block by index, or a slice as a sequence of the same kind that shares its blocks."""
-        found = list(self._children.values())[key]
+        blocks = list(self._children.values())
+        if not isinstance(key, slice) and not -len(blocks) <= key < len(blocks):
+            raise IndexingError(f"{self.name}: no such layer", f"{key} of {len(blocks)} layers", "pass the position of a layer, from 0")
+        found = blocks[key]
         if not isinstance(found, list):
             return found
         # The same prefix, so that the blocks' parameters keep their names within the slice.

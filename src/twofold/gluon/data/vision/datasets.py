@@ -26,6 +26,22 @@ Folder = str | os.PathLike[str]
 DATA = "~/.mxnet/datasets/"
 
 
+def folder_of(root: Folder) -> Folder:
+    """A dataset's folder: for a default one, that of the same name in ``$TWOFOLD_DATA``, if it is there."""
+    own = os.environ.get("TWOFOLD_DATA")
+    if own and isinstance(root, str) and root.startswith(DATA):
+        path = join_path(own, root.removeprefix(DATA))
+        return path if folder_exists(join_path(path, "")) else root
+    return root
+
+
+def no_file(title: str, names: str, folder: Folder, todo: str, source: str) -> MissingFileError:
+    """The error for a dataset whose files are not there."""
+    name = str(folder).removeprefix(DATA)
+    other = f", or into the folder {name} of $TWOFOLD_DATA" if name != str(folder) else ", or pass their folder as root"
+    return MissingFileError(f"{title}: no file {names}", f"folder {folder}", f"get it from {source}, and {todo}{other}")
+
+
 class _LabeledImages(Dataset):
     """Images and their labels in memory.
 
@@ -58,7 +74,7 @@ class MNIST(_LabeledImages):
     Parameters
     ----------
     root
-        The folder of the files. Nothing is downloaded.
+        The folder of the files; the default one is looked for in ``$TWOFOLD_DATA`` first. Nothing is downloaded.
     train
         Whether to use the training images.
     transform
@@ -82,8 +98,10 @@ class MNIST(_LabeledImages):
         False: ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
     }
     _sums: ClassVar[dict[str, str]] = SUMS["MNIST"]
+    _source: ClassVar[str] = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
     def __init__(self, root: Folder = f"{DATA}mnist", train: bool = True, transform: Transform | None = None) -> None:
+        root = folder_of(root)
         images, labels = (self._array_of(root, name) for name in self._files[train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(f"{type(self).__name__}: images and labels do not match", f"shapes {images.shape} and {labels.shape}")
@@ -102,9 +120,8 @@ class MNIST(_LabeledImages):
                     raise error.at_path(path) from None
                 check_published(title, path, file, content, self._sums)
                 return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape or ())
-        raise MissingFileError(
-            f"{title}: no file {name} or {name}.gz", f"folder {folder}", f"put {name}.gz (SHA-1 {self._sums[f'{name}.gz']}) into it"
-        )
+        todo = f"put {name}.gz (SHA-1 {self._sums[f'{name}.gz']}) into this folder"
+        raise no_file(title, f"{name} or {name}.gz", folder, todo, self._source)
 
 
 class FashionMNIST(MNIST):
@@ -116,6 +133,7 @@ class FashionMNIST(MNIST):
     """
 
     _sums = SUMS["FashionMNIST"]
+    _source = "https://github.com/zalandoresearch/fashion-mnist"
 
     def __init__(self, root: Folder = f"{DATA}fashion-mnist", train: bool = True, transform: Transform | None = None) -> None:
         super().__init__(root, train, transform)
@@ -151,10 +169,12 @@ class CIFAR10(_LabeledImages):
     _archive, _folder = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
     _files: ClassVar[dict[bool, list[str]]] = {True: [f"data_batch_{k}.bin" for k in range(1, 6)], False: ["test_batch.bin"]}
     _sums: ClassVar[dict[str, str]] = SUMS["CIFAR10"]
+    _source: ClassVar[str] = "https://www.cs.toronto.edu/~kriz/cifar.html"
     #: Numbers of labels before the pixels of an image, which of them to use, and of classes.
     _labels, _chosen, _classes = 1, 0, 10
 
     def __init__(self, root: Folder = f"{DATA}cifar10", train: bool = True, transform: Transform | None = None) -> None:
+        root = folder_of(root)
         rows = np.concatenate([self._rows(root, name) for name in self._files[train]])
         images = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         super().__init__(images, rows[:, self._chosen], transform)
@@ -177,11 +197,8 @@ class CIFAR10(_LabeledImages):
                 return path, read_file(path)
         archive = join_path(folder, self._archive)
         if not file_exists(archive):
-            raise MissingFileError(
-                f"{type(self).__name__}: no file {name}, {self._folder}/{name} or {self._archive}",
-                f"folder {folder}",
-                f"put {self._archive}, or {name} (SHA-1 {self._sums[name]}), into it",
-            )
+            todo = f"put {self._archive}, or {name} (SHA-1 {self._sums[name]}), into this folder"
+            raise no_file(type(self).__name__, f"{name}, {self._folder}/{name} or {self._archive}", folder, todo, self._source)
         try:
             with open_file(archive, "rb") as file, tarfile.open(fileobj=file) as members:
                 found = next((m for m in members if m.isfile() and m.name.rpartition("/")[2] == name), None)

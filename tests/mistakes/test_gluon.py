@@ -1,0 +1,395 @@
+"""Mistakes with Gluon: names, layers' arguments, shapes, parameters, training and data."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+import twofold as mx
+from twofold import autograd, gluon, nd
+from twofold.gluon import nn
+
+from .table import Mistakes, message_of
+
+mistake = Mistakes()
+
+
+def ready(net: gluon.Block) -> gluon.Block:
+    """The block, initialized."""
+    net.initialize()
+    return net
+
+
+def trainer(*args: object) -> gluon.Trainer:
+    """A trainer of a small layer."""
+    return gluon.Trainer(ready(nn.Dense(8, in_units=5)).collect_params(), *args)
+
+
+@mistake("module 'twofold.gluon.nn' has no attribute 'Linear'; use Dense")
+def torchs_name_of_a_layer():
+    nn.Linear(8)
+
+
+@mistake("module 'twofold.gluon.nn' has no attribute 'Conv2d'; use Conv2D")
+def torchs_spelling_of_a_layer():
+    nn.Conv2d(8, 3)
+
+
+@mistake("module 'twofold.gluon.nn' has no attribute 'relu'; use Activation('relu')")
+def a_function_as_a_layer():
+    nn.relu(nd.ones(3))
+
+
+@mistake("module 'twofold.gluon.loss' has no attribute 'MSELoss'; use L2Loss")
+def torchs_name_of_a_loss():
+    gluon.loss.MSELoss()
+
+
+@mistake("module 'twofold.gluon.rnn' has no attribute 'LSTMCel'; did you mean 'LSTMCell'?")
+def a_misspelt_cell():
+    gluon.rnn.LSTMCel(5)
+
+
+@mistake("Activation: there is no activation of that name: given 'rellu'; did you mean 'relu'?")
+def a_misspelt_activation():
+    nn.Dense(8, activation="rellu")
+
+
+@mistake("Dense: there is no argument 'activaton'; did you mean 'activation'?")
+def a_misspelt_argument_of_a_layer():
+    nn.Dense(8, activaton="relu")
+
+
+@mistake("Parameter 'dense0_weight': invalid shape: given ('8', 0); pass non-negative integers, 0 for an unknown size")
+def units_as_text():
+    ready(nn.Dense("8"))(nd.ones((2, 4)))
+
+
+@mistake(
+    "conv0: node conv0_fwd (Convolution): window: the kernel is larger than the padded input: given kernel (9, 9), dilate (1, 1), "
+    "input (4, 4) padded by (0, 0) on both sides (it reads data (2, 3, 4, 4) float32 from data, weight (8, 3, 9, 9) float32 from "
+    "conv0_weight, bias (8,) float32 from conv0_bias); pad the input. (Deferred initialization failed because shape cannot be "
+    "inferred)"
+)
+def a_kernel_larger_than_its_input():
+    ready(nn.Conv2D(8, kernel_size=9))(nd.ones((2, 3, 4, 4)))
+
+
+@mistake(
+    "dense0: the input has rows of 4 values instead of 5: given an input of shape (2, 4); pass rows of 5 values, or make another "
+    "layer for inputs of this size"
+)
+def inputs_of_another_size_than_in_units():
+    ready(nn.Dense(8, in_units=5))(nd.ones((2, 4)))
+
+
+@mistake(
+    "conv0: the input has 4 channels instead of 3: given an input of shape (1, 4, 8, 8); pass images of 3 channels as NCHW, or make "
+    "another layer for this input"
+)
+def images_with_another_number_of_channels():
+    ready(nn.Conv2D(8, 3, in_channels=3))(nd.ones((1, 4, 8, 8)))
+
+
+@mistake(
+    "conv0: the input has 3 axes instead of 4: given an input of shape (3, 8, 8); pass NCHW: add the batch axis with "
+    "expand_dims(axis=0). (Deferred initialization failed because shape cannot be inferred)"
+)
+def an_image_without_its_batch():
+    ready(nn.Conv2D(8, 3))(nd.ones((3, 8, 8)))
+
+
+@mistake(
+    "dense0: the input has rows of 5 values instead of 4: given an input of shape (2, 5); pass rows of 4 values, or make another "
+    "layer for inputs of this size"
+)
+def a_second_batch_of_another_size():
+    net = ready(nn.Dense(8))
+    net(nd.ones((2, 4)))
+    net(nd.ones((2, 5)))
+
+
+@mistake(
+    "dense0: the input has rows of 5 values instead of 4: given an input of shape (2, 5); pass rows of 4 values, or make another "
+    "layer for inputs of this size"
+)
+def a_hybridized_second_batch_of_another_size():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8), nn.Dense(2))
+    ready(net).hybridize()
+    net(nd.ones((2, 4)))
+    net(nd.ones((2, 5)))
+
+
+@mistake("LSTM: the input must have three axes: given shape (5, 4); pass it as TNC")
+def a_sequence_without_its_batch():
+    ready(gluon.rnn.LSTM(8))(nd.ones((5, 4)))
+
+
+@mistake(
+    "dense0: In HybridBlock, there must be one NDArray or one Symbol in the input: given numpy.ndarray; convert the inputs with mx.nd.array"
+)
+def a_numpy_array_as_input():
+    ready(nn.Dense(8))(numpy.ones((2, 4)))
+
+
+@mistake(
+    "Parameter 'dense0_weight' has not been initialized; initialize parameters, and create Trainer, with Block.collect_params(): "
+    "Block.params does not include those of children"
+)
+def a_call_before_initialize():
+    nn.Dense(8, in_units=4)(nd.ones((2, 4)))
+
+
+@mistake(
+    "Parameter 'dense0_weight' has not been initialized yet because initialization was deferred; pass one batch of data through the "
+    "network first, or specify in_units, in_channels, etc. of the layers"
+)
+def weights_before_the_first_call():
+    ready(nn.Dense(8)).weight.data()
+
+
+@mistake("Cannot get gradient array for Parameter 'dense0_weight' because grad_req='null'; set grad_req to 'write'")
+def a_gradient_of_a_frozen_parameter():
+    net = nn.Dense(8, in_units=4)
+    net.weight.grad_req = "null"
+    ready(net).weight.grad()
+
+
+@mistake("Expected shape (4, 8) is incompatible with given shape (8, 4): given Parameter 'dense0_weight'; pass matching shapes")
+def weights_of_another_shape():
+    ready(nn.Dense(8, in_units=4)).weight.set_data(nd.ones((4, 8)))
+
+
+@mistake("initializer.create: xavierr is not registered; did you mean 'xavier'?")
+def a_misspelt_initializer():
+    nn.Dense(8).initialize("xavierr")
+
+
+@mistake("Forgetful.__init__: the base class does not know the block yet: given layer = Dense(…); call super().__init__() first")
+def a_constructor_that_forgets_its_base_class():
+    class Forgetful(gluon.Block):
+        def __init__(self) -> None:
+            self.layer = nn.Dense(3)
+
+    Forgetful()
+
+
+@mistake("Empty has no forward method; define forward(self, x) in it")
+def a_block_without_forward():
+    class Empty(gluon.Block):
+        pass
+
+    Empty()(nd.ones((2, 4)))
+
+
+@mistake(
+    "asnumpy is not supported for Symbol; values exist only when a graph runs: compute with functions of F or mx.sym, or do not "
+    "hybridize the block"
+)
+def values_inside_a_hybridized_block():
+    class Peeking(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            print(x.asnumpy())
+            return x
+
+    net = Peeking()
+    net.hybridize()
+    net(nd.ones((2, 4)))
+
+
+@mistake(
+    "__bool__ (also known as 'bool') is not supported for Symbol; values exist only when a graph runs: compute with functions of F "
+    "or mx.sym, or do not hybridize the block"
+)
+def a_condition_inside_a_hybridized_block():
+    class Branching(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x if x.sum() > 0 else -x
+
+    net = Branching()
+    net.hybridize()
+    net(nd.ones((2, 4)))
+
+
+@mistake(
+    "'Symbol' object has no attribute 'shape'; it is known only when a graph runs: use F.shape_array, sizes 0 and -1 in reshape, or "
+    "infer_shape()"
+)
+def a_shape_inside_a_hybridized_block():
+    class Flattening(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x.reshape((x.shape[0], -1))
+
+    net = Flattening()
+    net.hybridize()
+    net(nd.ones((2, 4)))
+
+
+@mistake(
+    "Sequential: a child must be a Block: given [Dense(None -> 8, linear), Dense(None -> 2, linear)] of type list; pass each layer "
+    "as an argument; use Lambda for a function"
+)
+def a_list_of_layers():
+    nn.Sequential().add([nn.Dense(8), nn.Dense(2)])
+
+
+@mistake(
+    "Children of HybridBlock must also be HybridBlock: given the function relu; use HybridLambda for a function; if you are using "
+    "Sequential, try HybridSequential instead"
+)
+def a_function_among_layers():
+    nn.HybridSequential().add(nd.relu)
+
+
+@mistake("sequential0: no such layer: given 3 of 1 layers; pass the position of a layer, from 0")
+def a_layer_that_does_not_exist():
+    net = nn.Sequential()
+    net.add(nn.Dense(8))
+    net[3]
+
+
+@mistake("Adam: there is no argument 'lr'; use learning_rate")
+def torchs_argument_of_an_optimizer():
+    trainer("adam", {"lr": 0.1})
+
+
+@mistake("SGD: there is no argument 'momentun'; did you mean 'momentum'?")
+def a_misspelt_argument_of_an_optimizer():
+    trainer("sgd", {"momentun": 0.9})
+
+
+@mistake("Cannot find optimizer adamm; did you mean 'adam' or 'nadam'?")
+def a_misspelt_optimizer():
+    trainer("adamm")
+
+
+@mistake("First argument must be a list or dict of Parameters: given Dense; pass net.collect_params()")
+def a_trainer_of_a_block():
+    gluon.Trainer(ready(nn.Dense(8)), "sgd")
+
+
+@mistake(
+    "Gradient of Parameter `dense0_bias` on context cpu(0) has not been updated by backward since last `step`. This could mean a bug "
+    "in your model that made it only use a subset of the Parameters (Blocks) for this iteration; if you are intentionally only using "
+    "a subset, call step with ignore_stale_grad=True"
+)
+def a_step_without_backward():
+    trainer("sgd").step(2)
+
+
+@mistake(
+    "backward: this array is not part of a recorded graph: given an array not computed from one with attach_grad() inside "
+    "autograd.record(); call attach_grad() on the variables first and compute inside record()"
+)
+def backward_of_what_was_not_recorded():
+    ready(nn.Dense(8))(nd.ones((2, 4))).backward()
+
+
+@mistake("this graph was already used by backward(); pass retain_graph=True to the first call")
+def backward_twice():
+    net = ready(nn.Dense(8))
+    with autograd.record():
+        loss = net(nd.ones((2, 4))).sum()
+    loss.backward()
+    loss.backward()
+
+
+@mistake(
+    "softmaxcrossentropyloss0: the labels have a value for each class, where class numbers are expected: given labels (4, 3) for "
+    "predictions (4, 3); pass class numbers, or make the loss with sparse_label=False"
+)
+def one_hot_labels_for_a_loss_of_classes():
+    gluon.loss.SoftmaxCrossEntropyLoss()(nd.ones((4, 3)), nd.ones((4, 3)))
+
+
+@mistake(
+    "softmaxcrossentropyloss0: the labels do not match the predictions: given labels (5,) for predictions (4, 3); pass as many "
+    "labels as predictions"
+)
+def labels_of_another_batch():
+    gluon.loss.SoftmaxCrossEntropyLoss()(nd.ones((4, 3)), nd.ones((5,)))
+
+
+@mistake("l2loss0: the labels do not match the predictions: given labels (4, 2) for predictions (4, 3); pass as many labels as predictions")
+def targets_of_another_shape():
+    gluon.loss.L2Loss()(nd.ones((4, 3)), nd.ones((4, 2)))
+
+
+@mistake("batch_size must be specified unless batch_sampler is specified; pass batch_size")
+def a_loader_without_a_batch_size():
+    gluon.data.DataLoader(gluon.data.ArrayDataset(nd.ones((4, 3))))
+
+
+@mistake("All arrays must have the same length: given array[0] has length 4 while array[1] has 5; truncate the longer one")
+def data_and_labels_of_different_lengths():
+    gluon.data.ArrayDataset(nd.ones((4, 3)), nd.ones((5,)))
+
+
+@mistake(
+    "data with shape (5, 3) cannot be evenly split into 2 slices along axis 0; use a batch size that's multiple of 2 or set "
+    "even_split=False to allow uneven partitioning of data"
+)
+def a_batch_that_does_not_divide_among_devices():
+    gluon.utils.split_and_load(nd.ones((5, 3)), [mx.cpu(0), mx.cpu(1)])
+
+
+@mistake(
+    "Model resnet51_v1 is not supported. Available options are\n\talexnet\n\tdensenet121\n\tdensenet161\n\tdensenet169\n\t"
+    "densenet201\n\tinceptionv3\n\tmobilenet0.25\n\tmobilenet0.5\n\tmobilenet0.75\n\tmobilenet1.0\n\tmobilenetv2_0.25\n\t"
+    "mobilenetv2_0.5\n\tmobilenetv2_0.75\n\tmobilenetv2_1.0\n\tresnet101_v1\n\tresnet101_v2\n\tresnet152_v1\n\tresnet152_v2\n\t"
+    "resnet18_v1\n\tresnet18_v2\n\tresnet34_v1\n\tresnet34_v2\n\tresnet50_v1\n\tresnet50_v2\n\tsqueezenet1.0\n\tsqueezenet1.1\n\t"
+    "vgg11\n\tvgg11_bn\n\tvgg13\n\tvgg13_bn\n\tvgg16\n\tvgg16_bn\n\tvgg19\n\tvgg19_bn; did you mean 'resnet50_v1' or 'resnet18_v1'?"
+)
+def a_misspelt_model():
+    gluon.model_zoo.vision.get_model("resnet51_v1")
+
+
+@mistake(
+    "export: there is no traced graph: given dense0; first call block.hybridize() and then run forward with this block at least "
+    "once; what computes with F.np is not traced"
+)
+def an_export_before_the_first_call():
+    net = ready(nn.Dense(8))
+    net.hybridize()
+    net.export("net")
+
+
+@mistake(
+    "Failed loading Parameter 'conv0_weight' from saved params: shape incompatible: given expected (8, 0, 3, 3) vs saved (8, 4); "
+    "load the file of this model"
+)
+def parameters_of_another_network():
+    ready(nn.Dense(8, in_units=4)).save_parameters("dense.params")
+    nn.Conv2D(8, 3).load_parameters("dense.params")
+
+
+@mistake(
+    "Parameter '1.weight' is missing in file 'small.params': given which contains parameters: '0.weight', '0.bias'; set "
+    "allow_missing=True to ignore missing parameters"
+)
+def parameters_of_a_smaller_network():
+    net = nn.Sequential()
+    net.add(nn.Dense(8, in_units=4))
+    ready(net).save_parameters("small.params")
+    net.add(nn.Dense(2, in_units=8))
+    net.load_parameters("small.params")
+
+
+@mistake(
+    "Parameter '1.weight' loaded from file 'large.params' is not present in the block: given which contains parameters '0.weight', "
+    "'0.bias'; set ignore_extra=True to ignore"
+)
+def parameters_of_a_larger_network():
+    net = nn.Sequential()
+    net.add(nn.Dense(8, in_units=4), nn.Dense(2, in_units=8))
+    ready(net).save_parameters("large.params")
+    smaller = nn.Sequential()
+    smaller.add(nn.Dense(8, in_units=4))
+    smaller.load_parameters("large.params")
+
+
+@pytest.mark.parametrize(("program", "message"), mistake.rows)
+def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message_of(program) == message

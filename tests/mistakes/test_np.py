@@ -1,0 +1,191 @@
+"""Mistakes with arrays: `mx.np`, and `mx.nd` where it differs."""
+
+from __future__ import annotations
+
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd, np
+
+from .table import Mistakes, message_of
+
+mistake = Mistakes()
+
+
+@mistake("module 'twofold.numpy' has no attribute 'softmax'; use mx.npx.softmax")
+def a_function_of_another_namespace():
+    np.softmax(np.ones(3))
+
+
+@mistake("module 'twofold.numpy' has no attribute 'lnspace'; did you mean 'linspace' or 'logspace'?")
+def a_misspelt_function():
+    np.lnspace(0, 1, 5)
+
+
+@mistake("module 'twofold.numpy.random' has no attribute 'unifrom'; did you mean 'uniform'?")
+def a_misspelt_random_function():
+    np.random.unifrom()
+
+
+@mistake("add: shapes do not broadcast: given (2, 3), (2, 4); make their trailing sizes equal or 1")
+def shapes_that_do_not_broadcast():
+    np.ones((2, 3)) + np.ones((2, 4))
+
+
+@mistake("broadcast_add: add: shapes do not broadcast: given (2, 3), (2, 4); make their trailing sizes equal or 1")
+def legacy_arithmetic_of_other_shapes():
+    nd.broadcast_add(nd.ones((2, 3)), nd.ones((2, 4)))
+
+
+@mistake("matmul: inner sizes differ: given (2, 3) and (2, 3); make lhs.shape[-1] equal rhs.shape[-2]")
+def a_product_of_shapes_that_do_not_match():
+    np.ones((2, 3)) @ np.ones((2, 3))
+
+
+@mistake("matmul: inner sizes differ: given (2, 3) and (2, 3); make lhs.shape[-1] equal rhs.shape[-2]")
+def a_dot_of_shapes_that_do_not_match():
+    np.dot(np.ones((2, 3)), np.ones((2, 3)))
+
+
+@mistake(
+    "dot: lhs and rhs do not match: given lhs (2, 3), rhs (2, 3), transpose_a=False, transpose_b=False; make lhs.shape[-1] equal "
+    "rhs.shape[0]"
+)
+def a_legacy_dot_of_shapes_that_do_not_match():
+    nd.dot(nd.ones((2, 3)), nd.ones((2, 3)))
+
+
+@mistake("arrays of mx.nd and mx.np cannot be combined: given an array of mx.nd of shape (3,); use as_np_ndarray() or as_nd_ndarray()")
+def both_kinds_of_arrays():
+    np.ones(3) + nd.ones(3)
+
+
+@mistake("relu: the operands must have NDArray type: given an array of mx.np, type ndarray; use as_nd_ndarray(), or mx.npx and mx.np")
+def a_legacy_function_of_an_np_array():
+    nd.relu(np.ones(3))
+
+
+@mistake("index 3 is out of bounds for axis 0 with size 3")
+def an_index_beyond_the_end():
+    np.ones(3)[3]
+
+
+@mistake("too many indices (3) for array with 2 dimensions")
+def too_many_indices():
+    np.ones((2, 3))[0, 0, 0]
+
+
+@mistake("reshape: the sizes do not match: given 6 elements into (4, 2); pass sizes whose product is the number of elements")
+def a_reshape_to_another_size():
+    np.ones((2, 3)).reshape(4, 2)
+
+
+@mistake("reshape: the sizes do not match: given 6 elements into (4, 2); pass sizes whose product is the number of elements")
+def a_legacy_reshape_to_another_size():
+    nd.ones((2, 3)).reshape((4, 2))
+
+
+@mistake("concat: shapes differ in other axes: given (2, 3), (2, 4); make all axes but 0 equal")
+def a_concatenation_of_other_shapes():
+    np.concatenate([np.ones((2, 3)), np.ones((2, 4))])
+
+
+@mistake("all input arrays must have the same shape: given (3,), (4,); make them equal")
+def a_stack_of_other_shapes():
+    np.stack([np.ones(3), np.ones(4)])
+
+
+@mistake("mean: axis is out of range: given 2 for 2 dimensions; pass one from -2 to 1")
+def an_axis_that_does_not_exist():
+    np.ones((2, 3)).mean(axis=2)
+
+
+@mistake("axes don't match array: given axes (0, 0) of shape (2, 3); name each axis once")
+def axes_that_are_no_permutation():
+    np.ones((2, 3)).transpose(0, 0)
+
+
+@mistake("array split does not result in an equal division: given 5 into 2; use array_split")
+def a_split_that_does_not_divide():
+    np.split(np.ones(5), 2)
+
+
+@mistake("dtype: unknown data type: given 'flaot32'; did you mean 'float32'?")
+def a_misspelt_type():
+    np.zeros(3, dtype="flaot32")
+
+
+@mistake("a shape cannot have negative sizes: given (2, -3); pass sizes of 0 or more")
+def a_negative_shape():
+    np.zeros((2, -3))
+
+
+@mistake("len() of unsized object: given a 0-d array; reshape it")
+def the_length_of_a_scalar():
+    len(np.array(3.0))
+
+
+@mistake("a matrix cannot be decomposed or inverted: Singular matrix; check its values")
+def a_singular_matrix():
+    np.linalg.inv(np.zeros((2, 2)))
+
+
+@mistake("Last 2 dimensions of the array must be square: given shape (2, 3); pass (…, n, n)")
+def a_matrix_that_is_not_square():
+    np.linalg.inv(np.ones((2, 3)))
+
+
+@mistake("a matrix cannot be decomposed or inverted: Matrix is not positive definite; check its values")
+def a_matrix_that_is_not_positive():
+    np.linalg.cholesky(-np.eye(2))
+
+
+@mistake("einsum: an index has two sizes: given j: 3 and 2 in ij,jk->ik; make them equal")
+def einsum_with_other_sizes():
+    np.einsum("ij,jk->ik", np.ones((2, 3)), np.ones((2, 3)))
+
+
+@mistake(
+    "backward: this array is not part of a recorded graph: given an array not computed from one with attach_grad() inside "
+    "autograd.record(); call attach_grad() on the variables first and compute inside record()"
+)
+def a_gradient_that_was_not_requested():
+    x = np.ones(3)
+    with autograd.record():
+        y = (x * 2).sum()
+    y.backward()
+
+
+@mistake(
+    "backward: this array is not part of a recorded graph: given an array not computed from one with attach_grad() inside "
+    "autograd.record(); call attach_grad() on the variables first and compute inside record()"
+)
+def a_backward_outside_of_record():
+    x = np.ones(3)
+    x.attach_grad()
+    (x * 2).sum().backward()
+
+
+@mistake("grad: a variable was not marked: given an array of shape (3,); call attach_grad() on it before recording")
+def a_gradient_with_respect_to_a_stranger():
+    x, z = np.ones(3), np.ones(3)
+    x.attach_grad()
+    with autograd.record():
+        y = (x * 2).sum()
+    autograd.grad(y, [z])
+
+
+@mistake("attach_grad: unknown grad_req: given 'ad'; use 'write', 'add' or 'null'")
+def a_misspelt_mode_of_gradients():
+    np.ones(3).attach_grad("ad")
+
+
+@mistake("module 'twofold' has no attribute 'no_grad'; use mx.autograd.pause")
+def torchs_record():
+    mx.no_grad()
+
+
+@pytest.mark.parametrize(("program", "message"), mistake.rows)
+def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message_of(program) == message
