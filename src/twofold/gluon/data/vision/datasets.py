@@ -9,7 +9,7 @@ import numpy as np
 
 from .... import ndarray as nd
 from ....dtype import NUMPY
-from ....errors import DTypeError, FormatError, MissingFileError
+from ....errors import DTypeError, FileAccessError, FormatError, MissingFileError
 from ....formats.datasets import load_idx
 from ....formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, read_file
 from ....formats.image_lists import listed_images, read_image_list
@@ -35,7 +35,7 @@ def folder_of(root: Folder) -> Folder:
     return root
 
 
-def no_file(title: str, names: str, folder: Folder, todo: str, source: str) -> MissingFileError:
+def no_file(title: str, names: str, folder: Folder, todo: str, source: str) -> FileAccessError:
     """The error for a dataset whose files are not there."""
     name = str(folder).removeprefix(DATA)
     other = f", or into the folder {name} of $TWOFOLD_DATA" if name != str(folder) else ", or pass their folder as root"
