@@ -103,7 +103,10 @@ def test_a_missing_dependency_names_what_to_install():
 
 
 def test_a_method_that_symbols_do_not_have_is_named_with_its_arguments():
-    assert str(NotImplementedForSymbol("asnumpy", None, 1)) == "asnumpy is not supported for Symbol: given arguments of types int"
+    assert str(NotImplementedForSymbol("asnumpy", None, 1)) == (
+        "asnumpy is not supported for Symbol: given arguments of types int; values exist only when a graph runs: "
+        "compute with functions of F or mx.sym, or do not hybridize the block"
+    )
 
 
 def test_a_method_may_be_given_itself_and_its_alias():

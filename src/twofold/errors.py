@@ -337,7 +337,6 @@ class NotSupportedForSparseNDArray(UnsupportedMethod):
     """A method of dense arrays was called on a sparse one."""
 
     receiver = "SparseNDArray"
-    advice = "convert it with tostype('default')"
 
 
 class InternalError(MXNetError):

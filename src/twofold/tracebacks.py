@@ -7,14 +7,17 @@ import os
 import sys
 from collections.abc import Iterator
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import MXNetError
 from .origin import is_inside
 
+T = TypeVar("T")
+
 
 def install() -> None:
     """Fold the tracebacks of uncaught errors, unless the program shows them in a way of its own."""
+    # a hook of the program, of a debugger or of IPython knows better
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = show
 
@@ -34,7 +37,7 @@ def text_of(error: BaseException, trace: TracebackType | None) -> str:
     class Folded(StackSummary):
         """Frames of which some stand for several."""
 
-        def format_frame_summary(self, frame_summary: FrameSummary, **options: Any) -> str:
+        def format_frame_summary(self, frame_summary: FrameSummary, **options: object) -> str:  # colors, from Python 3.13 on
             if frame_summary.filename:
                 return super().format_frame_summary(frame_summary, **options)
             return f"  {frame_summary.name}\n"
@@ -46,12 +49,13 @@ def text_of(error: BaseException, trace: TracebackType | None) -> str:
         if len(traces) == len(shown.stack):  # not if `sys.tracebacklimit` has cut it
             stack = Folded()
             for count, summary in _folded(traces, list(shown.stack)):
-                stack.append(FrameSummary("", 0, line_of(count), lookup_line=False) if count else summary)
+                stack.append(summary or FrameSummary("", 0, line_of(count), lookup_line=False))
             shown.stack = stack
         if _is_internal(error.__cause__):
             shown.__cause__, shown.__suppress_context__ = None, True
         elif _has_no_line_of_user(error.__context__):
             shown.__suppress_context__ = True
+        # the causes that are left say more than the error: NumPy's, or one that the user's own code raised
         fold(shown.__cause__, error.__cause__, error.__cause__ and error.__cause__.__traceback__)
         fold(shown.__context__, error.__context__, error.__context__ and error.__context__.__traceback__)
 
@@ -75,6 +79,7 @@ def show_in_notebook(
     links = [link for k, link in enumerate(_links(trace)) if k == 0 or not is_inside(link.tb_frame)]
     kept: TracebackType | None = None
     for link in reversed(links):
+        # a chain of its own: `%debug` goes through the error's, which stays as it is
         kept = TracebackType(kept, link.tb_frame, link.tb_lasti, link.tb_lineno)
     cause, suppresses = error.__cause__, error.__suppress_context__
     if _is_internal(cause) or _is_internal(error.__context__):
@@ -107,10 +112,11 @@ def _links(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
-def _folded(links: list[TracebackType], summaries: list[Any]) -> Iterator[tuple[int, Any]]:
+def _folded(links: list[TracebackType], summaries: list[T]) -> Iterator[tuple[int, T | None]]:
     """Each summary that is shown, with 0, and for a run of the library's frames their number, with None."""
     count = 0
     for link, summary in zip(links, summaries, strict=True):
+        # what the package calls belongs to it, such as NumPy and `contextlib`; what calls the package is the user's
         if is_inside(link.tb_frame) or (count and _is_library(link.tb_frame)):
             count += 1
             continue

@@ -306,6 +306,7 @@ def test_datasets_are_read_from_the_home_folder_by_default(monkeypatch: pytest.M
     (home / ".mxnet" / "datasets").mkdir(parents=True)
     (home / ".mxnet" / "datasets" / "mnist").symlink_to(digits)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("TWOFOLD_DATA", raising=False)
     assert len(MNIST()) == 3
 
 

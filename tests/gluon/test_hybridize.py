@@ -364,13 +364,13 @@ def test_an_omitted_argument_is_none() -> None:
         block(x, x)
 
 
-def test_mismatched_shapes_name_the_node() -> None:
+def test_mismatched_shapes_name_the_layer() -> None:
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():
         net.add(nn.Dense(3, in_units=4))
     net.initialize()
     net.hybridize()
-    with pytest.raises(ShapeError, match="net_dense0_fwd"):
+    with pytest.raises(ShapeError, match="net_dense0: the input has rows of 5 values instead of 4"):
         net(nd.ones((2, 5)))
 
 

@@ -50,7 +50,7 @@ def a_layer_without_its_size():
     sym.FullyConnected(sym.Variable("data"))
 
 
-@mistake("FullyConnected: Cannot find argument 'num_hiden': given num_hiden=2; did you mean 'num_hidden'?")
+@mistake("FullyConnected: Cannot find argument: given num_hiden; did you mean 'num_hidden'?")
 def a_misspelt_parameter():
     sym.FullyConnected(sym.Variable("data"), num_hiden=2)
 

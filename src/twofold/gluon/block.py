@@ -58,6 +58,7 @@ class Block:
     _is_container: ClassVar[bool] = False
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
+        # here and not by Python, which would name the base class and suggest nothing
         for name in unknown:
             raise DTypeError(f"{type(self).__name__}: there is no argument {name!r}", None, _argument_like(name, type(self)))
         self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
@@ -382,6 +383,7 @@ def described(value: object) -> str:
 
 def _argument_like(name: str, cls: type) -> str:
     """What to do about an argument that a block's class does not have."""
+    # of all constructors: most pass on what they do not know
     names = [n for c in cls.__mro__ if c is not object and "__init__" in vars(c) for n in inspect.signature(vars(c)["__init__"]).parameters]
     return did_you_mean(name, [n for n in dict.fromkeys(names) if n not in ("self", "kwargs", "unknown")], f"see help of {cls.__name__}")
 

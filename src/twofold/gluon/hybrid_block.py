@@ -30,6 +30,7 @@ __all__ = ["HybridBlock"]
 ArrayKind = Literal["nd", "np", "any"]
 #: What is wrong, what was given, and what to do, as in `MXNetError`.
 Mistake = tuple[str, str, str]
+Shape = tuple[int, ...]
 #: The classes of arrays that compiled graphs compute with.
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
 #: Libraries to which MXNet delegates graphs. What they do there, fusing operators, happens here anyway.
@@ -312,27 +313,29 @@ class HybridBlock(Block):
             raise
         return outputs[0] if traced.outputs == ARRAY else unflatten(outputs, traced.outputs)
 
-    def _run_by_layers(self, args: Sequence[Any]) -> None:
+    def _run_by_layers(self, args: Sequence[object]) -> None:
         """After the compiled graph has failed: run the layers one by one, so that the one that fails raises an error with its name."""
+        # a `SymbolBlock` has no layers: its graph is all that it can run
         if not self._active:
             return
         self._active = False
         try:
+            # in inference mode, so that no state changes and nothing is recorded twice
             with Scope(False, False):
                 self.forward(*args)
         finally:
             self._active = True
 
-    def _name_in(self, error: MXNetError, args: Sequence[Any]) -> None:
+    def _name_in(self, error: MXNetError, args: Sequence[object]) -> None:
         """Name the block in an error that it raises, unless a layer inside it has done so."""
         if error.layer is None:
             error.layer = self.name
-            what, error.given, error.todo = self._mistake(args) or (error.what, error.given, error.todo)
+            what, error.given, error.todo = self._mistake(*_shapes(args)) or (error.what, error.given, error.todo)
             error.what = f"{self.name}: {what}"
-            error.args = (error._message(),)
+            error.args = (error._message(),)  # in place: the traceback stays that of the operator
 
-    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
-        """What is wrong with such inputs, in the layer's own terms: what, what was given, and what to do; None if it cannot tell."""
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        """What is wrong with inputs of such shapes, in the layer's own terms; None if it may be something else."""
         return None
 
     @staticmethod
@@ -438,7 +441,7 @@ class HybridBlock(Block):
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
             what, given, todo = getattr(error, "what", "") or str(error), getattr(error, "given", None), getattr(error, "todo", None)
-            what, given, todo = self._mistake(args) or (what, given, todo)
+            what, given, todo = self._mistake(*_shapes(args)) or (what, given, todo)
             why = "Deferred initialization failed because shape cannot be inferred"
             raise ShapesNotInferred(f"{self.name}: {what}", given, f"{todo or 'specify sizes such as in_units'}. ({why})") from error
         params = self.collect_params().values()
@@ -546,6 +549,11 @@ class HybridBlock(Block):
         arrays = {f"arg:{name}": param._reduce() for name, param in params if name in arguments}
         arrays |= {f"aux:{name}": param._reduce() for name, param in params if name in states}
         nd.save(f"{fspath(path)}-{epoch:04d}.params", arrays)
+
+
+def _shapes(args: Sequence[object]) -> list[Shape]:
+    """The shapes of the arrays among inputs."""
+    return [a.shape for a in iter_arrays(args) if not isinstance(a, Symbol)]
 
 
 def check_backend(backend: str | None) -> None:

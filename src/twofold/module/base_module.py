@@ -333,13 +333,15 @@ class BaseModule(ModuleInterface):
             raise InvalidValue("fit: please specify number of epochs", None, "pass num_epoch")
         if getattr(train_data, "provide_data", None) is None:
             raise NotData("fit: train_data must be an iterator over batches", type(train_data).__name__, "create an NDArrayIter")
+        self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
+        # a module that is bound already stays as it is, unless forced
+        self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
+        # bound first: a BucketingModule has no symbol before
         arguments = self.symbol.list_arguments() if isinstance(self.symbol, Symbol) else ()
         wanted = [name for name in getattr(self, "_label_names", ()) if name in arguments]
         if wanted and not train_data.provide_label:
             given = f"an iterator without labels for a module with {', '.join(wanted)}"
             raise InvalidValue("fit: train_data has no labels", given, "pass labels too, as in NDArrayIter(data, label)")
-        # a module that is bound already stays as it is, unless forced
-        self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing=allow_missing, force_init=force_init)

@@ -294,15 +294,15 @@ class Op:
             self.bound_ops[key] = found
         return found
 
-    def no_parameter(self, name: str, given: object) -> ParameterError:
+    def no_parameter(self, name: str) -> ParameterError:
         """The error for a parameter that the operator does not have."""
         todo = did_you_mean(name, self.params, f"Possible Arguments: {', '.join(self.params) or 'none'}")
-        return ParameterError(f"{self.title}: Cannot find argument '{name}'", f"{name}={given!r}", todo)
+        return ParameterError(f"{self.title}: Cannot find argument", name, todo)
 
     def _new_bound_op(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
         unknown = set(given) - set(self.params)
         if unknown:
-            raise self.no_parameter(min(unknown), given[min(unknown)])
+            raise self.no_parameter(min(unknown))
         full = {}
         for name, param in self.params.items():
             if param.kind.runtime:

@@ -9,6 +9,7 @@ def checked(xp, index, size, operator, what="index", ignored=None, result=None):
     result = index if result is None else result
     if not SETTINGS.check:
         return result
+    # on the host, whatever the device: a check on a GPU would be reported by a later call
     return xp.host(_result_of_checked, index, result, like=result, size=size, operator=operator, what=what, ignored=ignored)
 
 

@@ -177,7 +177,7 @@ def _attributes(op: Op, given: Mapping[str, object], attr: Mapping[str, str]) ->
         if not own and key in spelt and op.ignores_unknown:
             tolerate(f"{op.title}: there is no parameter", key, "omit it")  # it remains an attribute of the node
         elif not own and not op.ignores_unknown:
-            raise op.no_parameter(key, given[key])
+            raise op.no_parameter(key)
     for key in attrs:
         if key in params:
             # Parsed only for the error that a wrong value raises: the node keeps the text.

@@ -1,10 +1,9 @@
 """`Loss`: the base of losses, with weighting and means over samples."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from ..hybrid_block import HybridBlock, Mistake, Naming
+from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
 from ..signatures import Functions, Operand
 
 
@@ -39,11 +38,9 @@ class Loss(HybridBlock):
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
-def unlike_predictions(args: Sequence[Any]) -> Mistake | None:
+def unlike_predictions(pred: Shape, label: Shape, *others: Shape) -> Mistake | None:
     """What is wrong with labels that the predictions do not fit; None if it may be something else."""
-    pred, label = args[0].shape, args[1].shape
-    rows = math.prod(label)
-    if rows in (math.prod(pred), math.prod(pred[:-1])):
+    if math.prod(label) in (math.prod(pred), math.prod(pred[:-1])):
         return None
     return "the labels do not match the predictions", f"labels {label} for predictions {pred}", "pass as many labels as predictions"
 

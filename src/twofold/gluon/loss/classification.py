@@ -1,10 +1,9 @@
 """Classification losses: cross-entropies, divergences, margin losses, connectionist temporal classification."""
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from ...errors import InvalidValue, ParameterError
-from ..hybrid_block import Mistake, Naming
+from ..hybrid_block import Mistake, Naming, Shape
 from ..signatures import Functions, Operand
 from .base import Loss, unlike_predictions
 
@@ -115,12 +114,12 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
             loss = -F.sum(pred * F.reshape_like(label, pred), axis=self._axis, keepdims=True)
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
-    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
-        if self._sparse_label and args[0].shape == args[1].shape:
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        if self._sparse_label and shapes[0] == shapes[1]:
             what = "the labels have a value for each class, where class numbers are expected"
-            given = f"labels {args[1].shape} for predictions {args[0].shape}"
+            given = f"labels {shapes[1]} for predictions {shapes[0]}"
             return what, given, "pass class numbers, or make the loss with sparse_label=False"
-        return unlike_predictions(args)
+        return unlike_predictions(*shapes)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss

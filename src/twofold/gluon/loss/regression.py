@@ -1,10 +1,9 @@
 """Regression losses: squared, absolute, Huber, Poisson."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from ..hybrid_block import Mistake, Naming
+from ..hybrid_block import Mistake, Naming, Shape
 from ..signatures import Functions, Operand
 from .base import Loss, unlike_predictions
 
@@ -38,8 +37,8 @@ class L2Loss(Loss, arrays="nd"):
         loss = F.square(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
 
-    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
-        return unlike_predictions(args)
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        return unlike_predictions(*shapes)
 
 
 class L1Loss(Loss, arrays="nd"):
@@ -60,8 +59,8 @@ class L1Loss(Loss, arrays="nd"):
         loss = F.abs(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
-    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
-        return unlike_predictions(args)
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        return unlike_predictions(*shapes)
 
 
 class HuberLoss(Loss, arrays="nd"):

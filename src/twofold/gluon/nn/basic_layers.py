@@ -1,10 +1,9 @@
 """Fully connected layers, embeddings, dropout, flattening."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from ..hybrid_block import HybridBlock, Mistake, Naming
+from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .activations import Activation
 
@@ -78,13 +77,13 @@ class Dense(HybridBlock, arrays="nd"):
         out = F.FullyConnected(x, weight, bias, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten, name="fwd")
         return out if self.act is None else self.act(out)
 
-    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
-        (x,), size = args, self.weight._sizes[1]
-        given = math.prod(x.shape[1:]) if self._flatten else x.shape[-1]
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        (shape,), size = shapes, self.weight._sizes[1]
+        given = math.prod(shape[1:]) if self._flatten else shape[-1]
         if given == size or not size:
             return None
         what = f"the input has rows of {given} values instead of {size}"
-        return what, f"an input of shape {x.shape}", f"pass rows of {size} values, or make another layer for inputs of this size"
+        return what, f"an input of shape {shape}", f"pass rows of {size} values, or make another layer for inputs of this size"
 
     def __repr__(self) -> str:
         # From the weight, not from `in_units`: its shape is inferred in the first forward pass.

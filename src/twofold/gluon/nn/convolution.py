@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ...errors import InvalidValue
 from ...ops.convolution import convolution, deconvolution
-from ..hybrid_block import ArrayKind, HybridBlock, Mistake
+from ..hybrid_block import ArrayKind, HybridBlock, Mistake, Shape
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, extend_docstring
 from .activations import Activation
@@ -165,16 +165,16 @@ class _Conv(HybridBlock, arrays="nd"):
         out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
 
-    def _mistake(self, args: Sequence[Any]) -> Mistake | None:
-        (x,), layout, shape = args, self._kwargs["layout"], self.weight._sizes
-        if len(x.shape) != len(layout):
-            todo = "add the batch axis with expand_dims(axis=0)" if len(x.shape) == len(layout) - 1 else "reshape it"
-            return f"the input has {len(x.shape)} axes instead of {len(layout)}", f"an input of shape {x.shape}", f"pass {layout}: {todo}"
-        given, channels = x.shape[layout.index("C")], self._channels_of_input(shape)
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        (shape,), layout = shapes, self._kwargs["layout"]
+        if len(shape) != len(layout):
+            todo = "add the batch axis with expand_dims(axis=0)" if len(shape) == len(layout) - 1 else "reshape it"
+            return f"the input has {len(shape)} axes instead of {len(layout)}", f"an input of shape {shape}", f"pass {layout}: {todo}"
+        given, channels = shape[layout.index("C")], self._channels_of_input(self.weight._sizes)
         if not channels or given == channels:
             return None
         what = f"the input has {given} channels instead of {channels}"
-        return what, f"an input of shape {x.shape}", f"pass images of {channels} channels as {layout}, or make another layer for this input"
+        return what, f"an input of shape {shape}", f"pass images of {channels} channels as {layout}, or make another layer for this input"
 
     def _channels_of_input(self, shape: Sequence[int]) -> int:
         """The number of input channels, given the shape of the weight; 0 if it is not known yet."""
