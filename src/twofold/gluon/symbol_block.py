@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import symbol as sym
 from ..device import Device
-from ..errors import InvalidValue, ParameterError
+from ..errors import InvalidValue
 from ..suggestions import did_you_mean
 from ..symbol.symbol import Symbol
 from .hybrid_block import HybridBlock
@@ -118,14 +118,17 @@ class SymbolBlock(HybridBlock):
         """
         symbol = sym.load(fspath(symbol_file))
         names = [input_names] if isinstance(input_names, str) else list(input_names)
-        arguments = symbol.list_arguments()
-        for name in names:
-            if name not in arguments:
-                todo = did_you_mean(name, arguments, "see list_arguments() of the graph")
-                raise ParameterError(f"SymbolBlock.imports: the graph has no input '{name}'", f"input_names {names}", todo)
         block = SymbolBlock(symbol, [sym.var(name) for name in names])
         if param_file is not None:
-            block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved")
+            try:
+                block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved")
+            except InvalidValue as error:
+                # the input whose name was misspelt counts as a parameter, which the file does not have
+                arguments = symbol.list_arguments()
+                for name in set(names).difference(arguments):
+                    todo = did_you_mean(name, arguments, "see list_arguments() of the graph")
+                    raise InvalidValue(f"SymbolBlock.imports: the graph has no input '{name}'", f"input_names {names}", todo) from error
+                raise
         return block
 
     def _graph(self) -> Trace:
