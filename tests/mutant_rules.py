@@ -152,7 +152,7 @@ MUTANTS = (
     Mutant(
         "a result that is saved has a second value",
         "imperative.window:Window._saved",
-        replace("self._value_to_save(owner.parts[k], tape)", "self._value_to_save(owner.parts[k], tape, rec)"),
+        replace("self._value_to_save(owner.parts[k], tape)", "self._value_to_save(owner.parts[k], tape, entry)"),
     ),
     # writes
     Mutant("a write is not in place where others look", "imperative.write:_change_part", always("v.exclusive or v.pinned")),

@@ -126,7 +126,10 @@ class Streams:
             self._advance(stream, stream.issued)
 
     def _advance(self, stream: Stream, position: int) -> None:
-        """Run a stream up to a position, and others as far as its marks need; terminates since a mark precedes what waits for it."""
+        """Run a stream up to a position, and other streams as far as the marks in between require.
+
+        This terminates: a mark is issued before anything can wait for it.
+        """
         while stream.done < position:
             item = stream.waiting.popleft()
             stream.done += 1

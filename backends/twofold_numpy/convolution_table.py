@@ -46,7 +46,7 @@ def class_of(g: Geometry) -> str:
 
 def features(g: Geometry) -> tuple[float, ...]:
     """The logarithms of the sizes that speed depends on."""
-    # logarithms: twice as many channels are as far from a measured convolution as half as many
+    # logarithms, so that doubling and halving a size give the same distance
     sizes = (g.n, g.channels / g.groups, g.filters / g.groups, g.groups, math.prod(g.out), g.taps)
     return tuple(math.log(max(1, s)) for s in sizes)
 

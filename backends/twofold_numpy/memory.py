@@ -64,7 +64,7 @@ class Pool:
                     self._waiting -= size
                     block = found.pop()
                     if found:
-                        # put back at the end: the first entries are the sizes that were requested longest ago
+                        # re-inserted at the end: the dictionary is in order of last use, least recent first
                         self._blocks[size] = found
                     return block
             finally:

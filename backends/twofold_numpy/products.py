@@ -22,7 +22,7 @@ SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
 #: Multiplications from which a product is cut in two. From 2^29 on it is cut in four, with 8 times as many in eight and so on: every piece
 #: copies its operands once more, which costs a few percent.
 CUT, BITS_FOR_TWO, BITS_TO_DOUBLE = 1 << 20, 27, 3
-#: Sides are cut at multiples of GRAIN, which fits the kernels of BLAS, into parts of at least that many.
+#: Products are cut along a side at multiples of GRAIN, which suits the kernels of BLAS; no part is shorter than GRAIN.
 GRAIN = 16
 #: Nanoseconds of a multiplication, and of the work from which helpers that run Python pay: waking one takes about 50,000.
 MULTIPLICATION, THREADED = 0.02, 300_000

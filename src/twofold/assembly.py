@@ -183,7 +183,10 @@ def _functions_in(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
 
 
 class _Known(ast.Constant):
-    """A constant in place of a name whose value is known, and of what follows from it. Only these decide: ``n or None`` is a value."""
+    """A value known in advance: of a name, or of an expression that only known names decide.
+
+    Only branches on these are removed. The constants that a template itself spells out, as in ``n or None``, are values and stay.
+    """
 
 
 class _Writer:

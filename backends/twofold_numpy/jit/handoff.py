@@ -105,7 +105,10 @@ def serve(own: Compiler, helper: int) -> Callable[[], None]:
 
 
 def start(own: Compiler) -> None:
-    """Start the helpers, unless they run, and end them if they are too many; a forked child has none, and starts its own."""
+    """Start the helper threads that are missing; if there are too many, stop all and start anew.
+
+    A forked child inherits no threads and starts its own.
+    """
     wanted = workers.count() - 1
     if len(_helpers) == wanted:
         return

@@ -4,7 +4,7 @@ The function is a Python builtin (see `callables`) that takes the arrays, inputs
 that NumPy's C API guarantees. If an argument is not an array of the expected dtype and layout, it writes nothing and calls its fallback.
 Its numbers are begin, end and size of each axis of the collapsed space; it processes the part from begin to end. For strided inputs they
 are followed by those of `strided.layout_numbers`, and for reductions, which process whole rows, by the table of
-`reductions.summation_leaves`.
+`reduction_loops.summation_leaves`.
 """
 
 from twofold.backend.kernel import Ref

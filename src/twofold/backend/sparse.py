@@ -153,8 +153,8 @@ def places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
 
 
 def capacity(count: int) -> int:
-    """A number of elements somewhat above another one, of few different ones: what is padded to it has few different shapes."""
-    # a sixteenth of the next power of two: eight capacities between two powers, and from 128 on at most an eighth of padding
+    """A number of elements rounded up to one of few capacities, so that arrays padded to it have few different shapes."""
+    # steps of 1/16 of the next power of two give eight capacities per doubling; from 128 elements on at most 1/8 is padding
     step = max(16, 1 << max(count.bit_length() - 4, 0))
     return -(-count // step) * step
 

@@ -68,6 +68,7 @@ def binary(self, other):
     kind = other.__class__
     if kind is cls or kind is view:
         b = content(other)
+        # Both small, ready and unrecorded: the result is NumPy's by definition, or by MXNet's rules as well (`agree`).
         if a.__class__ is PLAIN:
             if b.__class__ is PLAIN and agree(a, b):
                 try:
@@ -75,9 +76,12 @@ def binary(self, other):
                     return_result(v)
                 except RECOVERABLE:
                     pass
+        # Both recorded, large or pending. If only one of them is, the general path takes over.
         elif a.__class__ is Value and b.__class__ is Value:
             return_of_values(self, other, a, b)
     elif kind is float or kind is int:
+        # NumPy promotes the number itself; MXNet's rules give it the array's dtype (`run_number`). The square of bools is left out, since
+        # NumPy's operator and its function `power` give it different dtypes.
         if a.__class__ is PLAIN and takes_numbers and agrees(a) and (not powers or a.dtype is not BOOL or other != 2):
             try:
                 v = run_number(a, other, kind)
@@ -87,44 +91,48 @@ def binary(self, other):
         elif a.__class__ is Value:
             return_of_value_and_number(self, other, a, kind)
     elif elements and kind is element:
+        # An element holds NumPy's scalar, which has a dtype and promotes by it. A result without axes is left to the general path.
         if a.__class__ is PLAIN:
             try:
                 v = run(a, other._raw)
                 return_array(v)
             except RECOVERABLE:
                 pass
+    # Lists, NumPy's arrays and strangers: if the answer is NotImplemented, Python asks the class of the other operand.
     elif not isinstance(other, operand):
-        # Python then tries the other operand's reflected operator
         return general(self, other) if has_general else NotImplemented
     return_general(self, a, other, b, kind)
 
 
 def unary(self):
     """An operator of one operand."""
+    # The cases are those of `binary`: small and unrecorded, then large or pending, then recorded on this tape in a known structure.
     a = content(self)
     if a.__class__ is PLAIN and agrees(a):
         try:
+            # MXNet's functions do not warn of floating-point errors; NumPy's do, as its users expect
             v = quick(fn, a) if legacy else fn(a)
             return_result(v)
         except RECOVERABLE:
             pass
     elif a.__class__ is Value:
         tape = tls.tape
-        ra = a.entry
-        if tape is None or not has_gradient(ra):
+        entry_a = a.entry
+        if tape is None or not has_gradient(entry_a):
             if (runs_now and a.device is CPU and (v := now(fn, (a.data,))) is not None) or (
                 not alone and (v := join(typed, (a,))) is not None
             ):
                 return_joined(v)
-        elif ra.tape is tape and a.data is not None and a.device is CPU:
-            node = typed.get((ra.node,))
+        elif entry_a.tape is tape and a.data is not None and a.device is CPU:
+            node = typed.get((entry_a.node,))
+            # a known primitive, whose program is one call of this function, with the same bits
             if is_recordable(node):
                 try:
                     out = quick(fn, a.data)
                 except RECOVERABLE:
                     return general(self) if has_general else applied(bound_op, (self,))
-                return_recorded(out, node, (ra,), (a,), tape)
-    # a view's content has been read above: reading it again might record it again
+                return_recorded(out, node, (entry_a,), (a,), tape)
+    # a view's content has been read above; reading it again might record the read again
     if self.__class__ is view and a.__class__ is Value:
         self = wrap(cls, a)
     return general(self) if has_general else applied(bound_op, (self,))
@@ -168,6 +176,7 @@ def comparison(self, other):
     # a small Value, such as a parameter: whether a tape knows it makes no difference here
     if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
         a = data
+    # floats of one dtype, which NumPy compares as they are; the general path has the rules for promotion and for integers
     if a.__class__ is PLAIN and a.dtype.kind == "f":
         kind = other.__class__
         if kind is float or kind is int:
@@ -187,11 +196,13 @@ def comparison(self, other):
 
 def in_place(self, other):
     """NumPy writes to host memory that no tape or window watches."""
+    # The memory ``v`` to write, None if something else reads it. A plain content belongs to its cell alone.
     kind = self.__class__
     if kind is not view:
         v = self._content
         if v.__class__ is not PLAIN:
             v = owned(self)
+    # What a view shows is current while its base has the content that it was taken from, which must not be watched either.
     elif (
         (of := self._of) is not None
         and of is self._base._content
@@ -200,6 +211,7 @@ def in_place(self, other):
         v = self._seen
     else:
         v = owned(self)
+    # An array without axes is a scalar to NumPy, which cannot be changed; a view of one element can.
     if v is not None and (kind is view or v.ndim):
         kind = other.__class__
         if kind is cls or kind is view:
@@ -213,6 +225,7 @@ def in_place(self, other):
                 return general(self, other)
         if b is not None:
             try:
+                # NumPy's own in-place operator: it casts within a kind, and where the operands overlap it reads before it writes
                 fn(v, b, v)
                 return self
             except (TypeError, ValueError):  # `general` raises for it, with an error that says what to do
@@ -245,11 +258,13 @@ def in_place_by_legacy(self, other):
 
 def product_of_view(self, other):
     """The matrix product whose first operand is a view. A transposed matrix times a vector is the vector times the matrix."""
+    # Views made by a short path (``_steps`` is None), whose elements can be read without recording the read.
     kind = other.__class__
     if (kind is cls or (kind is view and other._steps is None and (other._of.__class__ is PLAIN or tls.tape is None))) and (
         self._steps is None and (self._of.__class__ is PLAIN or tls.tape is None)
     ):
         b = content(other)
+        # Aᵀ · v is v · A, and v · Aᵀ is A · v, without a copy of A. The general path makes the same exchange, so the bits are the same.
         if self._key is AXES_REVERSED and b.__class__ is PLAIN and b.ndim == 1 and self._under.__class__ is cls:
             a = self._under._content
             if a.__class__ is PLAIN and a.ndim == 2:
@@ -258,6 +273,8 @@ def product_of_view(self, other):
                     return_result(v)
                 except RECOVERABLE:
                     pass
+        # Contiguous operands (`content` copies small parts), which the operator would multiply too: small matrices, or none transposed.
+        # Products with large transposed matrices are left to the general path: BLAS reads these in place, which may round differently.
         a = content(self)
         if (
             a.__class__ is PLAIN

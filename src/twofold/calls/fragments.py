@@ -32,15 +32,21 @@ operand: tuple[type, ...] = FREE
 #: In-place operators: the memory that may be written, and that of an operand.
 owned: Function = FREE
 memory: Function = FREE
-#: Known in advance: whether operands are exchanged (the first is then a number); whether `general` is given; of the operator:
-#: whether operations on ready operands may run at once (see `deferral.now`), never join a window by themselves, take numbers, and give
-#: NumPy's result for integers too; and whether it is ``**`` by NumPy's rules.
+# The names below are known in advance: `assembled` leaves out the branches that they rule out.
+
+#: Whether the operands are exchanged, as in ``__radd__``; the first operand is then a number.
 reverse: bool = FREE
+#: Whether `general` is given.
 has_general: bool = FREE
+#: Whether the operator may run at once on ready operands (see `deferral.now`).
 runs_now: bool = FREE
+#: Whether the operator is never part of a fused kernel, so that this path does not add it to a window (see `Execution.alone`).
 alone: bool = FREE
+#: Whether the other operand may be a Python number.
 takes_numbers: bool = FREE
+#: Whether for operands of one dtype NumPy's result is MXNet's even for integers (see `Front.wraps`).
 wraps: bool = FREE
+#: Whether the operator is ``**`` by NumPy's rules.
 powers: bool = FREE
 
 #: What NumPy raises where the general path raises an error that says what to do, or finds a way.
@@ -141,18 +147,21 @@ def return_recorded(out, node, entries, operands, tape):
 def return_of_values(self, other, a, b):
     """Return the recorded or deferred result of two operands with these contents, if their structure is known."""
     tape = tls.tape
-    ra = a.entry
-    rb = b.entry
-    if tape is not None and (has_gradient(ra) or has_gradient(rb)):
-        # an operand that is not on this tape yet is entered on it by the general path
-        if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
-            node = typed.get(in_order(ra.node, rb.node))
+    entry_a = a.entry
+    entry_b = b.entry
+    # 1. Recorded. The general path enters operands that are not on this tape yet, and waits for pending ones.
+    if tape is not None and (has_gradient(entry_a) or has_gradient(entry_b)):
+        if entry_a is not None and entry_b is not None and entry_a.tape is tape and entry_b.tape is tape:
+            node = typed.get(in_order(entry_a.node, entry_b.node))
+            # A known primitive with one result: its program would call just this function, so the bits are those of `invoke`.
             if is_recordable(node) and a.data is not None and b.data is not None and a.device is CPU and b.device is CPU:
                 try:
                     out = quick(fn, b.data, a.data) if reverse else quick(fn, a.data, b.data)
                 except RECOVERABLE:
                     return general_of_two(self, other)
-                return_recorded(out, node, in_order(ra, rb), in_order(a, b), tape)
+                return_recorded(out, node, in_order(entry_a, entry_b), in_order(a, b), tape)
+    # 2. Unrecorded, at a site whose windows stay single: NumPy's function at once, which for simple operations has the bits of a program.
+    # 3. Unrecorded, large or pending: a node in the window. Whatever program it becomes part of gives the same bits (laws.md, 1).
     elif (runs_now and a.device is CPU and b.device is CPU and (v := now(fn, in_order(a.data, b.data))) is not None) or (
         not alone and (v := join(typed, in_order(a, b))) is not None
     ):
@@ -163,41 +172,43 @@ def return_of_values(self, other, a, b):
 def return_of_value_and_number(self, other, a, kind):
     """The same of an operand and a number."""
     tape = tls.tape
-    ra = a.entry
-    if (tape is None or not has_gradient(ra)) and (not powers or other != 2 or a.type[1] not in SQUARED):
+    entry_a = a.entry
+    # Unrecorded, as for two arrays. Squares of bools and complex numbers are another operator, which the general path calls.
+    if (tape is None or not has_gradient(entry_a)) and (not powers or other != 2 or a.type[1] not in SQUARED):
         if (runs_now and a.device is CPU and (v := now(fn, in_order(a.data, other))) is not None) or (
             not alone and (v := join(typed, in_order(a, number(other)))) is not None
         ):
             return_joined(v)
     elif (
         tape is not None
-        and ra is not None
-        and ra.tape is tape
+        and entry_a is not None
+        and entry_a.tape is tape
         and a.data is not None
         and a.device is CPU
         and (not powers or kind is float or (not reverse and other == 2))  # programs know better ways for integers
     ):
-        # the leaf that the number would become; its number is taken below, once the operation has succeeded
+        # The number's node, as `recording.scalar_entry` would make it: a literal is part of the structure, any other number the next leaf.
+        # ``tape.leaves`` grows only when the operation is certain to be recorded here; otherwise the general path takes the same number.
         n = tape.leaves
         if legacy:  # in NumPy's promotion integers are of another kind
-            lb = FLOAT_LEAVES[n]
+            node_b = FLOAT_LEAVES[n]
         else:
-            rb = None
+            entry_b = None
             if kind is float:
-                lb = FLOAT_LEAVES[n]
-            elif (rb := LITERAL_ENTRIES.get(other)) is None:
-                lb = INTEGER_LEAVES[n]
+                node_b = FLOAT_LEAVES[n]
+            elif (entry_b := LITERAL_ENTRIES.get(other)) is None:
+                node_b = INTEGER_LEAVES[n]
             else:
-                lb = rb.node
-        node = typed.get(in_order(ra.node, lb))
+                node_b = entry_b.node
+        node = typed.get(in_order(entry_a.node, node_b))
         if is_recordable(node):
             try:
-                out = run_recorded(a, other, kind, ra.node.dtype)
+                out = run_recorded(a, other, kind, entry_a.node.dtype)
             except RECOVERABLE:
                 return general_of_two(self, other)
-            if legacy or rb is None:
-                tape.leaves, rb = n + 1, TapeEntry(lb, (), (other,), tape)
-            return_recorded(out, node, in_order(ra, rb), in_order(a, number(other)), tape)
+            if legacy or entry_b is None:
+                tape.leaves, entry_b = n + 1, TapeEntry(node_b, (), (other,), tape)
+            return_recorded(out, node, in_order(entry_a, entry_b), in_order(a, number(other)), tape)
 
 
 @fragment

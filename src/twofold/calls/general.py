@@ -119,7 +119,7 @@ class Calls:
         return self.deliver(op, contents[: bound_op.visible], out)
 
     def _number_array(self, op: Op, name: str, params: dict[str, Any], operands: Sequence[Any]) -> Array:
-        """The numbers of a parameter as an array on the operands' device; see `Op.numbers`."""
+        """The numbers of a parameter as an array on the operands' device; see `Front.numbers`."""
         if name not in params:
             raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "pass one number for each weight")
         if not operands:

@@ -202,6 +202,7 @@ def return_reshaped(self, v, of, r):
 
 def getitem(self, key):
     """Read elements."""
+    # NumPy's array ``v`` of the elements, and the content ``of`` that they belong to. A base with a new content has outdated the view's.
     if of_view:
         of = self._of
         if of is not self._base._content:
@@ -220,6 +221,7 @@ def getitem(self, key):
             r = v[key]
         elif kind is tuple:
             last: Any = None
+            # An item that is no number or slice (nor None, by NumPy's rules) may be an element or array, which NumPy must get as its own.
             for last in key:
                 if last.__class__ is not int and last.__class__ is not slice and (not by_numpy or last is not None):
                     if not by_numpy:
@@ -233,16 +235,19 @@ def getitem(self, key):
                             break
                     if is_recorded(of) or (at := host_key(key)) is None:
                         return get(self, key)
+                    # no kind: with arrays in the index the result may be a copy, which `return_selected` finds out
                     key, kind = at, None
                     break
             if by_numpy:
                 r = v[key]
+            # With an ellipsis NumPy gives a view without axes in place of a scalar; MXNet's older rules keep an axis of size 1.
             elif is_dialect:
                 r = v[(*key, ...)]
             else:
                 r = v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(key[-1], key[-1] + 1 or None))]
         elif not by_numpy:
             return get(self, key)
+        # An integer element selects as a number does; a bool is a mask, which the general way handles.
         elif kind is element:
             key = key._raw
             if key.__class__ not in INTEGER_SCALARS:
@@ -252,7 +257,7 @@ def getitem(self, key):
             r = v[key]
         else:
             return_by_array(self, key, kind, v, of)
-    except (IndexError, ValueError, TypeError):
+    except (IndexError, ValueError, TypeError):  # the general way raises it with an error that says what to do
         return get(self, key)
     return_selected(self, r, key, kind, v, of)
     return get(self, key)
@@ -260,9 +265,11 @@ def getitem(self, key):
 
 def setitem(self, key, value):
     """Write elements."""
+    # 1. What to write: a number, or NumPy's array of a ready value.
     kind = value.__class__
     source: Any = None
     return_unless_source(self, key, value, kind, source)
+    # 2. The memory to write, which nothing else may watch: a write on a tape is an operation, and saved or shared values must stay.
     if of_view:
         of = self._of
         if of is not self._base._content or (of.__class__ is not PLAIN and is_watched(of)):
@@ -272,6 +279,7 @@ def setitem(self, key, value):
         v = of = self._content
         if of.__class__ is not PLAIN and (is_elsewhere(of, v) or is_watched(of)):
             return put(self, key, value)
+    # 3. Where: NumPy's index ``at``, which differs from the key if that has single elements or arrays in it.
     at = key
     kind = key.__class__
     if kind is tuple:
@@ -281,6 +289,8 @@ def setitem(self, key, value):
                 break
     elif kind is not int and kind is not slice:
         return_unless_placed_by_array(self, key, value, kind, at)
+    # MXNet's rules are NumPy's only for floats (integers out of range are converted, where NumPy raises), and for a number or an array of
+    # the same dtype, unless the key may select a single element, which has an axis for MXNet.
     if not by_numpy and (
         v.dtype.kind != "f" or (source is not value and (kind is tuple or source.dtype is not v.dtype or (kind is int and v.ndim == 1)))
     ):

@@ -118,6 +118,7 @@ def return_kept(v):
 
 def any_call(*args, **options):
     """Any function, of one to three arguments that are arrays, numbers or names."""
+    # 1. Calls that this template does not look into. `at_length` takes any number and kind of arguments, or leaves them to `general`.
     n = len(args)
     if LISTENERS or n > 3 or n == 0:
         return at_length(general, numpys, args, options)
@@ -125,6 +126,8 @@ def any_call(*args, **options):
         for name, value in options.items():
             if value.__class__ not in atoms or name in OWN_OPTIONS:
                 return at_length(general, numpys, args, options)
+    # 2. Up to three arguments become NumPy's, one by one, without a list. If the first is a number there may be no array at all, and the
+    # result belongs on the current device.
     a = args[0]
     b = c = None
     return_unless_taken(a, args, options, True)
@@ -142,11 +145,12 @@ def any_call(*args, **options):
                 v = numpys(a, b, c, **options) if options else numpys(a, b, c)
     except REFUSED:
         return general(*args, **options)
+    # 3. A fresh array (no argument, nor a view of one) becomes a content as it is, if it is row-major and Twofold has its dtype.
     if v.__class__ is PLAIN:
-        # fresh memory, which no operand has: it may become the content of a new array as it is
         if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in NAME_OF:
             return_small(v)
     return_element(v)
+    # 4. Views, tuples, and arguments that NumPy has written to.
     try:
         return finished(v, (a, b, c)[:n], args)
     except REFUSED:

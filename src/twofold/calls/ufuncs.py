@@ -51,22 +51,27 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
 def ufunc_of_two(self, x, y, /, *more, out=None, **options):
     """The call of a ufunc of two operands."""
     kind = x.__class__
+    # Further arguments, ``where`` or ``dtype``, have rules of their own; listeners are told of calls by the general path.
     if more or options or LISTENERS:
         return general(self, x, y, *more, out=out, **options)
+    # 1. The first operand is an array: recorded, large or pending ones go to the operator's own short paths (`arithmetic.binary`).
     if kind is cls or kind is view:
         a = content(x)
         if has_function and a.__class__ is not PLAIN and out is None:
-            if kind is view and a.__class__ is Value:
+            if kind is view and a.__class__ is Value:  # as in `ufunc_of_one`
                 x = cls()
                 x._content = a
+            # a ufunc raises for an operand that it does not know, where an operator lets Python ask the other class
             v = function(x, y)
             return general(self, x, y) if v is NotImplemented else v
+    # 2. It is a scalar. With a Python number the result may belong on the current device, which a ``with`` block has changed.
     elif kind is element:
         a = x._raw
     elif (kind is float or kind is int) and not DEFAULTS.stack:
         a = x
     else:
         return general(self, x, y, out=out)
+    # The second operand likewise, now that the device is settled.
     kind = y.__class__
     if kind is cls or kind is view:
         b = content(y)
@@ -76,6 +81,8 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         b = y
     else:
         return general(self, x, y, out=out)
+    # 3. Both are arrays or scalars that NumPy takes, ready and unrecorded: result and promotion are NumPy's by definition. A content None
+    # is that of a large view with gaps.
     if a.__class__ is not Value and b.__class__ is not Value and b is not None:
         try:
             if out is not None:

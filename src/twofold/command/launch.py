@@ -171,7 +171,10 @@ def _check_options(given: argparse.Namespace) -> None:
 
 
 def _check_interface(name: str | None, hosts: Sequence[Host]) -> None:
-    """The interface must be there if this machine alone is used; Open MPI also takes networks, such as 10.0.0.0/8."""
+    """Check that this machine has the interface if it runs all processes; the interfaces of other machines are not known here.
+
+    A network such as 10.0.0.0/8, which Open MPI accepts in place of an interface, is not checked.
+    """
     known = {found for _, found in socket.if_nameindex()}
     if name and known and all(map(is_local, hosts)) and re.fullmatch(r"[\w.-]+", name) and name not in known:
         given = repr(name)

@@ -11,7 +11,7 @@ from ..io.iterator import BatchLike, DataIter, describe
 from ..metric.base import EvalMetric
 from ..module.data_shapes import batch_size_of, split_rows
 from ..module.device_group import DeviceGroup
-from ..module.placement import Plan
+from ..module.placement import GroupLayout
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
@@ -64,8 +64,8 @@ class DataParallelExecutorGroup:
         inputs = {x.name for x in (*data, *labels)}
         params = [name for name in arg_names if name in param_names and name not in inputs]
         rows = [part.stop - part.start for part in slices]
-        plan = Plan(sym, ctx, rows, params, [x.name for x in data], [x.name for x in labels])
-        self._group = DeviceGroup(plan, data, labels, None if shared_group is None else shared_group._group)
+        group_layout = GroupLayout(sym, ctx, rows, params, [x.name for x in data], [x.name for x in labels])
+        self._group = DeviceGroup(group_layout, data, labels, None if shared_group is None else shared_group._group)
         self.slices, self.param_names, self.aux_names = list(slices), params, self._group.aux_names
         self.param_idx = [place for place, name in enumerate(arg_names) if name in params]
 

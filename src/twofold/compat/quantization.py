@@ -22,7 +22,7 @@ class _LayerHistogramCollector:
     Parameters
     ----------
     num_bins
-        Number of bins of a first array.
+        Number of bins of a value's first histogram.
     include_layer
         Names of the values to collect.
     logger

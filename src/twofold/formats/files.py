@@ -94,7 +94,7 @@ def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
                 return cast("BinaryIO", RangedFile(name))
             system, inner = filesystem(name)
             return system.open(inner, mode)
-        # written without a buffer: of records that a killed process has written none may be missing
+        # unbuffered, so that a killed process loses none of the records it has written
         return cast("BinaryIO", Path(_local(name)).open(mode, buffering=0 if mode == "wb" else -1))
 
 

@@ -245,7 +245,7 @@ class DetRandomPadAug(DetAugmenter):
             width, height = size
             y, x = random.randint(0, height - h), random.randint(0, width - w)
             found = label.copy()
-            # shares of the image become pixels, are moved, and become shares of the larger image
+            # corners relative to the image become pixels, move with it, and become relative to the larger image
             found[:, [1, 3]] = (label[:, [1, 3]] * w + x) / width
             found[:, [2, 4]] = (label[:, [2, 4]] * h + y) / height
             colors = self.pad_val * (src.shape[2] if len(self.pad_val) == 1 else 1)

@@ -113,7 +113,7 @@ class ImageDetIter(ImageIter):
         return objects
 
     def reshape(self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None) -> None:
-        """Change the shapes of images and labels in later batches, without those of the augmenters.
+        """Change the shapes of images and labels in later batches. The augmenters keep the shapes that they were made with.
 
         Parameters
         ----------

@@ -193,7 +193,7 @@ class Backward(CacheEntry):
             if not isinstance(entry.node, Application) or entry.node.bound_op.op is item:
                 continue
             for j, what in enumerate(cache_of(entry.node).saves or ()):
-                # a residual is a bare array without a record: a gradient of the gradient must compute it again from recorded inputs
+                # a residual is a bare array without a tape entry: a gradient of the gradient must compute it again from recorded inputs
                 if what[0] == "res" and not residuals and cache_of(entry.node).tracked[what[1]]:
                     continue
                 nodes = stands_for(entry.node, what)

@@ -50,7 +50,7 @@ class Value:
         there; for a task or copy (`pending`) it has shape and dtype. A single attribute, so that other threads never see half of an update.
     sharing
         What else refers to the buffer: None, a weak reference to the tape that saved it or to what its aliases hold (see `shown`),
-        `ALWAYS`, or the Value that this one aliases.
+        `ALWAYS`, `PINNED` if code outside the library may write it, or the Value that this one aliases.
     device
         Where the buffer is.
 

@@ -79,14 +79,14 @@ def defer_recorded(
 
     Parameters
     ----------
-    rec, args
+    entry, args
         Its tape entry and its operands: Values, Python scalars and None.
     parts
         The tape entry of each result.
     device, tape
         Where it runs, and the tape that records it.
     copies
-        Whether to return a second Value, without a record, for each result.
+        Whether to return a second Value, without a tape entry, for each result.
     """
     user = frame_of_user(1)
     node = entry.node

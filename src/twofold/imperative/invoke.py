@@ -395,37 +395,37 @@ def _record(
     node = bound_op.typed.get(inputs)
     if node is None:
         node = apply(bound_op, inputs)
-    plan = node.cache
-    if plan is None or plan.saves is None:
-        plan = cache_of(node)
+    cache = node.cache
+    if cache is None or cache.saves is None:
+        cache = cache_of(node)
     entry = TapeEntry(node, tuple(entries), (), tape)
     parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
     hooked = bound_op.op.backward_rule is not None
     kept: Sequence[Value | None]
-    if may_wait and not runs_inline(plan.largest):  # small operands with a large result, which later operations may read
+    if may_wait and not runs_inline(cache.largest):  # small operands with a large result, which later operations may read
         mode = ExecutionMode.RECORDED_DEFERRED
     if mode is ExecutionMode.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
         outs, kept = defer_recorded(entry, values, parts, device, tape, hooked)
     else:
         tape.whole = False
-        run = plan.run.get(device.device_type) or runner(node, backend_for(device))
-        arrays = _arrays(values, plan.given)
+        run = cache.run.get(device.device_type) or runner(node, backend_for(device))
+        arrays = _arrays(values, cache.given)
         datas = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
         outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], entry, None, device)]
-        kept = _twins(outs, plan, hooked) if plan.read or hooked else [None] * len(outs)
-        if plan.saves:
+        kept = _twins(outs, cache, hooked) if cache.read or hooked else [None] * len(outs)
+        if cache.saves:
             residual = [Value(d, None, None, device) for d in datas[len(parts) :]]
             results = [*kept, *residual]
             save_for_backward(entry, values, results, tape)
     if hooked:
-        entry.hook = hook_of(bound_op, node, plan, args, kept)
+        entry.hook = hook_of(bound_op, node, cache, args, kept)
     return outs
 
 
-def _twins(outs: Sequence[Value], plan: NodeCache, every: bool) -> list[Value | None]:
-    """Second Values, without records (which would be cycles), of the outputs that backward reads, or of all. None may be donated."""
+def _twins(outs: Sequence[Value], cache: NodeCache, every: bool) -> list[Value | None]:
+    """Second Values, without tape entries (which would be cycles), of the outputs that backward reads, or of all. None may be donated."""
     twins: list[Value | None] = [None] * len(outs)
-    for k in range(len(outs)) if every else plan.read:
+    for k in range(len(outs)) if every else cache.read:
         out = outs[k]
         twins[k] = twin = Value(out.data, None, None, out.device, ALWAYS)
         out.sharing = ref(twin)  # a write to it is not in place while the tape, or a window with backward, reads the twin

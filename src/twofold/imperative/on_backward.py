@@ -10,15 +10,15 @@ from .residuals import NodeCache
 
 
 def hook_of(
-    bound_op: BoundOp, node: Node, plan: NodeCache, args: Sequence[Cell], outs: Sequence[Value | None]
+    bound_op: BoundOp, node: Node, cache: NodeCache, args: Sequence[Cell], outs: Sequence[Value | None]
 ) -> tuple[BoundOp, list[Cell], list[Cell]]:
     """For `backward.run_hook`: the ``on_backward`` rule as an operator on results and inputs, its operands, and the cells to write."""
-    if plan.hook is None:
-        plan.hook = _on_backward(bound_op, node)
+    if cache.hook is None:
+        cache.hook = _on_backward(bound_op, node)
     op = bound_op.op
     results = [wrap(Cell, v) for v in outs]
     targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]
-    return plan.hook, [*results, *args[: len(op.inputs)]], targets
+    return cache.hook, [*results, *args[: len(op.inputs)]], targets
 
 
 def _on_backward(bound_op: BoundOp, node: Node) -> BoundOp:

@@ -21,7 +21,7 @@ from .user_function import UserFunction
 
 @inlined
 def enter(v: Value, tape: Tape) -> TapeEntry:
-    """The record on a tape of a value that was not computed on it: a new leaf, or a bridge from an older tape."""
+    """The entry on a tape of a value that was not computed on it: a new leaf, or a bridge from an older tape."""
     entry = v.entry
     if entry is not None and not entry.inputs and isinstance(entry.node, Leaf) and entry.node.name == tape.leaves:
         tape.leaves += 1  # the same leaf as in the last iteration
@@ -49,22 +49,22 @@ def enter(v: Value, tape: Tape) -> TapeEntry:
 
 #: The devices of tapes whose operations may all be on cpu(0).
 _HERE = (CPU, None)
-_literal_recs = {scalar_key(x): TapeEntry(const(x), (), (), None) for x in (*LITERALS, False, True)}
-#: The records of Python ints that are literals. Bools are found under equal keys: ask only with ints.
-LITERAL_ENTRIES = {x: _literal_recs[scalar_key(x)] for x in LITERALS}
+_literal_entries = {scalar_key(x): TapeEntry(const(x), (), (), None) for x in (*LITERALS, False, True)}
+#: The tape entries of Python ints that are literals. Bools are found under equal keys: ask only with ints.
+LITERAL_ENTRIES = {x: _literal_entries[scalar_key(x)] for x in LITERALS}
 
 
 def scalar_entry(x: Scalar | UserFunction, tape: Tape) -> TapeEntry:
-    """The record of a Python scalar: a literal, or a fresh leaf so that its value is not part of the structure."""
+    """The tape entry of a Python scalar: a literal, or a fresh leaf so that its value is not part of the structure."""
     if is_literal(x):
-        return _literal_recs[scalar_key(x)]
+        return _literal_entries[scalar_key(x)]
     node = scalar_leaf(x, tape.leaves)
     tape.leaves += 1
     return TapeEntry(node, (), (x,), tape)
 
 
-def rec_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | None:
-    """The record of an operand on a tape."""
+def entry_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | None:
+    """The entry of an operand on a tape."""
     if v is None:
         return None
     if not isinstance(v, Value):
@@ -78,18 +78,18 @@ def rec_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | N
 def save_for_backward(entry: TapeEntry, values: Sequence[Operand], results: Sequence[Content], tape: Tape) -> None:
     """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
 
-    ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
-    which would close a reference cycle. The caller ensures that results in ``NodeCache.read`` are not written in place.
+    ``results`` are the results and the residuals after them, as arrays or as Values without tape entries: a result's own Value has
+    ``entry``, which would close a reference cycle. The caller ensures that results in ``NodeCache.read`` are not written in place.
     """
     node: Any = entry.node
-    plan = node.cache
+    cache = node.cache
     entry.saved = saved = []
-    for k in plan.lends:
+    for k in cache.lends:
         v = values[k]
         if v.__class__ is Value:  # else a scalar
             v = lent(v, tape)
         saved.append(v)
-    for k in plan.keeps:
+    for k in cache.keeps:
         saved.append(results[k])  # noqa: PERF401  a comprehension is a frame
 
 
@@ -136,24 +136,24 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     node = bound_op.typed.get(tuple(nodes))
     if node is None:
         return None
-    plan = node.cache
-    if plan is None or plan.again is None or LISTENERS or tape.device not in _HERE:
+    cache = node.cache
+    if cache is None or cache.again is None or LISTENERS or tape.device not in _HERE:
         return None
-    if not runs_inline(plan.largest) and not site_runs_inline():
+    if not runs_inline(cache.largest) and not site_runs_inline():
         return None
     COUNTERS.recorded += 1
     tape.device, tape.whole = CPU, False
     for k in scalars:
         entries[k] = scalar_entry(contents[k], tape)
     try:
-        results = HOST.quick(plan.again, arrays)
+        results = HOST.quick(cache.again, arrays)
     except Exception as error:
-        results = after_failure(error, plan.run["cpu"], arrays)
+        results = after_failure(error, cache.run["cpu"], arrays)
     entry = TapeEntry(node, tuple(entries), (), tape)
     outs = [Value(results[0], entry)] if len(node.parts) == 1 else _several(entry, node, results)
-    if plan.saves:
+    if cache.saves:
         save_for_backward(entry, contents, results, tape)
-        for k in plan.read:
+        for k in cache.read:
             # backward reads this very buffer: no write in place while the tape lives
             outs[k].sharing = tape.ref
     return outs

@@ -56,7 +56,8 @@ class NodeCache:
     largest
         Elements of its largest result or operand that is read as a whole, divided by the operator's `Execution.waits_from`.
     fast
-        Whether the callables in `fast` may record it: an element-wise primitive with a single result, or a product of small matrices.
+        Whether the callables made of `calls.fragments` may record it: an element-wise primitive with a single result, or a product of small
+        matrices.
     """
 
     __slots__ = ("again", "fast", "given", "hook", "keeps", "largest", "lends", "positions", "read", "residuals", "run", "saves", "tracked")

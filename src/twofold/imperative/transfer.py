@@ -1,7 +1,7 @@
 """Copies between devices, through which gradients flow back, and stores of results into arrays on any device.
 
 CPU devices share one memory: a copy between them is an operation whose result is labeled with the other device. A copy to another kind
-of memory starts a new leaf, linked to the record of the original: backward runs a program on each side of the link. Copies have queues
+of memory starts a new leaf, linked to the tape entry of the original: backward runs a program on each side of the link. Copies have queues
 and lanes of their own, so that both devices compute during a copy.
 """
 
@@ -24,7 +24,7 @@ from .counters import COUNTERS
 from .guards import is_tracked
 from .invoke import content, data_of, device_of, invoke
 from .pending import IncomingCopy, issue
-from .recording import rec_of
+from .recording import entry_of
 from .tape import TapeEntry, tls
 
 
@@ -41,7 +41,7 @@ def on_device(cell: Cell, device: Device) -> Content:
     tape = tls.tape
     if tape is not None and isinstance(v, Value) and is_tracked(v):
         shape, dtype = copied.type
-        link = TapeEntry(leaf(tape.leaves, shape, dtype, True), (rec_of(v, tape),), (), tape)  # type: ignore[arg-type]
+        link = TapeEntry(leaf(tape.leaves, shape, dtype, True), (entry_of(v, tape),), (), tape)  # type: ignore[arg-type]
         link.devices = source, device
         tape.leaves += 1
         copied.entry = link

@@ -156,7 +156,7 @@ def is_visible(v: Value) -> bool:
 
 
 def untracked(v: Content) -> Content:
-    """The same content without its record."""
+    """The same content without its tape entry."""
     if not isinstance(v, Value) or v.entry is None:
         return v
     pending = twin_of(v) if v.data is None else None
@@ -363,7 +363,7 @@ def mark(cell: Cell, variable: Variable, before: Content | None = None) -> None:
         cell._content = Value(v, TapeEntry(node, (), (), None, variable))
         return
     v = cell._capture()
-    if v.sharing is not None or (v.entry is not None and v.entry.tape is not None):  # a tape refers to this Value by its record
+    if v.sharing is not None or (v.entry is not None and v.entry.tape is not None):  # a tape refers to this Value by its entry
         cell._content = v = alias(data_of(v), v)
     shape, dtype = v.type
     if node is None or node.shape != shape or node.dtype != dtype:
@@ -397,7 +397,7 @@ SMALL = 4096
 
 
 def is_owned(v: Value) -> bool:
-    """Whether a content may be written in place now, without a record."""
+    """Whether a content may be written in place now: it has no tape entry, and nothing else refers to its buffer."""
     return v.entry is None and v.exclusive
 
 

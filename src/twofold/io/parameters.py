@@ -18,7 +18,7 @@ PARSED = (bool, int, float, Floats, Shape)
 
 
 def parsed(title: str, options: Mapping[str, object], hints: Mapping[str, object]) -> dict[str, Any]:
-    """The values of the parameters that there are.
+    """The options converted to their parameters' kinds, without those that the iterator does not have.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ class PushRounds:
         return False
 
     def next_contributor(self, message: Message) -> int | None:
-        """The worker whose push is added next to the sum of a message's key; None in an asynchronous store."""
+        """The worker whose push must come next in the sum for a message's key; None in an asynchronous store."""
         shard = self.shards.get(message.key << 16 | message.shard)
         return None if shard is None or not self._is_synchronous else self._next_contributor(shard)
 

@@ -12,7 +12,7 @@ from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from .data_shapes import Arrays, Batch, NamedShapes, as_batch, batch_axis, batch_size_of, shapes_of_batch, split_rows
-from .placement import Plan
+from .placement import GroupLayout
 
 __all__ = ["DeviceGroup"]
 
@@ -25,7 +25,7 @@ class DeviceGroup:
 
     Parameters
     ----------
-    plan
+    group_layout
         What to compute where.
     data_shapes, label_shapes
         Descriptions of whole batches.
@@ -43,10 +43,14 @@ class DeviceGroup:
     """
 
     def __init__(
-        self, plan: Plan, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc], shared: "DeviceGroup | None" = None
+        self,
+        group_layout: GroupLayout,
+        data_shapes: Sequence[DataDesc],
+        label_shapes: Sequence[DataDesc],
+        shared: "DeviceGroup | None" = None,
     ) -> None:
-        self.plan, self.symbol, self.contexts = plan, plan.symbol, list(plan.contexts)
-        self.param_names, self.aux_names = list(plan.param_names), self.symbol.list_auxiliary_states()
+        self.group_layout, self.symbol, self.contexts = group_layout, group_layout.symbol, list(group_layout.contexts)
+        self.param_names, self.aux_names = list(group_layout.param_names), self.symbol.list_auxiliary_states()
         self._arguments = set(self.symbol.list_arguments())
         self._output_names = self.symbol.list_outputs()
         self._output_axes = [DataDesc.get_batch_axis(output.attr("__layout__")) for output in self.symbol]
@@ -65,7 +69,7 @@ class DeviceGroup:
     def _set_shapes(self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc]) -> None:
         data, label = list(data_shapes), list(label_shapes)
         size = batch_size_of([*data, *label])
-        slices = split_rows(size, self.plan.workload)
+        slices = split_rows(size, self.group_layout.workload)
         self.data_shapes, self.label_shapes, self.batch_size, self.slices = data, label, size, slices
 
     def _key(self) -> NamedShapes:
@@ -86,9 +90,9 @@ class DeviceGroup:
         shapes: dict[str, Any] = self._shapes_on(place)
         return self.symbol.simple_bind(
             self.contexts[place],
-            grad_req=self.plan.requests(),
+            grad_req=self.group_layout.requests(),
             type_dict=dtypes,
-            group2ctx=self.plan.groups[place] if self.plan.groups else None,
+            group2ctx=self.group_layout.groups[place] if self.group_layout.groups else None,
             shared_arg_names=self.param_names if shared else None,
             shared_exec=shared.execs[place] if shared else None,
             **shapes,
@@ -189,7 +193,7 @@ class DeviceGroup:
             Whether operators run in training mode; by default, whether the group is for training.
         """
         for executor in self.execs:
-            executor.forward(is_train=self.plan.for_training if is_train is None else is_train)
+            executor.forward(is_train=self.group_layout.for_training if is_train is None else is_train)
 
     def _fits(self, batch: DataBatch) -> bool:
         """Whether a batch describes nothing itself, and has arrays of the shapes of the batch before."""
@@ -314,7 +318,7 @@ class DeviceGroup:
         pre_sliced
             Whether ``labels`` is split by device already.
         """
-        descriptions = self.label_shapes or describe([(n, (self.batch_size,)) for n in self.plan.label_names])
+        descriptions = self.label_shapes or describe([(n, (self.batch_size,)) for n in self.group_layout.label_names])
         for place, executor in enumerate(self.execs):
             parts = labels
             if pre_sliced:
@@ -331,13 +335,13 @@ class DeviceGroup:
 
     def get_states(self) -> list[list[NDArray]]:
         """For each state a list of its arrays on the devices."""
-        return [[e.arg_dict[n] for e in self.execs] for n in self.plan.state_names]
+        return [[e.arg_dict[n] for e in self.execs] for n in self.group_layout.state_names]
 
     def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:
         """Set the states to arrays in the form that `get_states` returns, or to a number."""
         if (states is None) == (value is None):
             raise InvalidValue("set_states: exactly one of states and value is needed", f"{states!r:.60}, {value!r}", "pass one of them")
-        for k, name in enumerate(self.plan.state_names):
+        for k, name in enumerate(self.group_layout.state_names):
             for place, executor in enumerate(self.execs):
                 new: Any = value if states is None else states[k][place]
                 executor.arg_dict[name][:] = new

@@ -10,7 +10,7 @@ from ..io.iterator import Shapes, describe
 from ..symbol.symbol import Symbol
 from .data_shapes import Arrays, Requests
 from .device_group import DeviceGroup
-from .placement import Groups, Plan, groups_by_device
+from .placement import GroupLayout, Groups, groups_by_device
 
 __all__ = ["DataParallelExecutorGroup"]
 
@@ -62,7 +62,7 @@ class DataParallelExecutorGroup(DeviceGroup):
         group2ctxs: Groups | None = None,
     ) -> None:
         data, labels = describe(data_shapes), describe(label_shapes or [])
-        plan = Plan(
+        group_layout = GroupLayout(
             symbol,
             contexts,
             [1] * len(contexts) if workload is None else workload,
@@ -77,22 +77,22 @@ class DataParallelExecutorGroup(DeviceGroup):
             groups_by_device(group2ctxs, len(contexts)) if group2ctxs else (),
         )
         self.logger = logger
-        super().__init__(plan, data, labels, shared_group)
+        super().__init__(group_layout, data, labels, shared_group)
 
     @property
     def for_training(self) -> bool:
         """Whether gradients of parameters are computed."""
-        return self.plan.for_training
+        return self.group_layout.for_training
 
     @property
     def workload(self) -> Sequence[float]:
         """The devices' shares of the work."""
-        return self.plan.workload
+        return self.group_layout.workload
 
     @property
     def grad_req(self) -> dict[str, str]:
         """The gradient request of each argument."""
-        return self.plan.requests()
+        return self.group_layout.requests()
 
     @property
     def arg_names(self) -> list[str]:
@@ -116,5 +116,5 @@ class DataParallelExecutorGroup(DeviceGroup):
         AssertionError
             Unless the group was created with ``inputs_need_grad``.
         """
-        assert self.plan.inputs_need_grad, "get_input_grads: create the group with inputs_need_grad=True"
+        assert self.group_layout.inputs_need_grad, "get_input_grads: create the group with inputs_need_grad=True"
         return super().get_input_grads(merge_multi_context)

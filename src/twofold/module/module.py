@@ -23,7 +23,7 @@ from .data_shapes import Arrays, Batch, Labels, check_data, check_inputs, check_
 from .device_group import DeviceGroup
 from .interface import Binding, Filling, Logger, Optimization, RowIds
 from .parameters import ParameterFiller, check_loaded, check_names, check_shared
-from .placement import Groups, Plan, groups_by_device
+from .placement import GroupLayout, Groups, groups_by_device
 from .updates import Updates, prepare_optimizer, pull_rows
 
 Contexts = Device | Sequence[Device]
@@ -204,7 +204,7 @@ class Module(BaseModule):
             check_shared(self._aux_names, shared_module._aux_names)
         if self.binded and self.params_initialized:
             self.get_params()  # copy them from the devices before their executors are dropped
-        plan = Plan(
+        group_layout = GroupLayout(
             self._symbol,
             self._context,
             self._work_load_list,
@@ -218,7 +218,7 @@ class Module(BaseModule):
             request.grad_req,
             self._groups,
         )
-        self._exec_group = DeviceGroup(plan, data, label, None if shared_module is None else shared_module._exec_group)
+        self._exec_group = DeviceGroup(group_layout, data, label, None if shared_module is None else shared_module._exec_group)
         self._update_shapes()
 
     def _after_bind(self, request: Binding) -> None:

@@ -1,4 +1,4 @@
-"""`Plan`: what the executors of a module compute and on which devices, whatever the shapes of batches."""
+"""`GroupLayout`: what the executors of a module compute and on which devices, whatever the shapes of batches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Groups = Mapping[str, Device | Sequence[Device]] | Sequence[Mapping[str, Device]
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class GroupLayout:
     """The part of a group's description that does not depend on shapes.
 
     Attributes

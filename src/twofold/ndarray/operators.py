@@ -30,7 +30,7 @@ class _OperandType(type):
 
 
 class _Operand(metaclass=_OperandType):
-    """Stands for the arrays that operators take: all but those of MXNet's dialect, which derive from `NDArray` and refuse it."""
+    """Matches the arrays that `NDArray`'s operators accept: all but those of MXNet's NumPy dialect, subclasses that do not mix with it."""
 
 
 OPERAND = (*NUMBERS, _Operand)

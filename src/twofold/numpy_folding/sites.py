@@ -78,7 +78,10 @@ SITES: ByInstruction[Site] = ByInstruction()
 
 
 def is_in_program(frame: FrameType) -> bool:
-    """Whether arrays that a frame makes fold: in the program's own code, except in ``__array__``, where NumPy's C code wants an ndarray."""
+    """Whether operations on arrays made in this frame may be folded.
+
+    They may in the program's own code, except in a method ``__array__``: NumPy's C code requires its result to be an ndarray.
+    """
     return frame.f_code.co_name != "__array__" and is_own(frame.f_globals)
 
 

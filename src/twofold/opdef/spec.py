@@ -201,7 +201,7 @@ class Op:
 
     @cached_property
     def training(self) -> tuple[str, ...]:
-        """Name of the parameter that is the training flag, or None."""
+        """Names of the parameters that are training flags: one, or none."""
         return tuple(p.name for p in self.params.values() if p.kind is TRAINING)
 
     @cached_property
@@ -349,7 +349,7 @@ class BoundOp:
         self.count = own + len(self.mutated)  # new values of mutated inputs are hidden outputs at the end
         seen = op.visible if op.visible is not None else own
         self.visible: int = seen(**params) if callable(seen) else seen
-        #: Whether a parameter asks for a sparse result, so that the operator goes by storage whatever its operands are.
+        #: Whether a parameter asks for a sparse result: the operator then follows its rules for sparse storage even on dense operands.
         self.gives_sparse = op.storage.stored_as != "" and params[op.storage.stored_as] not in (None, "default")
 
     @property

@@ -23,7 +23,7 @@ def _power(xp, base, exponent):
 
 def _trust(xp, weight_norm, step_norm, lower_bound, upper_bound):
     """The factor of the rate: the bounded norm of the weight over that of the step, 1 where one of them is 0."""
-    # a bound below 0 is no bound; it is structure and not a run-time number, so an update without bounds has no extra operations
+    # a negative bound means none; bounds belong to the structure, unlike run-time numbers, so without them there are no extra operations
     bounded = weight_norm
     if lower_bound >= 0:
         bounded = xp.maximum(bounded, lower_bound)

@@ -20,7 +20,7 @@ def number_at(xp, values, k, like):
 
 
 def grouped(name, data, width, count, numbers):
-    """The arrays of each of ``count`` weights, ``width`` each; and the numbers, which may be arrays after them (see `Op.numbers`).
+    """The arrays of each of ``count`` weights, ``width`` each; and the numbers, which may be arrays after them (see `Front.numbers`).
 
     ``numbers`` are tuples by name, with one number for each weight.
     """

@@ -233,7 +233,7 @@ def calibrate_entropy(xp, hist, hist_edges, *, num_quantized_bins: int = 255):
 
 
 def ranges(shapes, first):
-    """Shapes of the operands from position ``first``, the ends of ranges: (1,)."""
+    """The shapes of all operands, with (1,) for those from position ``first`` on, which are the ends of ranges."""
     return [*shapes[:first], *[(1,)] * (len(shapes) - first)]
 
 

@@ -146,31 +146,31 @@ def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
 
 @sampler("_sample_uniform", "sample_uniform")
 def sample_uniform(xp, low, high, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` uniform samples from [low, high) for each pair of bounds."""
+    """Uniform samples from [low, high): an array of the given ``shape`` for each pair of bounds."""
     return _sample(xp, "_sample_uniform", _uniform, rng, shape, dtype, low, high)
 
 
 @sampler("_sample_normal", "sample_normal")
 def sample_normal(xp, mu, sigma, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` normal samples for each mean and standard deviation."""
+    """Normal samples: an array of the given ``shape`` for each mean and standard deviation."""
     return _sample(xp, "_sample_normal", _normal, rng, shape, dtype, mu, sigma)
 
 
 @sampler("_sample_gamma", "sample_gamma")
 def sample_gamma(xp, alpha, beta, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` gamma samples for each shape alpha and scale beta."""
+    """Gamma samples: an array of the given ``shape`` for each pair of the distribution's shape alpha and scale beta."""
     return _sample(xp, "_sample_gamma", _gamma, rng, shape, dtype, alpha, beta)
 
 
 @sampler("_sample_exponential", "sample_exponential")
 def sample_exponential(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` exponential samples for each rate."""
+    """Exponential samples: an array of the given ``shape`` for each rate."""
     return _sample(xp, "_sample_exponential", _exponential, rng, shape, dtype, lam)
 
 
 @sampler("_sample_poisson", "sample_poisson")
 def sample_poisson(xp, lam, rng, *, shape: Shape = (), dtype: FloatName = None):
-    """``shape`` Poisson samples for each mean."""
+    """Poisson samples: an array of the given ``shape`` for each mean."""
     return _sample(xp, "_sample_poisson", _poisson, rng, shape, dtype, lam)
 
 

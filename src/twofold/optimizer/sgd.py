@@ -193,7 +193,7 @@ class SGLD(Optimizer):
 
     Parameters
     ----------
-    kwargs
+    rescale_grad, param_idx2name, wd, clip_gradient, learning_rate, lr_scheduler, sym, begin_num_update, multi_precision, param_dict
         See `Optimizer`.
 
     Notes
@@ -258,7 +258,7 @@ class Test(Optimizer):
 
     Parameters
     ----------
-    kwargs
+    rescale_grad, param_idx2name, wd, clip_gradient, learning_rate, lr_scheduler, sym, begin_num_update, multi_precision, param_dict
         See `Optimizer`.
     """
 

@@ -25,7 +25,11 @@ MOST_BYTES = 1 << 21
 
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
-    """The lowered graph if it should be interpreted; else None, as for the setting ``jit_eager``: machine code from the first use on."""
+    """The lowered graph if its first uses should be interpreted, None if it should be compiled at once.
+
+    It is compiled if the setting ``jit_eager`` asks for machine code from the first use on, if its results are large on average, or if an
+    operator is one that only programs run.
+    """
     if SETTINGS.jit_eager:
         return None
     low = lower(outputs)

@@ -37,17 +37,17 @@ def default_numeric_eps() -> dict[np.dtype, float]:
 
 
 def get_rtol(rtol: Any = None, dtype: np.dtype = _DOUBLE) -> Any:
-    """The relative tolerance itself, or that of a dtype if it is None."""
+    """``rtol``, or the default relative tolerance of a dtype if ``rtol`` is None."""
     return default_rtols()[dtype] if rtol is None else rtol
 
 
 def get_atol(atol: Any = None, dtype: np.dtype = _DOUBLE) -> Any:
-    """The absolute tolerance itself, or that of a dtype if it is None."""
+    """``atol``, or the default absolute tolerance of a dtype if ``atol`` is None."""
     return default_atols()[dtype] if atol is None else atol
 
 
 def get_etol(etol: float | None = None) -> float:
-    """The share of elements that may differ; 0 if it is None."""
+    """``etol``, the share of elements that may differ, or 0 if ``etol`` is None."""
     return 0 if etol is None else etol
 
 

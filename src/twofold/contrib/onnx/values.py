@@ -158,7 +158,7 @@ class Tensor:
 
     @property
     def constant(self) -> ndarray:
-        """Its elements.
+        """The elements of a constant.
 
         Raises
         ------

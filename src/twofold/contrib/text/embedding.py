@@ -31,7 +31,7 @@ PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(enco
 class _TokenEmbedding(Vocabulary):
     """Words by index, each with a vector. Subclasses fill both from files."""
 
-    #: SHA-1 of the files that there are, by name; empty for classes that read any file.
+    #: SHA-1 of the published files, by file name; empty for a class that reads any file.
     pretrained_file_name_sha1: ClassVar[dict[str, str]] = {}
 
     def __init__(self, **kwargs: Any) -> None:

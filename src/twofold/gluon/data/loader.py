@@ -22,7 +22,7 @@ from ...origin import warn
 from ...strictness import tolerate
 from .batchify import default_batchify_fn
 from .loading import Loaded, loaded
-from .processes import Pending, WorkerProcesses, can_start
+from .processes import BatchInProgress, WorkerProcesses, can_start
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from .threads import ThreadJob, WorkerThreads
 
@@ -240,7 +240,7 @@ class DataLoader:
 
     def _in_process(
         self, workers: WorkerProcesses, epoch: tuple[int, ...], numbers: Iterator[int], numpy: bool, indices: list[object]
-    ) -> Pending:
+    ) -> BatchInProgress:
         return workers.submit(indices, (*epoch, next(numbers)), numpy)
 
     def _in_thread(self, workers: WorkerThreads, numpy: bool, indices: list[object]) -> ThreadJob:
@@ -277,10 +277,10 @@ class _Prefetching(Iterator[Any]):
     """Batches in order, up to ``limit`` of them in flight."""
 
     def __init__(
-        self, submit: Callable[[list[Any]], ThreadJob | Pending], indices: Iterator[list[Any]], limit: int, timeout: float
+        self, submit: Callable[[list[Any]], ThreadJob | BatchInProgress], indices: Iterator[list[Any]], limit: int, timeout: float
     ) -> None:
         self._submit, self._indices, self._timeout = submit, indices, timeout
-        self._in_flight: deque[ThreadJob | Pending] = deque()
+        self._in_flight: deque[ThreadJob | BatchInProgress] = deque()
         for _ in range(limit):
             self._start()
 

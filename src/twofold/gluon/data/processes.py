@@ -55,7 +55,7 @@ def can_start() -> bool:
     return hasattr(os, "fork") and reduction.HAVE_SEND_HANDLE
 
 
-class Pending:
+class BatchInProgress:
     """A batch that a worker loads."""
 
     def __init__(self, workers: WorkerProcesses, number: int) -> None:
@@ -142,7 +142,7 @@ class WorkerProcesses:
             # only the child keeps this end open, so that the parent reads the end of the pipe when the child dies
             theirs.close()
 
-    def submit(self, indices: Sequence[object], seed: Sequence[int], numpy: bool) -> Pending:
+    def submit(self, indices: Sequence[object], seed: Sequence[int], numpy: bool) -> BatchInProgress:
         """Let the least busy worker load a batch.
 
         Parameters
@@ -158,7 +158,7 @@ class WorkerProcesses:
         self._waiting[self._number] = (self._number, list(indices), seed, numpy)
         self._queued.append(self._number)
         self._hand_out()
-        return Pending(self, self._number)
+        return BatchInProgress(self, self._number)
 
     def _hand_out(self) -> None:
         """Send jobs to workers whose pipes have room."""
@@ -185,7 +185,7 @@ class WorkerProcesses:
             self._dropped.add(number)
 
     def wait_for(self, number: int, timeout: float) -> Any:
-        """See `Pending.result`."""
+        """See `BatchInProgress.result`."""
         deadline = monotonic() + timeout
         while number not in self._results:
             self._receive(number, deadline, timeout)

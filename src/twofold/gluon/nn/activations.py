@@ -130,8 +130,8 @@ class SELU(HybridBlock, arrays="nd"):
 
     Parameters
     ----------
-    **kwargs
-        ``prefix`` and ``params``, see `Block`.
+    prefix, params
+        See `Block`.
 
     Notes
     -----
@@ -149,8 +149,8 @@ class GELU(HybridBlock, arrays="nd"):
 
     Parameters
     ----------
-    **kwargs
-        ``prefix`` and ``params``, see `Block`.
+    prefix, params
+        See `Block`.
 
     Notes
     -----

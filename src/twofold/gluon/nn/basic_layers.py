@@ -182,8 +182,8 @@ class Flatten(HybridBlock, arrays="nd"):
 
     Parameters
     ----------
-    **kwargs
-        ``prefix`` and ``params``, see `Block`.
+    prefix, params
+        See `Block`.
     """
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:

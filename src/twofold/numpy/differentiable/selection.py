@@ -47,7 +47,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
     if isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (list, tuple, ndarray, np.ndarray)) and a.ndim:
         given = given[None]
     conditions = list(given.reshape(-1, *a.shape) if given.ndim <= a.ndim else given)
-    # one more function is that for elements without a condition
+    # an extra function applies where no condition holds
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.any(conditions, axis=0))
     elif len(funclist) != len(conditions):

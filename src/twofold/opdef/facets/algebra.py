@@ -8,7 +8,7 @@ from ..rules import Rule
 
 @dataclass(frozen=True, eq=False)
 class Algebra:
-    """What rewriting and the generated tests know of an operator's values."""
+    """Algebraic properties of an operator, used by rewriting passes and generated tests."""
 
     #: Every element of the result is an element of the first input.
     moves: bool = False

@@ -55,14 +55,15 @@ def stype_of(operand: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """What `imperative.storage`, `graph.row_form` and the storage types of symbols know of an operator."""
+    """What `imperative.storage`, `imperative.row_gradients` and the storage types of symbols know of an operator."""
 
     #: ``sparse``: how sparse operands are treated, ``(xp, dense, *inputs, **params) -> result``, None to make them dense, with a warning;
     #: see `Sparse`.
     sparse_rule: Rule | None = None
     #: ``spare_rows``: whether rows beyond the shape of a row-sparse operand change nothing but such rows, ``(stypes, **params) -> bool``.
     spare_rows_rule: Rule | None = None
-    #: ``rows``: how the result is zero but for some rows, ``(xp, row_form, node) -> form``, None if it is not; see `graph.row_form`.
+    #: ``rows``: how the result is zero but for some rows, ``(xp, row_form, node) -> form``, None if it is not; see
+    #: `imperative.row_gradients`.
     rows_rule: Rule | None = None
     #: ``gradient_stypes``: the storage types of the inputs' gradients in symbols, ``(stypes, head, **params) -> one for each input``.
     #: ``stypes`` are those of the inputs, ``head`` that of the result's gradient. Without a rule gradients are dense, but those of an

@@ -75,7 +75,7 @@ def _(onnx, node, data, weight):
 def _(onnx, node, result, weight):
     params, kernel = node.bound_op.params, weight.shape[2:]
     facts = zip(params["size"], params["stride"], params["dilate"], params["pad"], kernel, result.shape[2:], strict=True)
-    # a transposed convolution's own size is that of the windows; what is beyond them is padding of the result
+    # ONNX computes the size of the result from the windows; `output_padding` adds the elements that no window covers
     beyond = [size - (stride * (n - 1) + dilate * (k - 1) + 1 - 2 * pad) for size, stride, dilate, pad, k, n in facts]
     if params["channels_last"] or any(not 0 <= b < s for b, s in zip(beyond, params["stride"], strict=True)):
         return None

@@ -36,8 +36,8 @@ class RELU6(HybridBlock, arrays="nd"):
 
     Parameters
     ----------
-    **kwargs
-        ``prefix`` and ``params``, see `Block`.
+    prefix, params
+        See `Block`.
     """
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
