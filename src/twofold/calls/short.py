@@ -310,11 +310,11 @@ def of_shape(shape, dtype=None, *more, **options):
 
 @fragment
 def return_converted(given, dtype):
-    """Return the array of a nested list that begins with a number. What else is in it NumPy finds, but no records."""
+    """Return the array of a nested list that begins with a number. What else is in it NumPy finds, but no tape entries."""
     first = given
     while first.__class__ is list or first.__class__ is tuple:
         first = first[0] if first else 0.0  # pyright: ignore[reportIndexIssue]  # a list or tuple
-    if first.__class__ is element and not DEFAULTS.stack:  # they have no records
+    if first.__class__ is element and not DEFAULTS.stack:  # they have no tape entries
         try:
             given = list(map(raw, given))
         except AttributeError:  # not all are elements

@@ -25,7 +25,7 @@ class DeviceGroup:
 
     Parameters
     ----------
-    group_layout
+    layout
         What to compute where.
     data_shapes, label_shapes
         Descriptions of whole batches.
@@ -43,14 +43,10 @@ class DeviceGroup:
     """
 
     def __init__(
-        self,
-        group_layout: GroupLayout,
-        data_shapes: Sequence[DataDesc],
-        label_shapes: Sequence[DataDesc],
-        shared: "DeviceGroup | None" = None,
+        self, layout: GroupLayout, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc], shared: "DeviceGroup | None" = None
     ) -> None:
-        self.group_layout, self.symbol, self.contexts = group_layout, group_layout.symbol, list(group_layout.contexts)
-        self.param_names, self.aux_names = list(group_layout.param_names), self.symbol.list_auxiliary_states()
+        self.group_layout, self.symbol, self.contexts = layout, layout.symbol, list(layout.contexts)
+        self.param_names, self.aux_names = list(layout.param_names), self.symbol.list_auxiliary_states()
         self._arguments = set(self.symbol.list_arguments())
         self._output_names = self.symbol.list_outputs()
         self._output_axes = [DataDesc.get_batch_axis(output.attr("__layout__")) for output in self.symbol]

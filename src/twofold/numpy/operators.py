@@ -264,7 +264,7 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
 
 
 def owned_memory(x: Any) -> np.ndarray | None:
-    """NumPy's array of the memory of an array that may be written now, without a record; None if it may not."""
+    """NumPy's array of the memory of an array that may be written now: no tape has an entry for it; None if it may not."""
     v = x._content if x._root is None else x._base._content
     if v.__class__ is not Value:
         return v if x._root is None else x._seen if x._of is v else look(HOST, v, x._chain)
