@@ -8,3 +8,18 @@ from typing import Any
 
 #: (package, name) to the function that loads the object of that name.
 LOADERS: dict[tuple[str, str], Callable[[], Any]] = {}
+
+
+def shown_in_notebooks(kind: str) -> Callable[[Any], str]:
+    """The ``_repr_html_`` of a class: IPython's protocol for what a notebook shows of an object.
+
+    Parameters
+    ----------
+    kind
+        The name of a function of `visualization.html`, which is loaded when something is shown.
+    """
+
+    def _repr_html_(self: Any) -> str:
+        return LOADERS["visualization", kind]()(self)
+
+    return _repr_html_

@@ -38,6 +38,13 @@ LAZY = {
     "io ImageDetRecordIter": "image.detection_records:ImageDetRecordIter",
 }
 LAZY |= {
+    f"visualization {name}": f"visualization.html:{name}"
+    for name in (
+        *("array", "block", "executor", "loader", "memory_plan", "metric", "module", "optimizer"),
+        *("parameter", "parameters", "report", "symbol", "trainer"),
+    )
+}
+LAZY |= {
     f"io {name}": f"image.records:{name}"
     for name in ("ImageRecordIter", "ImageRecordIter_v1", "ImageRecordInt8Iter", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1")
 }

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..assembly import inlined
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..extension_points import shown_in_notebooks
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
 from ..imperative.cell import ALWAYS, Value
@@ -118,6 +119,8 @@ class Executor:
         #: Created by the first run or read. From then on each run rebinds the same cells, which callers may hold.
         self._outputs: list[NDArray] | None = None
         self._monitor: tuple[Monitor, bool] | None = None
+
+    _repr_html_ = shown_in_notebooks("executor")
 
     @property
     def arg_arrays(self) -> list[NDArray]:

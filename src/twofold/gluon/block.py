@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 from ..errors import DTypeError, InvalidValue, NotReady, Undefined
+from ..extension_points import shown_in_notebooks
 from ..origin import warn
 from ..suggestions import did_you_mean
 from . import block_files, model_files
@@ -76,6 +77,8 @@ class Block:
     def __repr__(self) -> str:
         lines = [f"  ({name}): {_indent(repr(block))}" for name, block in vars(self).items() if isinstance(block, Block)]
         return "{}(\n{}\n)".format(type(self).__name__, "\n".join(lines))
+
+    _repr_html_ = shown_in_notebooks("block")
 
     def __setattr__(self, name: str, value: object) -> None:
         old = vars(self).get(name)

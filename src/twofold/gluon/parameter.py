@@ -11,6 +11,7 @@ from .. import ndarray as nd
 from ..device import CPU, Device
 from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, InvalidValue, MXNetError, ParameterError, WrongShape
+from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
 from ..imperative.scope import Scope
 from ..initializer import InitDesc, Initializer
@@ -134,6 +135,8 @@ class Parameter:
 
     def __repr__(self) -> str:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    _repr_html_ = shown_in_notebooks("parameter")
 
     # attributes
 

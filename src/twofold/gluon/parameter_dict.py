@@ -12,6 +12,7 @@ from .. import ndarray as nd
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import InvalidValue, ParameterError, UnboundArgumentError
+from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from .parameter import DEFAULT, Constant, Contexts, Parameter, ParameterAttributes, check_dtype_source
@@ -48,6 +49,8 @@ class ParameterDict:
         name = f"{self._prefix} " if self._prefix else ""
         content = "\n".join(f"  {p!r}" for p in self.values())
         return f"{name}(\n{content}\n)"
+
+    _repr_html_ = shown_in_notebooks("parameters")
 
     def __getitem__(self, key: str) -> Parameter:
         return self._params[key]

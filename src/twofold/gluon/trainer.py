@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..device import Device
 from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, ParameterError
+from ..extension_points import shown_in_notebooks
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, spans, store_for
@@ -96,6 +97,8 @@ class Trainer:
         self._amp_original_scale = self._scale
         for param in self._params:
             param._set_trainer(self)
+
+    _repr_html_ = shown_in_notebooks("trainer")
 
     def _common_contexts(self) -> list[Device]:
         """The devices of the parameters, which must be the same for all."""

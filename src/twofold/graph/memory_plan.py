@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..extension_points import shown_in_notebooks
 from .fuse import Step
 from .ir import Application, Node, is_const
 
@@ -52,6 +53,8 @@ class MemoryPlan:
         rows += [f"buffer {k}  {n} bytes" for k, (n, _) in enumerate(self.buffers)]
         rows += [f"result {k}  {n} bytes" for k, n in enumerate(self.outputs)]
         return "\n".join([*rows, f"total   {self.nbytes} bytes"])
+
+    _repr_html_ = shown_in_notebooks("memory_plan")
 
 
 class _MemoryPlanner:

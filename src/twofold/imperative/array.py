@@ -12,6 +12,7 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError, UnknownKey
+from ..extension_points import shown_in_notebooks
 from ..graph.ir import Application
 from ..opdef import Op
 from ..ops import primitive_arithmetic, primitive_math, primitive_shape
@@ -41,6 +42,7 @@ class Array(Cell):
     _is_sparse: ClassVar[bool] = False
     #: The class's `Indexer`.
     _indexer: ClassVar[Any]
+    _repr_html_ = shown_in_notebooks("array")
 
     if TYPE_CHECKING:  # operators and further methods are attached to the array classes from tables
 

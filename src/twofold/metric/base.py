@@ -8,6 +8,7 @@ import numpy
 from .. import registry
 from ..dtype import dtype_name, is_float
 from ..errors import UnboundArgumentError, Undefined, WrongShape
+from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 
@@ -50,6 +51,7 @@ class EvalMetric:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
     __repr__ = __str__
+    _repr_html_ = shown_in_notebooks("metric")
 
     def get_config(self) -> dict[str, object]:
         """The configuration of the metric, from which `create` creates an equivalent one."""

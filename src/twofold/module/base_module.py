@@ -10,6 +10,7 @@ import numpy as np
 from .. import metric as metrics
 from ..checkpoint import BatchEndParam
 from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
+from ..extension_points import shown_in_notebooks
 from ..initializer.base import Initializer
 from ..io.iterator import BatchSource, DataBatch
 from ..kvstore.base import KVStoreBase
@@ -49,6 +50,8 @@ class BaseModule(ModuleInterface):
     binded, for_training, inputs_need_grad, params_initialized, optimizer_initialized
         The state of the module.
     """
+
+    _repr_html_ = shown_in_notebooks("module")
 
     def forward_backward(self, data_batch: Batch) -> None:
         """`forward` in training mode, then `backward`."""

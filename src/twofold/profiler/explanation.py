@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ..device import Device
-from ..extension_points import LOADERS
+from ..extension_points import LOADERS, shown_in_notebooks
 from ..origin import frame_of_user
 from ..program.compile import Program
 from ..scheduler.observers import Event, forget, listen, this_thread
@@ -122,6 +122,8 @@ class Report:
         if self.inline:
             lines.append("at once: " + ", ".join(f"{name} {number}x" for name, number in self.inline.most_common()))
         return "\n".join(lines)
+
+    _repr_html_ = shown_in_notebooks("report")
 
 
 def _flush(cause: str, operations: int, program: Program, nbytes: int) -> Flush:

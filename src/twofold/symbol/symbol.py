@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 from ..device import Device
 from ..dtype import DTypeLike
 from ..errors import IndexingError, NotImplementedForSymbol, OperatorError, ParameterError, WrongArgument
-from ..extension_points import LOADERS
+from ..extension_points import LOADERS, shown_in_notebooks
 from ..formats.files import write_file
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
@@ -312,6 +312,8 @@ class Symbol:
     def __repr__(self) -> str:
         names = ", ".join(str(h.node.name) for h in self.heads)
         return f"<Symbol {self.name}>" if self.name is not None else f"<Symbol group [{names}]>"
+
+    _repr_html_ = shown_in_notebooks("symbol")
 
 
 def _from_json(text: str) -> Symbol:

@@ -1,6 +1,7 @@
 """Draws the programs that an executor runs: their steps, fused kernels, and the data flow between them."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import DTypeError
@@ -55,13 +56,9 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
     if not isinstance(executor, Executor):
         raise DTypeError("plot_program: not an executor", type(executor).__name__, "bind the symbol, or pass net.bind(x)")
     graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
-
-    def drawn() -> Svg:
-        return stacked([(graph.title, _drawn(graph)) for graph in graphs])
-
-    drawing = digraph(title, save_format, drawn)
+    drawing = digraph(title, save_format, partial(_stacked, graphs))
     if drawing is None:
-        return drawn()
+        return _stacked(graphs)
     for k, graph in enumerate(graphs):
         with drawing.subgraph(name=f"cluster_{k}") as part:
             part.attr(label=graph.title)
@@ -70,6 +67,10 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
             for tail, head, label in graph.edges:
                 part.edge(tail, head, label=label)
     return drawing
+
+
+def _stacked(graphs: list[_Graph]) -> Svg:
+    return stacked([(graph.title, _drawn(graph)) for graph in graphs])
 
 
 def _graph_of(title: str, program: Program, prefix: str) -> _Graph:

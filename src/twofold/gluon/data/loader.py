@@ -14,6 +14,7 @@ import numpy as np
 
 from ...device import Device
 from ...errors import DTypeError, InvalidValue, ParameterError
+from ...extension_points import shown_in_notebooks
 from ...imperative.array import Array
 from ...io.skipped import SkippedSamples
 from ...io.states import checked_state, whole_number
@@ -151,6 +152,8 @@ class DataLoader:
 
     def __len__(self) -> int:
         return len(self._batches)
+
+    _repr_html_ = shown_in_notebooks("loader")
 
     def refresh(self) -> None:
         """Start prefetching the batches of the next iteration."""
