@@ -3,14 +3,18 @@
 import gzip
 import re
 import sys
+from base64 import b64decode
+from io import BytesIO
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from twofold.command import main
 from twofold.command.demo import differences
 from twofold.command.digits import digits, mnist_folder
-from twofold.command.figures import curves_figure
+from twofold.command.figures import curves_figure, misread_figure
+from twofold.command.folding_sample import ELEMENTS, saving
 from twofold.command.four_ways import WAYS, Outcome
 from twofold.command.progress import progress
 from twofold.errors import MissingDependency, MissingFileError
@@ -37,7 +41,8 @@ def test_the_four_ways_agree_and_the_last_line_is_the_accuracy(demo):
     text = page.read_text(encoding="utf-8")
     assert all(way in text for way in WAYS)
     assert "backward on cpu(0)" in text
-    assert text.count("<img ") == 3
+    assert re.search(r"\d+ of 360; the first of them", text)
+    assert text.count("<svg") > len(WAYS)
 
 
 def outcome(way, losses, accuracy=0.9):
@@ -101,9 +106,34 @@ def test_without_any_digits_the_demo_says_what_to_install(no_mnist, monkeypatch)
         digits()
 
 
-def test_without_matplotlib_the_report_has_no_figures(monkeypatch):
-    monkeypatch.setattr("twofold.command.figures.find_spec", lambda name: None)
-    assert "installs matplotlib" in curves_figure({"one": [1.0, 0.5]})
+def test_the_report_is_for_phones_too_and_has_each_thing_once(demo):
+    text = demo[2].read_text(encoding="utf-8")
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
+    assert text.count('<table class="counts">') == 1
+    assert "digraph" not in text, "the network is a picture"
+    assert "FullyConnected 64" in text
+    assert text.count("<table") == text.count('<div class="wide"><table') + text.count('<table style="border-collapse')
+    assert "What folding saves" in text
+
+
+def test_each_way_has_a_panel_of_its_own():
+    assert curves_figure({"one": [1.0, 0.5], "other": [1.0, 0.5]}).count("<svg") == 2
+
+
+def test_misread_images_are_pictures():
+    assert "None" in misread_figure(np.zeros((2, 8, 8)), np.array([1, 2]), np.array([1, 2]))
+    images = np.linspace(0, 1, 64).reshape(1, 8, 8).repeat(40, 0)
+    page = misread_figure(images, np.zeros(40, int), np.ones(40, int))
+    assert page.count("<img ") == 30
+    with Image.open(BytesIO(b64decode(re.search(r"base64,([^\"]+)", page)[1]))) as image:
+        np.testing.assert_array_equal(np.asarray(image), np.round(255 * (1 - images[0])))
+
+
+def test_what_folding_saves_is_measured():
+    found = saving()
+    assert found.is_equal
+    assert len(found.steps) == 1
+    assert found.temporaries == 4 * ELEMENTS * 8
 
 
 def test_without_a_terminal_progress_is_lines_of_text(capsys):

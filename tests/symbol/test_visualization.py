@@ -221,3 +221,30 @@ def test_a_drawing_of_memory_has_a_row_for_each_piece_and_a_box_for_each_value(t
 def test_only_executors_have_programs(plot):
     with pytest.raises(TypeError, match="executor"):
         plot(network())
+
+
+def test_the_course_of_training_has_a_panel_for_each_metric():
+    history = {"train loss": [2.0, 1.0, 0.5], "validation loss": [2.0, 1.5, 1.0], "accuracy": [0.1, float("nan"), 0.9], "lr": []}
+    drawing = mx.viz.plot_training(history, x="epoch")
+    texts = texts_of(drawing)
+    assert {"loss", "train", "validation", "accuracy", "lr"} <= set(texts)
+    assert texts.count("epoch") == 3
+    train, *_, accuracy, empty = (p.get("d") for p in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}path"))
+    heights = [float(part.split()[1]) for part in train.replace("h0", "")[1:].split("L")]
+    assert heights == sorted(heights), "losses fall, and pixels count downwards"
+    assert (accuracy.count("M"), accuracy.count("L")) == (2, 0), "a gap where a number is not finite"
+    assert empty == ""
+
+
+def test_long_curves_are_averaged_and_logarithms_need_positive_numbers():
+    drawing = mx.viz.plot_training({"a": [1.0, 3.0] * 300, "b": [1e-3, 1.0, 1e3]}, log=True)
+    flat, _ = (p.get("d") for p in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}path"))
+    assert len({part.split()[1] for part in flat.replace("h0", "")[1:].split("L")}) == 1, "means of 1 and 3"
+    assert {"0.001", "1", "1e+03"} <= set(texts_of(drawing))
+    assert "-1" in texts_of(mx.viz.plot_training({"b": [-1.0, 1.0]}, log=True))
+
+
+@pytest.mark.parametrize("history", [{}, [1.0]])
+def test_there_must_be_something_to_draw_of_training(history):
+    with pytest.raises((TypeError, ValueError), match="plot_training"):
+        mx.viz.plot_training(history)

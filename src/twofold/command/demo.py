@@ -10,9 +10,8 @@ from .arguments import positive_integer
 from .digits import Digits, digits
 from .four_ways import WAYS, Outcome, Task, train
 from .progress import progress
-from .report import write_report
+from .report import COMPARED, write_report
 
-COMPARED_LOSSES = 20
 LOSS_TOLERANCE = 1e-5  # relative
 ACCURACY_TOLERANCE = 0.005
 IMAGES_TOLERANCE = 3
@@ -76,7 +75,7 @@ def differences(outcomes: Sequence[Outcome], images: int) -> list[str]:
     """
     faults = []
     for one, other in pairwise(outcomes):
-        first, second = (np.array(o.losses[:COMPARED_LOSSES]) for o in (one, other))
+        first, second = (np.array(o.losses[:COMPARED]) for o in (one, other))
         apart = np.flatnonzero(~np.isclose(first, second, rtol=LOSS_TOLERANCE, atol=0))
         if len(apart):
             k = apart[0]

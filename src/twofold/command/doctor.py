@@ -55,7 +55,6 @@ OPTIONAL = {
     ("fsspec", "fsspec"): "files at URLs such as s3://…",
     ("graphviz", "graphviz"): "drawings of networks by mx.viz.plot_network, laid out by Graphviz and in its formats",
     ("llvmlite", "llvmlite"): "fused kernels on the CPU as machine code",
-    ("matplotlib", "matplotlib"): "the figures in the demo's report",
     ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs with cuDNN",
     ("mpi4py", "mpi4py"): "stores that span processes and machines; openmpi starts them",
     ("ray", "ray"): "jobs that are started again on the machines of a cluster, by `launch --ray`",

@@ -1,26 +1,31 @@
-"""Self-contained pages of HTML, and the figures of the demo's report, drawn by matplotlib, or a line of text if that is not installed."""
+"""Self-contained pages of HTML, and the figures of the demo's report: no scripts, and no files beside the page."""
 
+import struct
+import zlib
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.util import find_spec
-from io import BytesIO
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ..visualization import plot_training
 
-#: The rules of CSS of all pages.
+#: The rules of CSS of all pages. What is too wide for a phone scrolls within itself.
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+table { border-collapse: collapse; overflow-wrap: normal; }
+td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc; } td { white-space: nowrap; }
 td:first-child, th:first-child { text-align: left; } pre { background: #f4f4f4; padding: 1rem; overflow: auto; font-size: 13px; }
 img, svg { max-width: 100%; } .failed { color: #b00020; }
+.wide { overflow-x: auto; } .wide svg { max-width: none !important; }
+"""
+#: Those of the demo's figures.
+FIGURES = """
+.sheet { display: flex; flex-wrap: wrap; gap: 1rem; } figure { margin: 0; font-size: 13px; line-height: 1.3; }
+figure img { width: 5rem; image-rendering: pixelated; display: block; border: 1px solid #ccc; }
+.counts td, .counts th { padding: .1rem; width: 1.9rem; text-align: center; border: 0; font-size: 13px; }
 """
 MISREAD_SHOWN = 30
-SMOOTHED_POINTS = 200  # number of averaged points in a curve
 
 
 def page(title: str, body: str, style: str = "") -> str:
@@ -35,65 +40,54 @@ def page(title: str, body: str, style: str = "") -> str:
     style
         Rules of CSS besides those of all reports.
     """
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}{style}</style>'
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head += f"<title>{escape(title)}</title><style>{STYLE}{style}</style>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
-def _image(draw: "Callable[[Figure], None]", width: float, height: float) -> str:
-    """An image drawn by a function into a figure; sizes in inches."""
-    if find_spec("matplotlib") is None:
-        return "<p>(no figure: pip install 'twofold[demo]' installs matplotlib)</p>"
-    from matplotlib.figure import Figure  # unlike pyplot, it opens no window and has no global state
-
-    figure, file = Figure(figsize=(width, height), layout="constrained"), BytesIO()
-    draw(figure)
-    figure.savefig(file, format="png", dpi=110)
-    return f'<img alt="" src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
+    """A table of texts, of a class of CSS if one is given; it scrolls where it is wider than the page."""
+    first = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    others = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table class="{kind}"><tr>{first}</tr>{others}</table></div>'
 
 
 def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
-    """The losses of each way: the first twenty steps, and all steps with local averaging.
+    """The losses of each way, in a panel of its own: the curves of ways that agree would hide one another.
 
     Parameters
     ----------
     losses
         The loss of each step, by way.
     """
-
-    def draw(figure: "Figure") -> None:
-        first, whole = figure.subplots(1, 2)
-        for number, (way, values) in enumerate(losses.items()):
-            # the curves coincide: later ones are thinner, so that all remain visible
-            first.plot(values[:20], label=way, linewidth=7 - 1.8 * number, alpha=0.7)
-            stretch = max(1, len(values) // SMOOTHED_POINTS)  # single batches are too noisy to compare by eye
-            # points that do not fill the last stretch are left out
-            means = np.reshape(values[: len(values) // stretch * stretch], (-1, stretch)).mean(axis=1)
-            whole.semilogy(np.arange(len(means)) * stretch, means, label=way, linewidth=5 - 1.3 * number, alpha=0.7)
-        first.set(xlabel="step", ylabel="cross-entropy of the batch", title="the first 20 steps")
-        whole.set(xlabel="step", title="all steps, averaged")
-        first.legend()
-
-    return _image(draw, 10, 4)
+    panels = "".join(f"<figure>{plot_training({way: values}, log=True)}</figure>" for way, values in losses.items())
+    return f'<div class="sheet">{panels}</div>'
 
 
 def confusion_figure(counts: np.ndarray) -> str:
-    """The confusion matrix.
+    """The confusion matrix, with cells the darker the more images they count.
 
     Parameters
     ----------
     counts
         Shape (10, 10): true digit, predicted digit.
     """
+    # logarithmic: errors would vanish beside the diagonal
+    shades = np.log1p(counts) / max(np.log1p(counts.max()), 1)
+    heads = "".join(f'<th scope="col">{k}</th>' for k in range(counts.shape[1]))
+    rows = ""
+    for true, (row, tones) in enumerate(zip(counts, shades, strict=True)):
+        cells = "".join(f"<td{_tone(tone)}>{count or ''}</td>" for count, tone in zip(row, tones, strict=True))
+        rows += f'<tr><th scope="row">{true}</th>{cells}</tr>'
+    return f'<div class="wide"><table class="counts"><tr><th></th>{heads}</tr>{rows}</table></div>'
 
-    def draw(figure: "Figure") -> None:
-        axes = figure.subplots()
-        axes.imshow(np.log1p(counts), cmap="Blues")  # logarithmic: errors would vanish beside the diagonal
-        for (row, column), count in np.ndenumerate(counts):
-            if count:
-                axes.text(column, row, str(count), ha="center", va="center", color="white" if row == column else "black", fontsize=8)
-        axes.set(xticks=range(10), yticks=range(10), xlabel="read as", ylabel="is")
 
-    return _image(draw, 5, 5)
+def _tone(share: float) -> str:
+    """The colors of a cell: white letters where the ground is dark."""
+    if not share:
+        return ""
+    ground = ", ".join(f"{255 - share * (255 - end):.0f}" for end in (8, 48, 107))
+    return f' style="background:rgb({ground});color:{"#fff" if share > 0.5 else "#000"}"'
 
 
 def misread_figure(images: np.ndarray, true: np.ndarray, read: np.ndarray) -> str:
@@ -102,20 +96,26 @@ def misread_figure(images: np.ndarray, true: np.ndarray, read: np.ndarray) -> st
     Parameters
     ----------
     images
-        Shape (n, height, width).
+        Shape (n, height, width), from 0 (paper) to 1 (ink).
     true, read
         Shape (n,): true and predicted digits.
     """
     wrong = np.flatnonzero(true != read)
     if not len(wrong):
         return "<p>None.</p>"
+    figures = "".join(
+        f'<figure><img alt="a {true[k]}" src="data:image/png;base64,{b64encode(_png(images[k])).decode()}">{true[k]} as {read[k]}</figure>'
+        for k in wrong[:MISREAD_SHOWN]
+    )
+    return f'<p>{len(wrong)} of {len(true)}; the first of them:</p><div class="sheet">{figures}</div>'
 
-    def draw(figure: "Figure") -> None:
-        for place, axes in enumerate(np.ravel(figure.subplots(3, MISREAD_SHOWN // 3))):
-            axes.axis("off")
-            if place < len(wrong):
-                k = wrong[place]
-                axes.imshow(images[k], cmap="gray_r")
-                axes.set_title(f"{true[k]} as {read[k]}", fontsize=8)
 
-    return f"<p>{len(wrong)} of {len(true)}; the first of them:</p>{_image(draw, 10, 3.6)}"
+def _png(ink: np.ndarray) -> bytes:
+    """A PNG of 8-bit grays (ISO/IEC 15948): its size, and rows that each begin with the number of no filter."""
+    height, width = ink.shape
+    rows = np.zeros((height, width + 1), np.uint8)
+    rows[:, 1:] = np.round(255 * (1 - ink))
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b""))
+    chunks = [struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
