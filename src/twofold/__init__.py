@@ -70,6 +70,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "opt": "optimizer",
     "optimizer": "optimizer",
     "profiler": "profiler",
+    "progress": ("progress_bars", "progress"),
     "registry": "registry",
     "error": "compat.error",
     "is_np_array": ("numpy_extension", "is_np_array"),

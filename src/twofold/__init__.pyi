@@ -60,6 +60,7 @@ from .opdef.declare import op
 from . import optimizer as opt
 from . import optimizer
 from . import profiler
+from .progress_bars import progress
 from . import registry
 from .compat import error
 from .numpy_extension import is_np_array
@@ -133,6 +134,7 @@ __all__ = [
     "opt",
     "optimizer",
     "profiler",
+    "progress",
     "random",
     "recordio",
     "registry",

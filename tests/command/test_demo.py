@@ -16,7 +16,6 @@ from twofold.command.digits import digits, mnist_folder
 from twofold.command.figures import curves_figure, misread_figure
 from twofold.command.folding_sample import ELEMENTS, saving
 from twofold.command.four_ways import WAYS, Outcome
-from twofold.command.progress import progress
 from twofold.errors import MissingDependency, MissingFileError
 
 pytest.importorskip("sklearn")
@@ -134,16 +133,6 @@ def test_what_folding_saves_is_measured():
     assert found.is_equal
     assert len(found.steps) == 1
     assert found.temporaries == 4 * ELEMENTS * 8
-
-
-def test_without_a_terminal_progress_is_lines_of_text(capsys):
-    with progress() as bar:
-        step = bar("one way", 8)
-        for loss in range(8):
-            step(loss)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
-    assert re.fullmatch(r"one way +\[#{20}\] +8/8  loss 7\.0000", lines[-1])
 
 
 def test_a_missing_file_is_one_line_and_an_exit_status(tmp_path, capsys):

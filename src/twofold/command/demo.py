@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..progress_bars import progress
 from .arguments import positive_integer
 from .digits import Digits, digits
 from .four_ways import WAYS, Outcome, Task, train
-from .progress import progress
 from .report import COMPARED, write_report
 
 LOSS_TOLERANCE = 1e-5  # relative
@@ -43,8 +43,7 @@ def execute(given: argparse.Namespace) -> int:
     """
     task = _task(digits(given.data), given.epochs)
     print(f"{task.data.source}: {len(task.data.labels)} images to train on, {len(task.data.held_out_labels)} held out")
-    with progress() as bar:
-        outcomes = [train(way, task, bar(way, task.epochs * task.steps_per_epoch)) for way in WAYS]
+    outcomes = [_trained(way, task) for way in WAYS]
     faults = differences(outcomes, len(task.data.held_out_labels))
     for outcome in outcomes:
         print(f"{outcome.way:<24} accuracy {outcome.accuracy:.4f}, {outcome.seconds:.1f} s")
@@ -53,6 +52,11 @@ def execute(given: argparse.Namespace) -> int:
         print(f"FAILED: {fault}")
     print(f"accuracy: {outcomes[-1].accuracy:.4f}")
     return 1 if faults else 0
+
+
+def _trained(way: str, task: Task) -> Outcome:
+    with progress(title=f"{way:<24}", total=task.epochs * task.steps_per_epoch) as bar:
+        return train(way, task, lambda loss: bar.step(loss=loss))
 
 
 def _task(data: Digits, epochs: int | None) -> Task:

@@ -20,8 +20,8 @@ from ..formats.images import Picture, dump_image, load_image
 from ..formats.recordio import dump_record
 from ..formats.records import ArrayRecord
 from ..image.geometry import Map
+from ..progress_bars import progress
 from ..recordio.labeled import IRHeader, pack
-from .progress import counting
 
 EXTENSIONS = (".jpeg", ".jpg", ".png")
 #: Images in flight for each thread: enough to keep all of them busy, and few in memory.
@@ -128,8 +128,8 @@ def _make_records(path: str, given: argparse.Namespace) -> int:
     index: list[bytes] = []
     left_out: list[str] = []
     records = with_suffix(path, ".rec")
-    with counting(os.path.basename(path), len(images)) as step:
-        write_file(records, _before_removal(with_suffix(path, ".idx"), _records(images, given, index, left_out, step)))
+    with progress(title=os.path.basename(path), total=len(images)) as bar:
+        write_file(records, _before_removal(with_suffix(path, ".idx"), _records(images, given, index, left_out, bar.step)))
         write_file(with_suffix(path, ".idx"), index)
     for text in left_out:
         print(f"left out: {text}")

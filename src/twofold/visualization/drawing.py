@@ -98,6 +98,7 @@ def digraph(title: str, save_format: str, drawn: Callable[[], Svg]) -> Any:
             """
             try:
                 return self._sent(super().render, filename, directory, view=view, **options)
+            # raised when `dot` is started: the package is there, the program is not
             except graphviz.ExecutableNotFound:
                 return drawn().render(self._whole(filename or self.filename, directory))
 

@@ -173,6 +173,7 @@ PARAMETER_HEADS = ("parameter", "shape", "dtype", "numbers", "gradient", "where"
 def parameter(shown: Parameter) -> str:
     """A parameter: what it is, and its array if it has one."""
     name, *facts = _parameter_row(shown)
+    # of the copies on several devices, which are alike, the first
     own = array(shown._data[0]) if shown._data else ""
     return _page(f"Parameter {name}", [*facts[:2], f"{facts[2]:,} numbers", f"gradient: {facts[3]}", facts[4]], own)
 
@@ -190,6 +191,7 @@ def block(shown: Block) -> str:
     waiting = sum(not _size(p) for p in own)
     facts = [shown.name, f"{sum(map(_size, own)):,} numbers in {len(own)} parameters", f"{waiting} of unknown shape" if waiting else ""]
     facts.append("hybridized" if shown._is_hybridized else "")
+    # a layer without others in it is a table of itself
     rows = [row for name, child in shown._children.items() for row in _layers(child, name, 0)] or list(_layers(shown, "", 0))
     layers = _table(("layer", "kind", "parameters", "numbers"), rows)
     return _page(type(shown).__name__, facts, layers, _below("parameters", _table(PARAMETER_HEADS, map(_parameter_row, own))))
@@ -200,6 +202,7 @@ def _layers(layer: Block, name: str, depth: int) -> Iterable[Row]:
     own = list(layer._reg_params.values())
     shapes = ", ".join(f"{key} {_shape(p.shape)}" for key, p in layer._reg_params.items())
     yield "\u2003" * depth + name, _kind(layer), shapes, sum(map(_size, own)) if own else ""
+    # indented by wide spaces, which HTML keeps, as it drops ordinary ones
     for inner, child in layer._children.items():
         yield from _layers(child, inner, depth + 1)
 

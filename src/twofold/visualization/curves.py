@@ -95,8 +95,10 @@ def _panel(title: str, curves: Curves, log: bool, x: str) -> Iterator[str]:
         yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
         yield f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{10**tick if log else tick:.3g}</text>'
     for step in range(0, last + 1, _round(last / 4)):
+        # steps count from 0, as in the list of numbers
         yield f'<text x="{across(step):.1f}" y="{HEIGHT - BELOW + 15}" text-anchor="middle">{step}</text>'
     yield f'<text x="{LEFT + width / 2}" y="{HEIGHT - 6}" text-anchor="middle" font-style="italic">{escape(x)}</text>'
+    # the curves last, so that they lie over the lines of the grid
     for k, (name, (steps, values)) in enumerate(points.items()):
         color = COLORS[k % len(COLORS)]
         places = [(across(s), up(v)) if isfinite(v) else None for s, v in zip(steps, values, strict=True)]
@@ -120,6 +122,7 @@ def _path(points: Sequence[tuple[float, float] | None]) -> str:
     """The lines between points, with gaps where there is none; a lone point is a dot."""
     text, pen = "", "M"
     for point in points:
+        # "h0" is a line without length, which round ends make a dot where no other line follows
         text += f"{pen}{point[0]:.1f} {point[1]:.1f}" + ("h0" if pen == "M" else "") if point else ""
         pen = "L" if point else "M"
     return text
@@ -127,8 +130,10 @@ def _path(points: Sequence[tuple[float, float] | None]) -> str:
 
 def _ticks(low: float, high: float) -> list[float]:
     """About four round numbers around a range, the first and last outside it."""
+    # of a single number, or of equal ones, half as much on either side
     if not high > low:
         low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
+    # 1, 2 or 5 times a power of ten, so that the labels are short
     power = 10.0 ** np.floor(log10((high - low) / 3))
     step = power * next((m for m in (1, 2, 5, 10) if m * power * 4 >= high - low), 10)
     return [float(k * step) for k in range(int(np.floor(low / step)), int(np.ceil(high / step)) + 1)]
