@@ -14,7 +14,6 @@ from ..errors import DeferredInitializationError, InvalidValue, MXNetError, Para
 from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
 from ..imperative.scope import Scope
-from ..initializer import InitDesc, Initializer
 from ..ndarray.array import NDArray
 from ..numpy_extension import is_np_array
 from ..opdef import STORAGE_TYPES
@@ -275,8 +274,10 @@ class Parameter:
             if data is None:
                 # On the CPU, then copied: all devices get the same random numbers.
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
-                default = deferred.default if isinstance(deferred.default, Initializer) else initializer.create(deferred.default)
-                default(InitDesc(self.name, {"__init__": deferred.init}), data)
+                default = (
+                    deferred.default if isinstance(deferred.default, initializer.Initializer) else initializer.create(deferred.default)
+                )
+                default(initializer.InitDesc(self.name, {"__init__": deferred.init}), data)
             self._put(data, deferred.contexts)
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
