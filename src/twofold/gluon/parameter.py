@@ -274,10 +274,7 @@ class Parameter:
             if data is None:
                 # On the CPU, then copied: all devices get the same random numbers.
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
-                default = (
-                    deferred.default if isinstance(deferred.default, initializer.Initializer) else initializer.create(deferred.default)
-                )
-                default(initializer.InitDesc(self.name, {"__init__": deferred.init}), data)
+                initializer.create(deferred.default)(initializer.InitDesc(self.name, {"__init__": deferred.init}), data)
             self._put(data, deferred.contexts)
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
