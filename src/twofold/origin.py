@@ -65,6 +65,9 @@ OF_CALLER = re.compile("Mean of empty slice|Degrees of freedom <= 0 for slice")
 class GeneratedLine:
     """Matches floating-point warnings for lines of functions that the package generates, and issues them at the user's line instead."""
 
+    #: For programs that copy filters as regular expressions, as scikit-learn does. It matches nothing: a copy would hide the warnings.
+    pattern = "(?!)"
+
     def match(self, text: str) -> bool:
         """Called by `warnings` with the text of each warning."""
         frame: FrameType | None = sys._getframe(1)

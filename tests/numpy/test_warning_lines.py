@@ -54,3 +54,15 @@ def test_the_programs_filters_hold(ran):
     assert error.endswith("RuntimeWarning: divide by zero encountered in divide\n")
     quiet = "\nimport warnings\nwarnings.filterwarnings('ignore', 'divide by zero')\nnp.zeros(1) / np.zeros(1), np.ones(1) / np.zeros(1)\n"
     assert ran("twofold.np", script=quiet) == ran("numpy", script=quiet)
+
+
+def test_programs_may_copy_the_filters_as_texts(ran):
+    copied = """
+import warnings
+copies = [(f[0], m if m is None or isinstance(m, str) else m.pattern, f[2]) for f in warnings.filters for m in f[1:2]]
+warnings.resetwarnings()
+for action, message, category in copies:
+    warnings.filterwarnings(action, message or "", category, append=True)
+np.zeros(1) / np.zeros(1)
+"""
+    assert ran("twofold.np", script=copied)[1].count("RuntimeWarning: invalid value") == 1
