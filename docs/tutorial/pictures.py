@@ -61,7 +61,7 @@ def tabular(plt: Any) -> None:
     place.plot(at, actual, ".", color=ORANGE, label="measured")
     place.set(xlabel="patients that the network has not seen", ylabel="progress of the disease")
     place.legend(loc="upper left", ncols=3)
-    figure.savefig(FOLDER / "tabular.svg", metadata={"Date": None})
+    figure.savefig(FOLDER / "tabular.svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
 
 
 def detection(plt: Any) -> None:
