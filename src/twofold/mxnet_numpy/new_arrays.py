@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import DTypeLike as GivenDType
 from ..errors import ParameterError
 from ..ndarray.types import DeviceLike, DTypeLike
 from ..opdef.numpy_rows import sizes
@@ -34,7 +35,7 @@ class Creation(Functions[Array]):
         return self.created(shared.full_value, ctx or device, out, shape=sizes(shape), value=fill_value, dtype=kind)
 
     @abstractmethod
-    def _cast(self, x: Array, dtype: DTypeLike) -> Array:
+    def _cast(self, x: Array, dtype: GivenDType) -> Array:
         """The elements in a dtype."""
 
     def zeros_like(self, a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None) -> Any:
