@@ -134,7 +134,7 @@ class LAMB(Optimizer):
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: tuple[NDArray, NDArray]) -> None:
         lr, wd, t = self._begin(index)
-        scalars = tuple(map(float, (lr, wd, t, self.beta1, self.beta2, self.epsilon, self.rescale_grad)))
+        scalars = tuple(map(float, (self.beta1, self.beta2, self.epsilon, t, wd, self.rescale_grad, lr)))  # in the operator's order
         bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound, "clip_gradient": self.clip_gradient}
         # a bound of 0 is none, as in MXNet; the operator's own defaults then stand
         given = {name: float(bound) for name, bound in bounds.items() if bound}
