@@ -4,7 +4,7 @@ import numpy as np
 
 from twofold import autograd, nd
 from twofold.graph.ir import TABLES
-from twofold.imperative.cell import ALWAYS, Value, alias
+from twofold.imperative.cell import ALWAYS, HOST, Value, alias
 from twofold.imperative.tape import Tape
 from twofold.ndarray.array import NDArray
 
@@ -289,6 +289,12 @@ def test_a_result_of_an_operator_is_in_row_major_order(mode):
         y = op("exp", op("permute_dims", x, axes=(1, 0)))
         y.reshape((-1,))[0:3] = 9.0
         assert y.asnumpy().ravel().tolist() == [9] * 3 + [1] * 13
+
+
+def test_the_backend_gives_arrays_in_row_major_order():
+    found = HOST.as_array(np.arange(6.0).reshape(2, 3).T)
+    assert found.flags.c_contiguous
+    assert found.tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 def test_a_gather_is_in_row_major_order(mode):
