@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.alias import undone_at_the_end
+
 LAYER = """\
 import twofold as mx
 
@@ -88,17 +90,14 @@ def test_a_notebook_shows_the_users_lines(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shell = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed").InteractiveShell()
     shell.run_line_magic("colors", "nocolor")
-    import_hooks = list(sys.meta_path)
-    shell.run_line_magic("load_ext", "twofold")
-    try:
+    with undone_at_the_end():
+        shell.run_line_magic("load_ext", "twofold")
         shell.run_cell(LAYER)
         folded = capsys.readouterr()
         monkeypatch.setenv("TWOFOLD_TRACEBACK", "full")
         shell.run_cell(LAYER)
         full = capsys.readouterr()
-    finally:
         shell.run_line_magic("unload_ext", "twofold")
-        sys.meta_path[:] = import_hooks
     assert "hybrid_forward(self, F, x)" in folded.out
     assert "hybrid_block.py" not in folded.out
     assert FOLDED.fullmatch(folded.err.strip())

@@ -26,7 +26,7 @@ Folder = str | os.PathLike[str]
 DATA = "~/.mxnet/datasets/"
 
 
-def folder_of(root: Folder) -> Folder:
+def _folder_of(root: Folder) -> Folder:
     """A dataset's folder: for a default one, that of the same name in ``$TWOFOLD_DATA``, if it is there."""
     own = os.environ.get("TWOFOLD_DATA")
     if own and isinstance(root, str) and root.startswith(DATA):
@@ -101,7 +101,7 @@ class MNIST(_LabeledImages):
     _source: ClassVar[str] = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
     def __init__(self, root: Folder = f"{DATA}mnist", train: bool = True, transform: Transform | None = None) -> None:
-        root = folder_of(root)
+        root = _folder_of(root)
         images, labels = (self._array_of(root, name) for name in self._files[train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(f"{type(self).__name__}: images and labels do not match", f"shapes {images.shape} and {labels.shape}")
@@ -174,7 +174,7 @@ class CIFAR10(_LabeledImages):
     _labels, _chosen, _classes = 1, 0, 10
 
     def __init__(self, root: Folder = f"{DATA}cifar10", train: bool = True, transform: Transform | None = None) -> None:
-        root = folder_of(root)
+        root = _folder_of(root)
         rows = np.concatenate([self._rows(root, name) for name in self._files[train]])
         images = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         super().__init__(images, rows[:, self._chosen], transform)
