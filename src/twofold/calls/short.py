@@ -48,6 +48,8 @@ BFLOAT16 = NUMPY["bfloat16"]
 OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
 NUMBERS = NATIVE | {bool, int, float, complex}
 SINGLE_AND_DOUBLE = (NUMPY["float64"], NUMPY["float32"])
+#: One look-up each, where `np.add.reduce` takes three.
+square, total, square_root, outer_product = np.square, np.add.reduce, np.sqrt, np.multiply.outer
 
 
 class NotPlain(Exception):
@@ -216,7 +218,7 @@ def norm(x, ord=None, axis=None, *more, **options):
         if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE:
             try:
                 # not `np.linalg.norm`, which takes a dot product and rounds differently
-                v = np.sqrt(np.add.reduce(np.square(v), None))
+                v = square_root(total(square(v), None))
                 return_result(v)
             except REFUSED:
                 pass
@@ -251,7 +253,7 @@ def outer(x, y, *more, **options):
             b = content(y)
             if a.__class__ is PLAIN and b.__class__ is PLAIN and a.ndim == 1 == b.ndim:
                 try:
-                    v = np.multiply.outer(a, b)
+                    v = outer_product(a, b)
                 except REFUSED:
                     return general(x, y)
                 return_small(v)
