@@ -8,6 +8,8 @@ from typing import Any
 
 #: (package, name) to the function that loads the object of that name.
 LOADERS: dict[tuple[str, str], Callable[[], Any]] = {}
+#: Give the texts that ``mx.explain()`` shows without a block. Each is added by its own module, since `profiler` loads none of them.
+STANDING_REPORTS: list[Callable[[], str]] = []
 
 
 def shown_in_notebooks(kind: str) -> Callable[[Any], str]:

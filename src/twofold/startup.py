@@ -28,13 +28,6 @@ LAZY = {
     # the class of `as_np_ndarray`, which the alias ``mxnet`` replaces
     "np ndarrayView": "numpy:ndarrayView",
     "numpy ndarrayView": "numpy:ndarrayView",
-    "mxnet_numpy functions": "mxnet_numpy.array_functions:FUNCTIONS",
-    "mxnet_numpy linalg": "mxnet_numpy.linalg:FACE",
-    "mxnet_numpy random": "mxnet_numpy.random:FACE",
-    "profiler folding_lines": "numpy_folding.explain:text",
-    "symbol np": "symbol.numpy_symbol:NP",
-    "symbol np_symbol": "symbol.numpy_symbol:NumpySymbol",
-    "symbol npx": "symbol.numpy_symbol:NPX",
     "io ImageDetRecordIter": "image.detection_records:ImageDetRecordIter",
 }
 LAZY |= {

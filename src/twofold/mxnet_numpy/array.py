@@ -4,7 +4,7 @@ It differs from ``twofold.np.ndarray``, which it derives from, as the real one d
 are contiguous in memory are views, reshaped and transposed arrays are copies, elements are arrays without axes.
 """
 
-from functools import cache
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from ..calls import items
 from ..device import Device
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..extension_points import LOADERS
 from ..imperative.cell import Cell, wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.invoke import host_of, invoke
@@ -49,6 +48,10 @@ class ndarray(numpy_array, _Base):  # NumPy's name
     __slots__ = ()
     _indexer: ClassVar[Any] = INDEXER
     _traceable: ClassVar[bool] = True
+
+    if TYPE_CHECKING:  # attached by `methods`, as they call functions that are defined over this class
+        reshape: Callable[..., "ndarray"]
+        transpose: Callable[..., "ndarray"]
 
     @property
     def stype(self) -> str:
@@ -150,13 +153,6 @@ class ndarray(numpy_array, _Base):  # NumPy's name
 
     # shapes
 
-    def reshape(self, *shape: Any, order: Order = "C", copy: bool | None = None) -> "ndarray":
-        """A copy in a new shape, in which -1 infers a size; ``copy=False`` gives a view."""
-        if copy is False:
-            return self.reshape_view(*shape, order=order)
-        given = shape[0] if len(shape) == 1 else shape
-        return functions().reshape(self, given, order)
-
     def reshape_view(self, *shape: Any, order: Order = "C") -> "ndarray":
         """A view in a new shape, in which -1 infers a size.
 
@@ -169,19 +165,6 @@ class ndarray(numpy_array, _Base):  # NumPy's name
             raise ParameterError("reshape_view: arrays are in row-major order", f"order={order!r}", "leave order out")
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return self._view(primitive_shape.reshape.bind(shape=filled_shape(tuple(given), self.size, "reshape_view")))
-
-    def transpose(self, *axes: object) -> "ndarray":
-        """A copy with the axes in the given order, reversed by default."""
-        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return functions().transpose(self, given or None)
-
-    def flatten(self, order: Order = "C") -> "ndarray":
-        """A copy with one axis."""
-        return functions().reshape(self, -1, order)
-
-    def ravel(self, order: Order = "C") -> "ndarray":
-        """A copy with one axis."""
-        return functions().ravel(self, order)
 
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any) -> "ndarray":
         """Assign an array to ``self[begin:end:step, …]`` and return this array."""
@@ -221,9 +204,6 @@ class ndarray(numpy_array, _Base):  # NumPy's name
     def __complex__(self) -> complex:
         return complex(self._only("complex"))
 
-    def __round__(self, digits: int | None = None) -> "ndarray":
-        return functions().round(self, digits or 0)
-
     def __hash__(self) -> int:
         return id(self) >> 4  # by identity, since `==` compares elements; objects lie 16 bytes apart
 
@@ -260,9 +240,3 @@ def repr_of(array: np.ndarray) -> str:
 
 
 items.attach(ndarray, ndarrayView, None, INDEXER.get, INDEXER.put, items.DIALECT)
-
-
-@cache
-def functions() -> Any:
-    """The functions of the dialect, which are defined over this class (see `array_functions`)."""
-    return LOADERS["mxnet_numpy", "functions"]()

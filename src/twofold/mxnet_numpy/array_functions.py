@@ -11,7 +11,6 @@ from ..calls.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, st
 from ..device import CPU, Device, current_device
 from ..dtype import NAME_OF
 from ..errors import DTypeError, ParameterError
-from ..extension_points import LOADERS
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.invoke import host_of
 from ..ndarray.array import NDArray
@@ -232,12 +231,9 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
 
     # for random
 
-    def _correlated(self, mean: ndarray, cov: ndarray, size: Shape | None) -> ndarray:
+    def _vectors_shape(self, mean: ndarray, cov: ndarray, size: Shape | None) -> Shape:
         shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
-        batch = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
-        noise = LOADERS["mxnet_numpy", "random"]().normal(0, 1, (*shape, *batch, mean.shape[-1]))
-        factor = LOADERS["mxnet_numpy", "linalg"]().cholesky(cov)
-        return self.combined("add", mean, self.squeeze(self.matmul(factor, self.expand_dims(noise, -1)), -1))
+        return (*shape, *np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2]), mean.shape[-1])
 
     def _shuffled(self, x: ndarray, op: Op) -> None:
         x[...] = self.apply(op, (x,))

@@ -9,6 +9,7 @@ import numpy as np
 from ..assembly import attach_method
 from ..errors import OperatorError
 from ..ndarray.array import NDArray
+from ..ndarray.types import Order
 from ..numpy.array import ndarray as numpy_array
 from .array import ndarray
 from .array_functions import FUNCTIONS, converted, host_result, on_host
@@ -24,6 +25,34 @@ INHERITED = (
 
 #: Methods of arrays of ``mx.nd`` that those of the dialect have as they are.
 SHARED = ("to_dlpack_for_read", "to_dlpack_for_write")
+
+
+def reshape(self: ndarray, *shape: Any, order: Order = "C", copy: bool | None = None) -> ndarray:
+    """A copy in a new shape, in which -1 infers a size; ``copy=False`` gives a view."""
+    if copy is False:
+        return self.reshape_view(*shape, order=order)
+    given = shape[0] if len(shape) == 1 else shape
+    return FUNCTIONS.reshape(self, given, order)
+
+
+def transpose(self: ndarray, *axes: object) -> ndarray:
+    """A copy with the axes in the given order, reversed by default."""
+    given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return FUNCTIONS.transpose(self, given or None)
+
+
+def flatten(self: ndarray, order: Order = "C") -> ndarray:
+    """A copy with one axis."""
+    return FUNCTIONS.reshape(self, -1, order)
+
+
+def ravel(self: ndarray, order: str = "C") -> ndarray:
+    """A copy with one axis."""
+    return FUNCTIONS.ravel(self, order)
+
+
+def _round(self: ndarray, digits: int | None = None) -> ndarray:
+    return FUNCTIONS.round(self, digits or 0)
 
 
 def _converted(name: str) -> Callable[..., Any]:
@@ -74,7 +103,8 @@ def _refused(name: str) -> Callable[..., Any]:
 def attach() -> None:
     """Attach the methods to `ndarray`."""
     found = methods_of(FUNCTIONS) | {name: _converted(name) for name in INHERITED}
-    found |= {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
+    found |= {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function, "__round__": _round}
+    found |= {method.__name__: method for method in (reshape, transpose, flatten, ravel)}
     # a script may ask for any method of `NDArray`: those that MXNet's dialect lacks must raise, although they are inherited
     own = {*found, *SHARED, *(name for cls in ndarray.__mro__ if cls is not NDArray for name in vars(cls))}
     legacy = [n for n, method in vars(NDArray).items() if not (n.startswith("_") or n in own or isinstance(method, property))]

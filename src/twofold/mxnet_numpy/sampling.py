@@ -11,6 +11,7 @@ from ..opdef.numpy_rows import sizes
 from ..ops import gathering, ordering, random_sampling
 from ..ops import mxnet_numpy_random as ops
 from .front import Array, without_none
+from .linear import LinearAlgebra
 from .row_functions import Face, attach_rows
 
 
@@ -93,7 +94,11 @@ class Random(Face[Array]):
         front = self._front
         if check_valid is not None or tol is not None:
             raise ParameterError("multivariate_normal: check_valid and tol are not supported", None, "leave them out")
-        return front._correlated(front.operand(mean), front.operand(cov), size)
+        center, covariance = front.operand(mean), front.operand(cov)
+        noise = self.normal(0, 1, front._vectors_shape(center, covariance, size))
+        # the factor is a square root of the covariance, which it gives to independent samples
+        deviations = front.matmul(LinearAlgebra(front).cholesky(covariance), front.expand_dims(noise, -1))
+        return front.combined("add", center, front.squeeze(deviations, -1))
 
     def shuffle(self, x: object) -> None:
         """Shuffle an array in place along its first axis."""

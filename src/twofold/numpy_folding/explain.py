@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
+from ..extension_points import STANDING_REPORTS
 from .sites import SITES, Site
 
 
@@ -66,3 +67,6 @@ def lines() -> list[Line]:
 def text() -> str:
     """`lines` as a table."""
     return "\n".join(map(str, lines()))
+
+
+STANDING_REPORTS.append(text)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ..device import Device
-from ..extension_points import LOADERS, shown_in_notebooks
+from ..extension_points import STANDING_REPORTS, shown_in_notebooks
 from ..origin import frame_of_user
 from ..program.compile import Program
 from ..scheduler.observers import Event, forget, listen, this_thread
@@ -113,7 +113,7 @@ class Report:
 
     def __str__(self) -> str:
         if self._thread is None:
-            return LOADERS["profiler", "folding_lines"]()()
+            return "\n".join(report() for report in STANDING_REPORTS)
         lines = [f"{len(self.flushes)} programs with {self.kernels} fused kernels, {self.nbytes} bytes read and given"]
         for f in self.flushes:
             deferred = f": {f.operations} deferred operations" if f.cause == "window" else ""

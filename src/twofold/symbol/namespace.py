@@ -5,7 +5,6 @@ from types import ModuleType
 from typing import Any
 
 from ..assembly import attach_method
-from ..extension_points import LOADERS
 from ..opdef import NAMES, OPS, Op
 from ..opdef.frontend import PREFIXES, function_of
 from ..ops.primitive_arithmetic import astype
@@ -80,7 +79,7 @@ for _name in control_flow.__all__:
     setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))
 
 
-def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
+def find_attribute(name: str) -> ModuleType | Callable[..., Symbol]:
     """The attributes of the package that are not written by hand: sub-namespaces, and the functions of public operators.
 
     Raises
@@ -91,7 +90,9 @@ def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
     if name in NAMESPACES:
         return NAMESPACES[name]
     if name in ("np", "npx"):
-        return LOADERS["symbol", name]()
+        from .numpy_symbol import NP, NPX  # loads `mxnet_numpy`, which few programs need
+
+        return NP if name == "np" else NPX
     if name.startswith("_") or name not in NAMES:
         raise missing_name(PACKAGE, name, attribute_names(), "nd")
     return getattr(NAMESPACES["op"], name)
@@ -102,12 +103,19 @@ def attribute_names() -> list[str]:
     return sorted([*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))])
 
 
+def as_np_ndarray(self: Symbol) -> Symbol:
+    """The symbol with NumPy's operators and methods, as in MXNet's dialect of NumPy."""
+    from .numpy_symbol import NumpySymbol
+
+    return NumpySymbol(self.heads)
+
+
 def attach() -> None:
     """Attach the methods that operators declare to `Symbol`."""
     for op in [op for op in OPS.values() if op.method_name and op.front.symbol_method]:
         attach_method(Symbol, op.method_name, made(op.title, op.method_name))
     attach_method(Symbol, "astype", made(astype.title, "cast"))
-    for method in (expand_dims, flatten, split_v2, squeeze):
+    for method in (as_np_ndarray, expand_dims, flatten, split_v2, squeeze):
         attach_method(Symbol, method.__name__, method)
 
 

@@ -132,7 +132,7 @@ class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
         """A device as MXNet's files spell it."""
         return str(ctx or current_device())
 
-    def _correlated(self, mean: object, cov: object, size: object) -> object:
+    def _vectors_shape(self, mean: object, cov: object, size: object) -> NoReturn:
         raise Unsupported("multivariate_normal: the shape of a symbol is not known", None, "compose normal, linalg.cholesky and matmul")
 
     def _shuffled(self, x: object, op: Op) -> None:

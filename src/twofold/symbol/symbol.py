@@ -3,13 +3,13 @@
 Operators and fluent methods are attached by `python_operators` and `namespace`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from ..device import Device
 from ..dtype import DTypeLike
 from ..errors import IndexingError, NotImplementedForSymbol, OperatorError, ParameterError, WrongArgument
-from ..extension_points import LOADERS, shown_in_notebooks
+from ..extension_points import shown_in_notebooks
 from ..formats.files import write_file
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
@@ -51,12 +51,10 @@ class Symbol:
 
         __abs__ = __neg__
 
+        as_np_ndarray: Callable[[], "Symbol"]
+
     def __init__(self, heads: Sequence[Head]) -> None:
         self.heads = tuple(heads)
-
-    def as_np_ndarray(self) -> "Symbol":
-        """The symbol with NumPy's operators and methods, as in MXNet's dialect of NumPy."""
-        return LOADERS["symbol", "np_symbol"]()(self.heads)
 
     def as_nd_ndarray(self) -> "Symbol":
         """The symbol itself."""
