@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from twofold.config import SETTINGS
+from twofold.progress_bars import Progress
 
 
 class _ThreadState(threading.local):
@@ -74,12 +75,18 @@ class Workers:
         self._waiting: deque[Job] = deque()
         self._running: list[Job] = []
         self._threads = 0
+        #: Appears if the jobs since the queue was last empty take longer than a second.
+        self._bar: Progress[object] | None = None
 
     def submit(self, work: Callable[[], object]) -> Job:
         """Queue a job; jobs start in the order of submission."""
         job = Job(work)
         with self._lock:
             self._waiting.append(job)
+            bar = self._bar
+            if bar is None:
+                bar = self._bar = Progress[object]((), "compiling kernels", 0, delay=1.0).__enter__()
+            bar.total = (bar.total or 0) + 1
             if self._threads < SETTINGS.compile_threads:
                 threading.Thread(target=self._serve, name="twofold-compile").start()
                 self._threads += 1
@@ -92,12 +99,21 @@ class Workers:
                 # the threads are not daemons: at interpreter exit they finish the current job and drop the rest
                 if not self._waiting or not threading.main_thread().is_alive():
                     self._threads -= 1
+                    self._end_bar()
                     return
                 job = self._waiting.popleft()
                 self._running.append(job)
             job.run()
             with self._lock:
                 self._running.remove(job)
+                if self._bar is not None:
+                    self._bar.step()
+
+    def _end_bar(self) -> None:
+        # by the last thread: the others may still be compiling
+        if self._threads == 0 and self._bar is not None:
+            self._bar.__exit__()
+            self._bar = None
 
     def after_fork(self) -> None:
         """Reset in a forked child: the threads, and any lock they held, belong to the parent."""

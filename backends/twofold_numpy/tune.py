@@ -13,6 +13,8 @@ from typing import Any, get_args
 
 import numpy as np
 
+from twofold.progress_bars import progress
+
 from .convolution import algorithm, applicable, shape_of, takes_channels_last
 from .convolution_table import DIRECT, FILE, Choice, Row, entry_of
 from .geometry import Geometry, Kind
@@ -136,7 +138,7 @@ def choose(seconds: dict[Choice, float]) -> Choice:
 def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
     """The table, including the measured milliseconds."""
     entries = []
-    for g in of:
+    for g in progress(of, "measuring convolutions"):
         for kind in get_args(Kind):
             seconds = measure(kind, g)
             # the table has the best without a compiler, and beside it whether the direct algorithm beats that

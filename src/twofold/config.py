@@ -149,6 +149,7 @@ class Settings:
     kv_timeout: float = _setting(60.0, "seconds that a worker waits for others; ten times as long in the first step")
     nccl: bool = _setting(True, "sum arrays of GPUs of several processes with NCCL, if it is installed")
     kv_checksum: int = _setting(100, "number of steps after which workers compare their weights by a checksum; 0: never")
+    progress: bool = _setting(True, "draw progress bars on terminals and in notebooks, if rich or tqdm is installed")
     strict: bool = _setting(False, "raise an error where MXNet ignores an argument, instead of issuing a UserWarning")
     check: bool = _compiled(
         False, "raise an error for labels and indices out of range, which MXNet clips or ignores; every operation runs immediately"

@@ -1,21 +1,40 @@
 """``mx.progress``: one bar for loops, by rich or tqdm, on terminals and in notebooks; nothing elsewhere, so that logs stay short."""
 
 import importlib
+import logging
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.util import find_spec
+from io import TextIOBase
 from operator import length_hint
 from time import perf_counter
-from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TextIO, TypeVar, runtime_checkable
+
+from .config import SETTINGS
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Display
 
 Item = TypeVar("Item")
 #: A number, a text, or a function that returns one, which is called only when the bar is drawn anew.
 Metric = float | str | Callable[[], object]
 #: Seconds between drawings.
 INTERVAL = 0.1
-#: Called with the number of steps done, and the text after the bar.
-Draw = Callable[[int, str], object]
+#: The unit of bars that count bytes.
+BYTES = "B"
+
+
+class _Bar(AbstractContextManager["_Bar"], Protocol):
+    """A library's bar. Entering it draws it for the first time."""
+
+    def draw(self, done: int, total: int | None, text: str) -> None:
+        """Show the number of steps done and the number of all, and a text after the bar."""
+
+    def above(self, stream: TextIO, text: str) -> None:
+        """Write to a terminal's stream without tearing the bar."""
 
 
 @runtime_checkable
@@ -28,8 +47,8 @@ class _Number(Protocol):
 def progress(iterable: Iterable[Item] = (), title: str = "", total: int | None = None, **metrics: Metric) -> "Progress[Item]":
     """Iterate with a bar that shows how far the loop is, its rate, the time left and metrics.
 
-    The bar is drawn by rich, or else by tqdm, on the standard error of a terminal or in a notebook. Where there is neither, the loop is
-    silent.
+    The bar is drawn by rich, or else by tqdm, on the standard error of a terminal or in a notebook. Where there is neither, and with
+    ``TWOFOLD_PROGRESS=0``, the loop is silent.
 
     Parameters
     ----------
@@ -67,15 +86,38 @@ class Progress(Generic[Item]):
     ----------
     iterable, title, total, metrics
         As for `progress`.
+    unit
+        What the steps are: empty, or ``"B"`` for bytes, which are shown in kilobytes and so on.
+    delay
+        Seconds before the bar appears: short work needs none.
+    logger
+        A logger whose records appear above the bar, besides those of the root logger; or the module `logging`, which stands for that.
+
+    Attributes
+    ----------
+    total
+        The number of steps, or None; it may grow.
     """
 
-    def __init__(self, iterable: Iterable[Item], title: str, total: int | None, metrics: dict[str, Metric]) -> None:
-        self._iterable, self._title, self._metrics = iterable, title, metrics
+    def __init__(
+        self,
+        iterable: Iterable[Item] = (),
+        title: str = "",
+        total: int | None = None,
+        metrics: Mapping[str, Metric] | None = None,
+        *,
+        unit: str = "",
+        delay: float = 0.0,
+        logger: object = None,
+    ) -> None:
+        self._iterable, self._title, self._metrics = iterable, title, dict(metrics or {})
         # 0 is what generators answer, whose length nobody knows
-        self._total = length_hint(iterable) or None if total is None else total
-        self._done, self._drawn_at = 0, 0.0
-        self._bar: AbstractContextManager[Draw | None] = nullcontext()
-        self._draw: Draw | None = None
+        self.total = length_hint(iterable) or None if total is None else total
+        self._unit, self._delay, self._logger = unit, delay, logger
+        self._done, self._drawn_at, self._entered_at = 0, 0.0, 0.0
+        self._kind: type[_RichBar | _TqdmBar] | None = None
+        self._bar: _Bar | None = None
+        self._open = ExitStack()
 
     def __iter__(self) -> Iterator[Item]:
         with self:
@@ -84,31 +126,54 @@ class Progress(Generic[Item]):
                 self.step()
 
     def __enter__(self) -> Self:
-        self._done = 0
-        self._bar = _bar(self._title, self._total)
-        self._draw = self._bar.__enter__()
+        self._done, self._entered_at = 0, perf_counter()
+        self._kind = _kind()
+        if not self._delay:
+            self._appear()
         return self
 
     def __exit__(self, *error: Any) -> None:
         # the last steps may have come sooner than the interval
-        if self._draw is not None:
-            self._draw(self._done, self._text())
-        self._draw = None
-        self._bar.__exit__(*error)
+        if self._bar is not None:
+            self._bar.draw(self._done, self.total, self._text())
+        self._bar = self._kind = None
+        self._open.close()
 
-    def step(self, **metrics: Metric) -> None:
+    def _appear(self) -> None:
+        if self._kind is not None:
+            self._bar = self._open.enter_context(self._kind(self._title, self.total, self._unit))
+            self._open.enter_context(_records_above(self._bar, self._logger))
+
+    @property
+    def done(self) -> int:
+        """The number of steps done."""
+        return self._done
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether there is a bar, or will be after the delay."""
+        return self._kind is not None
+
+    def step(self, count: int = 1, /, **metrics: Metric) -> None:
         """Count a step, and show metrics, as `show` does.
 
         Parameters
         ----------
+        count
+            How many steps.
         **metrics
             Numbers, texts or functions by name.
         """
-        self._done += 1
+        self._done += count
         self._metrics |= metrics
+        now = perf_counter()
+        if self._bar is None:
+            if self._kind is None or now - self._entered_at < self._delay:
+                return
+            self._appear()
         # metrics are asked for only now: reading one may wait for the device
-        if self._draw is not None and perf_counter() - self._drawn_at >= INTERVAL:
-            self._draw(self._done, self._text())
+        if self._bar is not None and now - self._drawn_at >= INTERVAL:
+            self._bar.draw(self._done, self.total, self._text())
             self._drawn_at = perf_counter()
 
     def show(self, **metrics: Metric) -> None:
@@ -121,17 +186,94 @@ class Progress(Generic[Item]):
         """
         self._metrics |= metrics
 
+    def _values(self) -> Iterable[tuple[str, object]]:
+        return ((name, value() if callable(value) else value) for name, value in self._metrics.items())
+
     def _text(self) -> str:
-        values = ((name, value() if callable(value) else value) for name, value in self._metrics.items())
-        return ", ".join(f"{name} {float(v):.4g}" if isinstance(v, _Number) else f"{name} {v}" for name, v in values)
+        return ", ".join(f"{name} {float(v):.4g}" if isinstance(v, _Number) else f"{name} {v}" for name, v in self._values())
 
 
-def _bar(title: str, total: int | None) -> AbstractContextManager[Draw | None]:
-    """A bar of the first library that is installed; None where it would not be seen."""
+class Epoch(Progress[Any]):
+    """The bar of an epoch of training, which shows a metric's values.
+
+    Parameters
+    ----------
+    title, total, logger
+        As for `Progress`.
+    values
+        Gives the (name, value) pairs of the metric when the bar is drawn.
+    """
+
+    def __init__(self, title: str, total: int | None, values: Callable[[], Iterable[tuple[str, object]]], logger: object = None) -> None:
+        super().__init__((), title, total, logger=logger)
+        self._values_now = values
+
+    def _values(self) -> Iterable[tuple[str, object]]:
+        return self._values_now()
+
+
+# ------------------------------------------------------------------------------------------------------------ log records
+
+
+class _Above:
+    """Stands for the stream of a handler of log records while there is a bar on the terminal."""
+
+    def __init__(self, bar: _Bar, stream: TextIO) -> None:
+        self._bar, self._stream = bar, stream
+
+    def write(self, text: str) -> None:
+        # not in a forked child, where the lock of the terminal may be held for ever
+        if SETTINGS.progress:
+            self._bar.above(self._stream, text)
+        else:
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+@contextmanager
+def _records_above(bar: _Bar, logger: object) -> Iterator[None]:
+    """Let the handlers that write to a terminal write above a bar."""
+    found = {*logging.root.handlers, *(logger.handlers if isinstance(logger, logging.Logger) else ())}
+    # a handler of records does not look at `sys.stderr` again, so that a library that replaces it has no effect on it
+    held = {h: h.stream for h in found if isinstance(h, logging.StreamHandler) and _is_terminal(h.stream)}
+    for handler, stream in held.items():
+        handler.setStream(_Above(bar, stream))
+    try:
+        yield
+    finally:
+        for handler, stream in held.items():
+            handler.setStream(stream)
+
+
+def _is_terminal(stream: object) -> bool:
+    return isinstance(stream, TextIOBase) and stream.isatty()
+
+
+def _in_child() -> None:
+    """In a forked child, such as a data loader's worker: draw nothing, and print past the parent's bar."""
+    if _RichBar.is_drawn():
+        from rich.file_proxy import FileProxy
+
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if isinstance(stream, FileProxy):
+                setattr(sys, name, stream.rich_proxied_file)
+    SETTINGS.progress = False
+
+
+# ---------------------------------------------------------------------------------------------------------------- libraries
+
+
+def _kind() -> "type[_RichBar | _TqdmBar] | None":
+    """The bars of the first library that is installed; None where they would not be seen."""
+    if not SETTINGS.progress:
+        return None
     if find_spec("rich") is not None:
-        return _RichBar(title, total) if _is_seen_by_rich() else nullcontext()
+        return _RichBar if _is_seen_by_rich() else None
     # tqdm knows notebooks itself, and with `disable=None` draws nothing into files
-    return _TqdmBar(title, total) if find_spec("tqdm") is not None else nullcontext()
+    return _TqdmBar if find_spec("tqdm") is not None else None
 
 
 def _is_seen_by_rich() -> bool:
@@ -142,38 +284,106 @@ def _is_seen_by_rich() -> bool:
 
 
 class _RichBar:
-    def __init__(self, title: str, total: int | None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-        from rich.text import Text
+    """A line of rich's display, which all bars of a process share; one within another disappears when it ends."""
 
-        # made here, because its base class exists only where rich is installed
-        class Rate(ProgressColumn):
-            def render(self, task: Task) -> Text:
-                return Text(f"{task.finished_speed or task.speed or 0:.4g}/s")
+    _lock = threading.Lock()
+    _display: "ClassVar[Display | None]" = None
+    _lines: ClassVar[int] = 0
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-        self._progress = Progress(*columns, TextColumn("{task.fields[metrics]}", markup=False), console=Console(stderr=True))
-        self._task = self._progress.add_task(title, total=total, metrics="")
+    def __init__(self, title: str, total: int | None, unit: str) -> None:
+        self._title, self._total, self._unit = title, total, unit
 
-    def __enter__(self) -> Draw:
-        self._progress.start()
-        return lambda done, text: self._progress.update(self._task, completed=done, metrics=text)
+    def __enter__(self) -> Self:
+        with self._lock:
+            if self._display is None:
+                display = type(self)._display = _rich_display()
+                display.start()
+            else:
+                display = self._display
+            type(self)._lines += 1
+            self._shared = display
+            self._is_inner = self._lines > 1
+            self._task = self._shared.add_task(self._title, total=self._total, metrics="", unit=self._unit)
+        return self
+
+    @classmethod
+    def is_drawn(cls) -> bool:
+        """Whether the display is on the terminal."""
+        return cls._display is not None
+
+    def draw(self, done: int, total: int | None, text: str) -> None:
+        self._shared.update(self._task, completed=done, total=total, metrics=text)
+
+    def above(self, stream: TextIO, text: str) -> None:
+        self._shared.console.out(text, end="", highlight=False)
 
     def __exit__(self, *error: object) -> None:
-        self._progress.stop()
+        with self._lock:
+            if self._is_inner:
+                self._shared.remove_task(self._task)
+            type(self)._lines -= 1
+            if self._lines == 0:
+                self._shared.stop()
+                type(self)._display = None
+
+
+def _rich_display() -> "Display":
+    from rich import filesize
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    def amount(number: float, unit: str) -> str:
+        return filesize.decimal(int(number)) if unit == BYTES else f"{number:.4g}"
+
+    # made here, because their base class exists only where rich is installed
+    class Done(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            unit = task.fields["unit"]
+            counts = [task.completed] if task.total is None else [task.completed, task.total]
+            return Text("/".join(amount(count, unit) if unit == BYTES else f"{count:.0f}" for count in counts))
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{amount(task.finished_speed or task.speed or 0, task.fields['unit'])}/s")
+
+    class Metrics(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(task.fields["metrics"], no_wrap=True, overflow="ellipsis")
+
+    # on a narrow terminal only the bar and the metrics get shorter
+    title, done, rate, left = (Column(no_wrap=True) for _ in range(4))
+    return Progress(
+        TextColumn("{task.description}", markup=False, table_column=title),
+        BarColumn(None, table_column=Column(max_width=25)),
+        Done(done),
+        Rate(rate),
+        TimeRemainingColumn(table_column=left),
+        Metrics(),
+        console=Console(stderr=True),
+    )
 
 
 class _TqdmBar:
-    def __init__(self, title: str, total: int | None) -> None:
-        self._bar = importlib.import_module("tqdm.auto").tqdm(desc=title or None, total=total, disable=None)
+    def __init__(self, title: str, total: int | None, unit: str) -> None:
+        self._tqdm = importlib.import_module("tqdm.auto").tqdm
+        scale = {"unit": unit, "unit_scale": True} if unit else {}
+        self._bar = self._tqdm(desc=title or None, total=total, disable=None, **scale)
 
-    def __enter__(self) -> Draw:
-        return self._drawn
+    def __enter__(self) -> Self:
+        return self
 
-    def _drawn(self, done: int, text: str) -> None:
+    def draw(self, done: int, total: int | None, text: str) -> None:
+        self._bar.total = total
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(done - self._bar.n)
 
+    def above(self, stream: TextIO, text: str) -> None:
+        self._tqdm.write(text, file=stream, end="")
+
     def __exit__(self, *error: object) -> None:
         self._bar.close()
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
+import os
+import re
+import subprocess
 import sys
+from operator import length_hint
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import twofold as mx
@@ -17,7 +25,7 @@ def drawn(monkeypatch):
     told: list[tuple[object, ...]] = []
 
     class Bar:
-        def __init__(self, desc: str | None, total: int | None, disable: bool | None) -> None:
+        def __init__(self, desc: str | None, total: int | None, disable: bool | None, **unit: object) -> None:
             told.append((desc, total, disable))
             self.n = 0
 
@@ -27,6 +35,11 @@ def drawn(monkeypatch):
         def update(self, count: int) -> None:
             self.n += count
             told.append((self.n, self.text))
+
+        @staticmethod
+        def write(text: str, file: io.StringIO, end: str) -> None:
+            told.append(("above", text))
+            file.write(text + end)
 
         def close(self) -> None:
             told.append(("closed",))
@@ -71,3 +84,133 @@ def test_rich_draws_on_terminals(monkeypatch, capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert all(part in err for part in ("epoch 1", "3/3", "/s", "loss 0.25"))
+
+
+def test_steps_may_count_several_things_and_the_total_may_grow(drawn):
+    with progress_bars.Progress((), "file", 4, unit=progress_bars.BYTES) as bar:
+        bar.step(3)
+        bar.total = 5
+        bar.step(2)
+    assert [told[0] for told in drawn[1:-1]] == [3, 5, 5]
+    assert bar.done == 5
+
+
+def test_with_a_delay_short_work_draws_nothing(drawn):
+    with progress_bars.Progress((), "work", 2, delay=60.0) as bar:
+        bar.step()
+    assert drawn == []
+    assert bar.done == 1
+
+
+def test_after_the_delay_the_bar_appears_with_what_is_done(drawn):
+    with progress_bars.Progress((), "work", 2, delay=1e-9) as bar:
+        bar.step()
+        bar.step()
+    assert [told[0] for told in drawn] == ["work", 1, 2, 2, "closed"]
+
+
+def test_the_setting_turns_bars_off(drawn, monkeypatch):
+    monkeypatch.setattr(mx.config.SETTINGS, "progress", False)
+    assert list(mx.progress(range(3))) == [0, 1, 2]
+    assert drawn == []
+
+
+def test_an_epoch_shows_the_metric_of_now(drawn):
+    metric = mx.metric.Accuracy()
+    with progress_bars.Epoch("epoch 0", 1, metric.get_global_name_value) as bar:
+        metric.update([mx.nd.array([1])], [mx.nd.array([[0, 1]])])
+        bar.step()
+    assert drawn[1] == (1, "accuracy 1")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_log_records_go_above_the_bar_and_handlers_get_their_streams_back(drawn):
+    screen, logger = _Terminal(), logging.Logger("of this test")
+    handler = logging.StreamHandler(screen)
+    logger.addHandler(handler)
+    with progress_bars.Epoch("epoch 0", 1, list, logger) as bar:
+        logger.warning("Epoch[%d]", 0)
+        bar.step()
+    logger.warning("after")
+    assert drawn[1] == ("above", "Epoch[0]\n")
+    assert screen.getvalue() == "Epoch[0]\nafter\n"
+    assert handler.stream is screen
+
+
+def test_in_a_forked_child_records_pass_the_bar(drawn):
+    screen, logger = _Terminal(), logging.Logger("of this test")
+    logger.addHandler(logging.StreamHandler(screen))
+    read, write = os.pipe()
+    with progress_bars.Epoch("epoch 0", 1, list, logger):
+        child = os.fork()
+        if child == 0:
+            logger.warning("from the child")
+            os.write(write, f"{len(drawn)} {list(mx.progress(range(2)))} {screen.getvalue()}".encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert os.read(read, 100) == b"1 [0, 1] from the child\n"
+
+
+FIT = """
+import logging
+logging.basicConfig(level=logging.INFO)
+import twofold as mx
+data = mx.io.NDArrayIter(mx.nd.ones((6, 2)), mx.nd.zeros(6), 2)
+out = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3), name="softmax")
+mx.mod.Module(out).fit(data, num_epoch=2)
+"""
+ESTIMATOR = """
+import twofold as mx
+from twofold.gluon.contrib.estimator import Estimator
+net = mx.gluon.nn.Dense(2)
+net.initialize()
+trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(mx.nd.ones((6, 2)), mx.nd.zeros(6)), batch_size=2)
+Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer, context=mx.cpu()).fit(data, epochs=2)
+"""
+#: What a program draws with: colours, and moves of the cursor.
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\r\n]+")
+
+
+def _on_terminal(program: str) -> list[str]:
+    """The lines that a program writes to a terminal, each drawing of a bar as one."""
+    ours, theirs = os.openpty()
+    command = subprocess.Popen([sys.executable, "-c", program], stdout=theirs, stderr=theirs, env={**os.environ, "COLUMNS": "120"})
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError):  # how a terminal ends on Linux
+        while data := os.read(ours, 4096):
+            written += data
+    os.close(ours)
+    assert command.wait() == 0, written.decode()
+    return [line.strip() for line in CONTROL.split(written.decode()) if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "metric"), [(FIT, "INFO:root:Epoch[1] Train-accuracy=", "accuracy"), (ESTIMATOR, "[Epoch 1] ", "loss")]
+)
+def test_training_on_a_terminal_draws_a_bar_for_each_epoch_between_its_lines(program, line, metric):
+    pytest.importorskip("rich")
+    lines = " ".join(_on_terminal(program))
+    assert line in lines
+    for epoch in ("epoch 0", "epoch 1"):
+        assert epoch in lines
+    assert "3/3" in lines
+    assert metric in lines.split("3/3")[-1]
+
+
+def test_training_without_a_terminal_writes_log_lines_only():
+    found = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)
+    assert found.stdout == ""
+    lines = [re.sub("=.*", "", line) for line in found.stderr.splitlines()]
+    assert lines == [f"INFO:root:Epoch[{k}] {what}" for k in (0, 1) for what in ("Train-accuracy", "Time cost")]
+
+
+@pytest.mark.parametrize(("last_batch_handle", "batches"), [("pad", 3), ("discard", 2)])
+def test_iterators_over_arrays_know_how_many_batches_there_are(last_batch_handle, batches):
+    data = mx.io.NDArrayIter(np.zeros((5, 2)), batch_size=2, last_batch_handle=last_batch_handle)
+    assert length_hint(data) == len(list(data)) == batches

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..errors import FileAccessError, InvalidValue, ParameterError
 from ..origin import warn
+from ..progress_bars import BYTES, Progress
 from .files import file_exists, folder_exists, join_path, make_folder, open_file, write_file
 from .urls import is_url
 
@@ -74,7 +75,7 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
     from http.client import HTTPException
     from urllib.error import URLError
 
-    from .resuming import CHUNK, opened_source, partial_file
+    from .resuming import CHUNK, Counted, opened_source, partial_file
 
     if is_url(target):
         # all of it is here, and its checksum compared, before a byte is sent to the target
@@ -86,8 +87,9 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
         return
     try:
         with opened_source(url, local_copy(url), verify_ssl) as source, partial_file(target, url, source) as part:
-            with source.rest(part.size) as rest:
-                part.take(rest)
+            with source.rest(part.size) as rest, Progress((), Path(target).name, rest.size, unit=BYTES, delay=1.0) as bar:
+                bar.step(rest.start)
+                part.take(rest._replace(file=Counted(rest.file, bar.step)))
             if sha1_hash is None or check_sha1(part.path, sha1_hash):
                 part.publish(target)
                 return

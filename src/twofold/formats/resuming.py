@@ -45,6 +45,25 @@ class Rest(NamedTuple):
     size: int | None
 
 
+class Counted:
+    """A file that tells a function how many bytes each read has got.
+
+    Parameters
+    ----------
+    file, tell
+        The file and the function.
+    """
+
+    def __init__(self, file: "SupportsRead[bytes]", tell: Callable[[int], object]) -> None:
+        self._file, self._tell = file, tell
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read bytes."""
+        data = self._file.read(size)
+        self._tell(len(data))
+        return data
+
+
 class DownloadSource(NamedTuple):
     """Content to copy.
 

@@ -107,6 +107,11 @@ class NDArrayIter(DataIter):
     def _descriptions(self, sources: list[tuple[str, NDArray]]) -> list[DataDesc]:
         return [DataDesc(name, (self.batch_size, *x.shape[1:]), _described_dtype(x), self.layout) for name, x in sources]
 
+    def __length_hint__(self) -> int:
+        # what is rolled over changes the number from epoch to epoch
+        full, rest = divmod(self.num_data, self.batch_size)
+        return full + bool(rest and self.last_batch_handle == "pad")
+
     def hard_reset(self) -> None:
         """Start a new epoch at the first row, dropping rows rolled over."""
         self._shuffle()

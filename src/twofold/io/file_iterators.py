@@ -64,6 +64,11 @@ class MXDataIter(LoadingIter):
         self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), self._dtype.type)]
         self.provide_label = [DataDesc(label_name, (batch_size, *label_shape))]
 
+    def __length_hint__(self) -> int:
+        # 0 for rows that are counted as they are read
+        full, rest = divmod(len(self._order) if self._order is not None else 0, self.batch_size)
+        return full + bool(rest and self._round is not None)
+
     def reset(self) -> None:
         """Start a new epoch."""
         # the next epoch begins after the rows with which this one was padded

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from operator import length_hint
 from os import PathLike
 from typing import cast
 
@@ -21,6 +22,7 @@ from ..ndarray import concat
 from ..ndarray.array import NDArray
 from ..ndarray.new_arrays import array
 from ..ndarray.saving import load, save
+from ..progress_bars import Epoch
 from ..symbol.symbol import Symbol
 from .data_shapes import Batch, Labels
 from .interface import LEARNING_RATE, UNIFORM, Callbacks, Kwargs, ModuleInterface, OptimizerLike, Params, RowIds, Store
@@ -32,6 +34,14 @@ def call_all(callbacks: Callbacks, *args: object) -> None:
         return
     for callback in callbacks if isinstance(callbacks, Iterable) else [callbacks]:
         callback(*args)
+
+
+def _and_bar(callbacks: Callbacks, bar: Epoch) -> Callbacks:
+    """The callbacks, and where the bar is seen one more that moves it."""
+    if not bar.is_seen:
+        return callbacks
+    given = callbacks if isinstance(callbacks, Iterable) else () if callbacks is None else (callbacks,)
+    return [*given, lambda param: bar.step()]
 
 
 class BaseModule(ModuleInterface):
@@ -300,7 +310,7 @@ class BaseModule(ModuleInterface):
         monitor: Monitor | None = None,
         sparse_row_id_fn: RowIds | None = None,
     ) -> None:
-        """Train the module.
+        """Train the module, on a terminal or in a notebook with a bar for each epoch; see `twofold.progress`.
 
         Parameters
         ----------
@@ -351,9 +361,13 @@ class BaseModule(ModuleInterface):
         # the validation shares the object by default: its sums are reset before
         metric = metrics.create(eval_metric)
         validation_metric = metric if validation_metric is None else validation_metric
+        batches = length_hint(train_data) or None
         for epoch in self._epochs(begin_epoch, num_epoch):
             start = time.time()
-            self._log(epoch, "Train", self._train_epoch(epoch, train_data, metric, monitor, batch_end_callback, sparse_row_id_fn))
+            with Epoch(f"epoch {epoch}", batches, metric.get_global_name_value, self.logger) as bar:
+                values = self._train_epoch(epoch, train_data, metric, monitor, _and_bar(batch_end_callback, bar), sparse_row_id_fn)
+            batches = bar.done or batches  # from the second epoch on it is known for every kind of iterator
+            self._log(epoch, "Train", values)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             # each device has updated the auxiliary states from its own rows: average them
             arg_now, aux_now = self.get_params()

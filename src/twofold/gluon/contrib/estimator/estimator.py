@@ -5,6 +5,7 @@ import itertools
 import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import length_hint
 from typing import Any
 
 from .... import ndarray as nd
@@ -15,6 +16,7 @@ from ....metric import Accuracy, EvalMetric
 from ....metric import Loss as LossMetric
 from ....ndarray.array import NDArray
 from ....origin import warn
+from ....progress_bars import Epoch
 from ...block import Block
 from ...data import DataLoader
 from ...loss import Loss, SoftmaxCrossEntropyLoss
@@ -200,7 +202,7 @@ class Estimator:
         batches: int | None = None,
         batch_axis: int = 0,
     ) -> None:
-        """Train the network for a number of epochs or of batches.
+        """Train the network for a number of epochs or of batches, on a terminal or in a notebook with a bar; see `twofold.progress`.
 
         Parameters
         ----------
@@ -232,18 +234,33 @@ class Estimator:
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         handlers = self._training_handlers(val_data, _handler_list(event_handlers))
         _call(handlers, TrainBegin, self)
-        for _ in self._epochs(handlers):
+        for epoch in self._epochs(handlers):
             _call(handlers, EpochBegin, self)
-            for batch in train_data:
-                _call(handlers, BatchBegin, self, batch=batch)
-                _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
-                # The batch axis of a validation that ran in between may be another one.
-                self.batch_axis = batch_axis
-                if _call(handlers, BatchEnd, self, batch=batch, pred=pred, label=label, loss=loss):
-                    break
+            with Epoch(f"epoch {epoch}", self._batches_of(train_data), self._values_now, self.logger) as bar:
+                self._train_epoch(train_data, handlers, bar)
             if _call(handlers, EpochEnd, self):
                 break
         _call(handlers, TrainEnd, self)
+
+    def _train_epoch(self, train_data: Iterable[Any], handlers: Sequence[EventHandler], bar: Epoch) -> None:
+        batch_axis = self.batch_axis
+        for batch in train_data:
+            _call(handlers, BatchBegin, self, batch=batch)
+            _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
+            # The batch axis of a validation that ran in between may be another one.
+            self.batch_axis = batch_axis
+            is_over = _call(handlers, BatchEnd, self, batch=batch, pred=pred, label=label, loss=loss)
+            bar.step()
+            if is_over:
+                break
+
+    def _batches_of(self, train_data: Iterable[Any]) -> int | None:
+        known = length_hint(train_data)
+        return min(known, self.max_batch) if known and self.max_batch else known or None
+
+    def _values_now(self) -> Iterable[tuple[str, object]]:
+        pairs = itertools.chain.from_iterable(metric.get_global_name_value() for metric in self.train_metrics)
+        return ((name.removeprefix("training "), value) for name, value in pairs)
 
     def _epochs(self, handlers: Sequence[EventHandler]) -> Iterable[int]:
         """Yield epoch numbers without end; between two epochs, spares may join the workers of the trainer's store."""
