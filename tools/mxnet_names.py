@@ -47,7 +47,6 @@ OTHER_SIGNATURES = {
     r"\.dgl_adjacency$": "it is no operator, so has no `out`",
     r"\.backward_|\.BatchNorm_v1$|\.IdentityAttachKLSparseReg$": "states and head gradients are operands, in the operator's order",
     r"\.linalg[._]potr[fi]$": "`lower` is a parameter of the operator: pass `out` by name",
-    r"^mxnet\.symbol\.contrib\.(mp_)?adamw_update$": "symbols are not written to",
     r"^mxnet\.(executor\.Executor|io\.io\.MXDataIter|kvstore\.kvstore\.KVStore|ndarray\..*NDArray|numpy\.ndarray|.*\.Symbol)$": (
         "MXNet's constructors take pointers of its C library"
     ),

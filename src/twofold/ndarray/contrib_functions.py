@@ -1,8 +1,8 @@
 """The functions of ``mx.nd.contrib`` that are not operators: updates of lists of weights, tests of numbers, sampling."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..imperative.storage import applied
 from ..opdef import Op
@@ -39,6 +39,8 @@ __all__ = [
     "rand_zipfian",
 ]
 
+#: Arrays or symbols.
+A = TypeVar("A")
 Arrays = Sequence[NDArray]
 
 
@@ -56,67 +58,92 @@ isinf = _test(primitive_math.isinf, "is infinite")
 isfinite = _test(primitive_math.isfinite, "is neither NaN nor infinite")
 
 
-def _scale(rescale_grad: float | NDArray, like: NDArray) -> NDArray:
-    return rescale_grad if isinstance(rescale_grad, NDArray) else full((1,), rescale_grad, ctx=like.context)
+#: Applies AdamW's operators: ``apply(op, arrays, rescale_grad, settings, out, name)``.
+Apply: TypeAlias = Callable[[Op, Sequence[A], "float | A", dict[str, float], "A | None", "str | None"], A]
 
 
-def adamw_update(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    rescale_grad: float | NDArray,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """AdamW: ``weight - eta · (lr · mean / (sqrt(var) + epsilon) + wd · weight)``. Writes new values to ``mean`` and ``var``.
+class AdamW(Generic[A]):
+    """The functions of one weight, of arrays or of symbols.
 
     Parameters
     ----------
-    weight, grad, mean, var
-        The weight; its gradient, and the running averages of that and of its square, in the same shape.
-    rescale_grad
-        Factor of the gradient, a number or an array (1,). If it is 0 or not finite nothing changes.
-    lr, eta, beta1, beta2, epsilon, wd
-        Learning rate, multiplier of the schedule, decay rates of the averages, constant in the denominator, weight decay.
-    clip_gradient
-        Bound on the absolute value of the rescaled gradient; negative for none.
-    out
-        The array to write the new weight to.
-    name
-        Has no effect on arrays.
+    apply
+        Applies an operator to arrays and a scale, which may be a number.
     """
-    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
-    return call(optimizer_adamw.adamw_update, (weight, grad, mean, var, _scale(rescale_grad, weight)), settings, out)
+
+    def __init__(self, apply: Apply[A]) -> None:
+        self._apply = apply
+
+    def adamw_update(
+        self,
+        weight: A,
+        grad: A,
+        mean: A,
+        var: A,
+        rescale_grad: float | A,
+        lr: float,
+        eta: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        wd: float = 0,
+        clip_gradient: float = -1,
+        out: A | None = None,
+        name: str | None = None,
+    ) -> A:
+        """AdamW: ``weight - eta · (lr · mean / (sqrt(var) + epsilon) + wd · weight)``. Writes new values to ``mean`` and ``var``.
+
+        Parameters
+        ----------
+        weight, grad, mean, var
+            The weight; its gradient, and the running averages of that and of its square, in the same shape.
+        rescale_grad
+            Factor of the gradient, a number or an array (1,). If it is 0 or not finite nothing changes.
+        lr, eta, beta1, beta2, epsilon, wd
+            Learning rate, multiplier of the schedule, decay rates of the averages, constant in the denominator, weight decay.
+        clip_gradient
+            Bound on the absolute value of the rescaled gradient; negative for none.
+        out
+            The array to write the new weight to; None for symbols.
+        name
+            The name of a symbol's node. It has no effect on arrays.
+        """
+        settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
+        return self._apply(optimizer_adamw.adamw_update, (weight, grad, mean, var), rescale_grad, settings, out, name)
+
+    def mp_adamw_update(
+        self,
+        weight: A,
+        grad: A,
+        mean: A,
+        var: A,
+        weight32: A,
+        rescale_grad: float | A,
+        lr: float,
+        eta: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        wd: float = 0,
+        clip_gradient: float = -1,
+        out: A | None = None,
+        name: str | None = None,
+    ) -> A:
+        """`adamw_update` of the float32 master copy ``weight32`` of a 16-bit weight; other parameters as there."""
+        settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
+        return self._apply(optimizer_adamw.mp_adamw_update, (weight, grad, mean, var, weight32), rescale_grad, settings, out, name)
 
 
-def mp_adamw_update(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    weight32: NDArray,
-    rescale_grad: float | NDArray,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    out: NDArray | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`adamw_update` of the float32 master copy ``weight32`` of a 16-bit weight; other parameters as there."""
-    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
-    return call(optimizer_adamw.mp_adamw_update, (weight, grad, mean, var, weight32, _scale(rescale_grad, weight)), settings, out)
+def _scaled(
+    op: Op, arrays: Arrays, rescale_grad: float | NDArray, settings: Mapping[str, object], out: Any, name: str | None = None
+) -> Any:
+    """The result of an update whose last operand is the gradients' scale."""
+    scale = rescale_grad if isinstance(rescale_grad, NDArray) else full((1,), rescale_grad, ctx=arrays[0].context)
+    return call(op, (*arrays, scale), dict(settings), out)
+
+
+_ADAMW = AdamW[NDArray](_scaled)
+adamw_update, mp_adamw_update = _ADAMW.adamw_update, _ADAMW.mp_adamw_update
 
 
 def _together(*lists: Arrays) -> list[NDArray]:
@@ -142,9 +169,8 @@ def multi_adamw_update(
 
     Returns the list of new weights, or ``out``.
     """
-    scale = _scale(rescale_grad, weights[0])
     settings = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
-    return call(optimizer_adamw.multi_adamw_update, (*_together(weights, grads, mean, var), scale), settings, out)
+    return _scaled(optimizer_adamw.multi_adamw_update, _together(weights, grads, mean, var), rescale_grad, settings, out)
 
 
 def multi_mp_adamw_update(
@@ -163,9 +189,8 @@ def multi_mp_adamw_update(
     **kwargs: object,
 ) -> Any:
     """`multi_adamw_update` of 16-bit weights with float32 master copies."""
-    scale = _scale(rescale_grad, weights[0])
     settings = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
-    return call(optimizer_adamw.multi_mp_adamw_update, (*_together(weights, grads, mean, var, weights32), scale), settings, out)
+    return _scaled(optimizer_adamw.multi_mp_adamw_update, _together(weights, grads, mean, var, weights32), rescale_grad, settings, out)
 
 
 def multi_lamb_update(

@@ -1,9 +1,11 @@
 """The functions of ``mx.sym.contrib`` that are not operators: AdamW with a number as the gradients' scale, Zipfian sampling."""
 
 import math
+from collections.abc import Sequence
 
-from ..ndarray.contrib_functions import zipfian
-from ..ops import optimizer_adamw
+from ..errors import ParameterError
+from ..ndarray.contrib_functions import AdamW, zipfian
+from ..opdef import Op
 from ..ops.creation import full_value
 from .compose import apply_op
 from .namespace import NAMESPACES
@@ -13,53 +15,19 @@ from .symbol import Symbol
 __all__ = ["adamw_update", "mp_adamw_update", "rand_zipfian"]
 
 
-def _scale(rescale_grad: float | Symbol) -> Symbol:
-    if isinstance(rescale_grad, Symbol):
-        return rescale_grad
-    return apply_op(full_value, full_value.title, (), {"shape": (1,), "value": float(rescale_grad)})
-
-
-def adamw_update(
-    weight: Symbol,
-    grad: Symbol,
-    mean: Symbol,
-    var: Symbol,
-    rescale_grad: float | Symbol,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    name: str | None = None,
+def _scaled(
+    op: Op, arrays: Sequence[Symbol], rescale_grad: float | Symbol, settings: dict[str, float], out: Symbol | None, name: str | None
 ) -> Symbol:
-    """AdamW as a node; ``mean`` and ``var`` are auxiliary states. Parameters as for ``mx.nd.contrib.adamw_update``."""
-    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
-    arrays = (weight, grad, mean, var, _scale(rescale_grad))
-    return apply_op(optimizer_adamw.adamw_update, optimizer_adamw.adamw_update.title, arrays, settings, name)
+    """The node of an update whose last operand is the gradients' scale; its states are auxiliary."""
+    if out is not None:
+        raise ParameterError(f"{op.title}: symbols are not written to", "out", "leave out out")
+    if not isinstance(rescale_grad, Symbol):
+        rescale_grad = apply_op(full_value, full_value.title, (), {"shape": (1,), "value": float(rescale_grad)})
+    return apply_op(op, op.title, (*arrays, rescale_grad), settings, name)
 
 
-def mp_adamw_update(
-    weight: Symbol,
-    grad: Symbol,
-    mean: Symbol,
-    var: Symbol,
-    weight32: Symbol,
-    rescale_grad: float | Symbol,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    name: str | None = None,
-) -> Symbol:
-    """`adamw_update` of the float32 master copy of a 16-bit weight."""
-    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
-    arrays = (weight, grad, mean, var, weight32, _scale(rescale_grad))
-    return apply_op(optimizer_adamw.mp_adamw_update, optimizer_adamw.mp_adamw_update.title, arrays, settings, name)
+_ADAMW = AdamW[Symbol](_scaled)
+adamw_update, mp_adamw_update = _ADAMW.adamw_update, _ADAMW.mp_adamw_update
 
 
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
