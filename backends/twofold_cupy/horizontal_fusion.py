@@ -72,7 +72,7 @@ def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[
     index = "long long" if is_long else "int"
     capacities = _capacities(program, layouts, index)
     capacity = next((capacity for capacity in capacities if capacity >= len(members)), capacities[-1])
-    name = f"{name_of(program)}_at_once"
+    name = f"{name_of(program)}_horizontal"
     # without what the source does not depend on, so that programs of other shapes share the kernel
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(kernel_source(bare, name, layouts, index, capacity, constants_of(program)), name)

@@ -180,8 +180,8 @@ def test_a_number_computed_from_an_output_of_one_element_is_no_part_of_another_k
 
 
 def test_random_programs_give_the_same_bits():
-    at_once = 0
+    fused = 0
     for seed in range(300):
         outputs, leaves, donated = drawn_graph(random.Random(seed))
-        at_once += len(run_both(outputs, leaves, donated=donated))
-    assert at_once > 20
+        fused += len(run_both(outputs, leaves, donated=donated))
+    assert fused > 20

@@ -128,7 +128,7 @@ def test_the_sources_compile_for_gpus(dtype, architecture):
     for last in (kernels.SCALAR, kernels.ONE):
         layouts = (kernels.PACKED, kernels.PACKED, kernels.PACKED, last, kernels.PACKED, kernels.PACKED)
         for index in ("int", "long long"):
-            compile_for_gpu(horizontal_fusion.kernel_source(program, "tf_momentum_at_once", layouts, index, 64), architecture)
+            compile_for_gpu(horizontal_fusion.kernel_source(program, "tf_momentum_horizontal", layouts, index, 64), architecture)
 
 
 @simulated

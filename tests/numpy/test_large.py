@@ -234,17 +234,17 @@ def test_products_read_transposed_matrices_where_they_are(values, dtype, text, m
     mx.nd.waitall()
     with monkeypatch.context() as patch:
         refuse_copies_of_views(patch)
-        at_once = eval(text, env)
+        inline = eval(text, env)
     tolerance = {"rtol": 1e-5} if dtype == "float32" else {"rtol": 1e-12}
-    numpy.testing.assert_allclose(at_once.asnumpy(), eval(text, base), **tolerance)
+    numpy.testing.assert_allclose(inline.asnumpy(), eval(text, base), **tolerance)
     pending = eval(text, {"np": np} | {name: env[name] * 1 for name in "ABC"})
-    numpy.testing.assert_array_equal(pending.asnumpy(), at_once.asnumpy())
+    numpy.testing.assert_array_equal(pending.asnumpy(), inline.asnumpy())
     if dtype != "int64":
         for name in "ABC":
             env[name].attach_grad()
         with mx.autograd.record():
             recorded = eval(text, env)
-        numpy.testing.assert_array_equal(recorded.asnumpy(), at_once.asnumpy())
+        numpy.testing.assert_array_equal(recorded.asnumpy(), inline.asnumpy())
         recorded.backward()
 
 

@@ -127,7 +127,7 @@ class Backward(CacheEntry):
             arrays.append(v)
         if lazy or device is not CPU:
             exposed = not all(map(may_wait, values))
-            mode = execution_mode(device, tracked=False, lazy=lazy, exposed=exposed, at_once=False)
+            mode = execution_mode(device, tracked=False, lazy=lazy, exposed=exposed, inline=False)
             if mode is ExecutionMode.DEFERRED:
                 return defer(self.bound_op, list(map(_captured, values)), device, is_backward=True)
             arrays = [data_of(v) for v in values]

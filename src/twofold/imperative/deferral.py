@@ -193,7 +193,7 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
         return None
     if found.__class__ is not PLAIN:
         return None
-    site.at_once += 1
+    site.inline += 1
     COUNTERS.inline += 1
     return plain_or_value(found)
 

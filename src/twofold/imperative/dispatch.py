@@ -2,7 +2,7 @@
 
 The decision depends on devices, sizes and settings, never on time, so that a program runs in the same way every time.
 
-Tests of a single content are in `guards`. Views and writes decide for themselves (`write.read_at_once`, `write._settle`), by the size of
+Tests of a single content are in `guards`. Views and writes decide for themselves (`write.read_inline`, `write._settle`), by the size of
 the part that they read or write.
 """
 
@@ -40,7 +40,7 @@ class ExecutionMode(Enum):
 
 
 @fragment
-def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once: bool) -> ExecutionMode:
+def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, inline: bool) -> ExecutionMode:
     """How an operation runs.
 
     Parameters
@@ -53,11 +53,11 @@ def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, 
         Whether an operand is large, pending, or in a device's own memory.
     exposed
         Whether code outside the library sees the buffer of an operand. It may write there later, so it is read now.
-    at_once
-        Whether the operator cannot be deferred because the shapes of its results depend on data.
+    inline
+        Whether it is not deferred in any case: the shapes of its results depend on data, or its site runs inline.
     """
     # On a device with its own queue even small operations wait: one launch of a fused kernel costs what each of its parts would cost.
-    if (lazy or not device.is_host) and not exposed and not at_once and SETTINGS.engine != "naive":
+    if (lazy or not device.is_host) and not exposed and not inline and SETTINGS.engine != "naive":
         return ExecutionMode.RECORDED_DEFERRED if tracked else ExecutionMode.DEFERRED
     return ExecutionMode.RECORDED if tracked else ExecutionMode.INLINE
 

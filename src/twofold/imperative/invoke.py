@@ -190,7 +190,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     if scalars and bound_op.legacy and op.elementwise:
         contents = _legacy_scalars(bound_op, contents)
     lazy = lazy and (tracked or not op.execution.alone or not ready)
-    mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=exposed, at_once=op.dynamic_shape)
+    mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=exposed, inline=op.dynamic_shape)
     if mode is ExecutionMode.INLINE:
         return _inline(bound_op, contents, where)
     # an operation on cpu(0) that might wait runs immediately if its operands are ready and its site does not wait
@@ -200,11 +200,11 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
             return _inline(bound_op, contents, where)
         return [*defer(bound_op, _captured(args, contents), where)]
     assert tape is not None
-    at_once = mode is ExecutionMode.RECORDED_DEFERRED and may_run and site_runs_inline()
+    inline = mode is ExecutionMode.RECORDED_DEFERRED and may_run and site_runs_inline()
     # how it would run if its results turned out to be large
-    later = execution_mode(where, tracked=True, lazy=True, exposed=exposed, at_once=at_once or op.dynamic_shape)
+    later = execution_mode(where, tracked=True, lazy=True, exposed=exposed, inline=inline or op.dynamic_shape)
     may_wait = later is ExecutionMode.RECORDED_DEFERRED
-    return _record(bound_op, args, contents, where, tape, ExecutionMode.RECORDED if at_once else mode, may_wait)
+    return _record(bound_op, args, contents, where, tape, ExecutionMode.RECORDED if inline else mode, may_wait)
 
 
 #: Returned by `_run_cached` in place of results if the operation waits; compared by identity.

@@ -22,15 +22,15 @@ class Site(InstructionSite):
 
     Attributes
     ----------
-    at_once
-        Number of operations that have run immediately since the last one that waited.
+    inline
+        Number of operations that have run inline since the last one that waited.
     """
 
-    __slots__ = ("at_once",)
+    __slots__ = ("inline",)
 
     def __init__(self, code: CodeType, instruction: int) -> None:
         super().__init__(code, instruction)
-        self.at_once = 0
+        self.inline = 0
 
 
 SITES: ByInstruction[Site] = ByInstruction()
@@ -39,7 +39,7 @@ SITES: ByInstruction[Site] = ByInstruction()
 def inline_site(user: FrameType) -> Site | None:
     """The site of this frame's next operation, if ready operands let that operation run immediately; else None. The caller counts it."""
     site = SITES.get((id(user.f_code), user.f_lasti))
-    return site if site is not None and site.alone >= ALONE and site.at_once < PROBE else None
+    return site if site is not None and site.alone >= ALONE and site.inline < PROBE else None
 
 
 @fragment
@@ -52,7 +52,7 @@ def _counted() -> bool:
     site = inline_site(frame_of_user(1))
     if site is None:
         return False
-    site.at_once += 1
+    site.inline += 1
     return True
 
 
@@ -70,7 +70,7 @@ def count_window(issued: Iterable[tuple[object, CodeType, int]], is_single: bool
         if is_single:
             site = SITES.of(code, instruction, partial(Site, code, instruction))
             site.alone += 1
-            site.at_once = 0
+            site.inline = 0
         # another operation has joined this one: the site waits again, until the next run of windows with a single operation
         elif (site := SITES.get((id(code), instruction))) is not None:
-            site.alone = site.at_once = 0
+            site.alone = site.inline = 0

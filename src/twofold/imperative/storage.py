@@ -378,7 +378,7 @@ class CellNamespace(Derived):
         return [adopted(CLASSES["default"], p, arrays[0].context) for p in parts]
 
 
-def _at_once(op: Op, inputs: Sequence[object], params: Mapping[str, object]) -> AnyArray | None:
+def _primitive_inline(op: Op, inputs: Sequence[object], params: Mapping[str, object]) -> AnyArray | None:
     """The adapter's result of a primitive on ready, unrecorded arrays on cpu(0); else None.
 
     The stored values have another size in each batch, and compiling a program for each size would take longer than most operations.
@@ -402,7 +402,7 @@ CELLS = CellNamespace()
 
 def _apply(op: Op, *inputs: Argument, **params: object) -> AnyArray | list[AnyArray]:
     if op.primitive and not LISTENERS:
-        found = _at_once(op, inputs, params)
+        found = _primitive_inline(op, inputs, params)
         if found is not None:
             return found
     results = [wrap(CLASSES["default"], c) for c in invoke(op.bind(False, **params), inputs)]

@@ -15,7 +15,7 @@ from .invoke import content, data_of, device_of
 from .scope import Scope
 from .strided_view import view_shape
 from .tape import TapeEntry, Variable, tls
-from .write import Chain, look, read, read_at_once, recorded_part, untracked, write
+from .write import Chain, look, read, read_inline, recorded_part, untracked, write
 
 #: Number of elements from which copying a view costs more than the copy saves later.
 GAPS = 4096
@@ -121,7 +121,7 @@ class ViewMixin:
     def _read(self) -> Content | None:
         root, chain = self._base, self._chain
         whole = root._content
-        found = None if is_tracked(whole) else read_at_once(root, chain)
+        found = None if is_tracked(whole) else read_inline(root, chain)
         if found is None:
             return read(root, chain)
         of, seen = found

@@ -87,7 +87,7 @@ def read(root: Cell, chain: Chain) -> Content:
 
 
 @inlined
-def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
+def read_inline(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
     """The root's content, and NumPy's view of the part that a chain selects; None if the read must wait or be recorded.
 
     A small part of a large pending array does not wait in a window, since a program would depend on the part's position.
@@ -199,7 +199,7 @@ def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
 
 
 @inlined
-def change_at_once(root: Cell, chain: Chain, change: Callable[[Array], object]) -> bool:
+def change_inline(root: Cell, chain: Chain, change: Callable[[Array], object]) -> bool:
     """Change ``root[chain]`` by a function of NumPy's array; False if the root is tracked, or is not on cpu(0).
 
     Such changes are not deferred, whatever their size: there is nothing to fuse with them.

@@ -45,16 +45,16 @@ class Intake:
     def go_on(self) -> Iterator[Replies]:
         """Hand over a message that would otherwise wait forever."""
         while self._waiting and self._core.is_stuck:
-            yield from self._take(min(self._waiting), at_once=True)
+            yield from self._take(min(self._waiting), out_of_turn=True)
 
-    def _take(self, source: int, at_once: bool = False) -> Iterator[Replies]:
+    def _take(self, source: int, out_of_turn: bool = False) -> Iterator[Replies]:
         """Hand over a worker's messages up to one whose turn has not come, and those of other workers whose turn this brings."""
         ready = deque([source])
         while ready:
             worker = ready.popleft()
             queue = self._waiting.get(worker, ())
-            while queue and (at_once or self._core.takes(worker, queue[0], len(queue[0].payload))):
-                at_once = False
+            while queue and (out_of_turn or self._core.takes(worker, queue[0], len(queue[0].payload))):
+                out_of_turn = False
                 message = queue.popleft()
                 yield self._core.handle(worker, message)
                 following = self._core.next_contributor(message)

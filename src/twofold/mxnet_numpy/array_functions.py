@@ -24,7 +24,7 @@ from .front import FRONTS, Unsupported
 from .linear import Products
 from .order_statistics import OrderStatistics
 from .rearranging import Shapes
-from .short_creation import ShortCreation, at_once
+from .short_creation import ShortCreation, short_array
 
 __all__ = ["FUNCTIONS", "ArrayFunctions", "host_result", "on_host"]
 
@@ -97,7 +97,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
             For an array of ``mx.nd``.
         """
         kind = object.__class__
-        if (kind is list or kind is np.ndarray) and ctx is None and device is None and (found := at_once(object, dtype)) is not None:
+        if (kind is list or kind is np.ndarray) and ctx is None and device is None and (found := short_array(object, dtype)) is not None:
             return found
         given = device if ctx is None else ctx
         where = current_device() if given is None else Device(given)

@@ -16,7 +16,7 @@ from ..scheduler.observers import LISTENERS
 from .array import ndarray
 from .new_arrays import Creation
 
-__all__ = ["ShortCreation", "at_once"]
+__all__ = ["ShortCreation", "short_array"]
 
 #: Exceptions after which the general call is made: it gives a result, or raises an error that says what to do.
 _ELSEWHERE = (*RECOVERABLE, KeyError)
@@ -32,7 +32,7 @@ def _cell(fresh: object) -> ndarray:
     return made
 
 
-def at_once(values: object, dtype: DTypeLike) -> ndarray | None:
+def short_array(values: object, dtype: DTypeLike) -> ndarray | None:
     """An array on the host from a list or a NumPy array; None if making it takes more than a copy."""
     if tls.tape is not None or DEFAULTS.stack or LISTENERS:
         return None

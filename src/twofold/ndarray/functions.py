@@ -26,14 +26,14 @@ Operand: TypeAlias = NDArray | Scalar
 Binary: TypeAlias = Callable[[Any, Any], Any]
 
 
-def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = False, at_once: bool = False) -> Binary:
+def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = False, short: bool = False) -> Binary:
     """The function of two arrays or numbers for an operator.
 
     ``on_numbers`` computes it for two numbers; if it is ``fast`` it is a Python operator, for which arrays have a fast path. With
-    ``at_once`` the function has one of its own, of NumPy's ufunc.
+    ``short`` the function itself has a short path, over NumPy's ufunc.
     """
     bound_op = op.bind(True)
-    quick = specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2) if at_once else None
+    quick = specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2) if short else None
 
     @named(name, f"{doc} of two arrays or numbers, element-wise with broadcasting.")
     def function(lhs: Operand, rhs: Operand) -> NDArray:
@@ -66,8 +66,8 @@ def power(base: Operand, exp: Operand) -> NDArray:
     return _power(base, exp)
 
 
-maximum = _binary("maximum", primitive_arithmetic.maximum, "Maximum", max, at_once=True)
-minimum = _binary("minimum", primitive_arithmetic.minimum, "Minimum", min, at_once=True)
+maximum = _binary("maximum", primitive_arithmetic.maximum, "Maximum", max, short=True)
+minimum = _binary("minimum", primitive_arithmetic.minimum, "Minimum", min, short=True)
 equal = _binary("equal", primitive_arithmetic.equal, "1 where equal, else 0,", lambda a, b: int(a == b))
 not_equal = _binary("not_equal", primitive_arithmetic.not_equal, "1 where different, else 0,", lambda a, b: int(a != b))
 greater = _binary("greater", primitive_arithmetic.greater, "1 where the first is larger, else 0,", lambda a, b: int(a > b))

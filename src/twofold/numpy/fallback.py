@@ -24,7 +24,7 @@ from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import UnsupportedDType, operand
 from .forms import FORMS
-from .indexing import changed_at_once
+from .indexing import changed_inline
 from .short_calls import short_call
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
             # NumPy writes to the array's own memory, if the change need not wait or be recorded
             others = to_numpy(tuple(a for k, a in enumerate(args) if k != writes))
             named = to_numpy(options)
-            if changed_at_once(target, lambda host: function(*others[:writes], host, *others[writes:], **named)):
+            if changed_inline(target, lambda host: function(*others[:writes], host, *others[writes:], **named)):
                 return None
         host = target.asnumpy()  # a copy: NumPy's writes reach the array only through the assignment below, which the tape sees
         given = [host if k == writes else to_numpy(a) for k, a in enumerate(args)]

@@ -19,7 +19,7 @@ from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.tape import tls
 from ..imperative.transfer import on_device
-from ..imperative.write import change_at_once, look, read, read_at_once
+from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
 from .array import element_of, ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
@@ -101,7 +101,7 @@ def get(x: ndarray, index: object) -> ndarray:
         return INDEXER.get(x, index)
     if is_tracked(root._content):
         return wrap(ndarray, read(root, (*chain, *basic.chain)))
-    found = read_at_once(root, (*chain, *basic.chain))
+    found = read_inline(root, (*chain, *basic.chain))
     if found is None:
         return INDEXER.get(x, index)
     scalar = found[1][()]
@@ -145,7 +145,7 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     # at an index without arrays, a value that is pending or on a device may be written later
     if single is None or (root_of(x)._content.__class__ is PLAIN and not (isinstance(value, Array) and value._content.__class__ is Value)):
         key, host = to_numpy(index) if single is None else single, to_numpy(value)
-        if changed_at_once(x, lambda target: HOST.write(target, key, host), value):
+        if changed_inline(x, lambda target: HOST.write(target, key, host), value):
             return
     INDEXER.put(x, index, value)
 
@@ -160,7 +160,7 @@ def is_variable(x: Any) -> bool:
     return tls.tape is not None and x._root is not None and x._gradient is not None
 
 
-def changed_at_once(x: Any, change: Callable[[Any], object], value: object = None) -> bool:
+def changed_inline(x: Any, change: Callable[[Any], object], value: object = None) -> bool:
     """Change an array by a NumPy function; False if the change has to wait or to be recorded.
 
     Parameters
@@ -175,7 +175,7 @@ def changed_at_once(x: Any, change: Callable[[Any], object], value: object = Non
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)
     if is_recorded(value):
         return False
-    return change_at_once(root, chain, change)
+    return change_inline(root, chain, change)
 
 
 def memory_of(x: Any) -> np.ndarray | None:
@@ -195,7 +195,7 @@ def memory_of(x: Any) -> np.ndarray | None:
 def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] += value``, accumulating at repeated indices."""
     key, host = to_numpy(index), to_numpy(value)
-    if changed_at_once(x, lambda target: np.add.at(target, key, host), value):
+    if changed_inline(x, lambda target: np.add.at(target, key, host), value):
         return
     if INDEXER.basic(x.shape, index) is not None:  # every position occurs once
         x[index] = x[index] + value

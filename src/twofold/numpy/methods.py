@@ -14,7 +14,7 @@ from . import linalg, linear, reductions, selecting, shapes, stride_tricks
 from .array import Out, ndarray, ndarrayElement
 from .creation import read_only
 from .fallback import by_numpy
-from .indexing import changed_at_once
+from .indexing import changed_inline
 from .namespace import AT_ONCE, OWN_FOR_VIEWS, OWN_WAY, find_attribute
 from .short_calls import short_call
 from .ufuncs import function_of
@@ -65,7 +65,7 @@ def _set_part(self: ndarray, name: str, value: ArrayLike) -> None:
     def change(target: np.ndarray) -> None:
         setattr(target, name, host)
 
-    if not changed_at_once(self, change):
+    if not changed_inline(self, change):
         changed = np.array(to_numpy(self))
         change(changed)
         self[...] = changed
@@ -83,14 +83,14 @@ def _compress(self: ndarray, condition: ArrayLike, axis: int | None = None, out:
 
 def _sort(self: ndarray, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
     """Sort in place along an axis; parameters as for the function."""
-    if order is not None or self.dtype.kind not in "biuf" or not _sorts_at_once(self, axis, kind, stable):
+    if order is not None or self.dtype.kind not in "biuf" or not _sorted_inline(self, axis, kind, stable):
         self[...] = selecting.sort(self, axis, kind, order, stable=stable)
 
 
-def _sorts_at_once(x: ndarray, axis: int, kind: Any, stable: bool | None) -> bool:
+def _sorted_inline(x: ndarray, axis: int, kind: Any, stable: bool | None) -> bool:
     """Sort an array's memory with NumPy if that is possible now; whether it was."""
     try:
-        return changed_at_once(x, lambda memory: memory.sort(axis, kind, stable=stable))
+        return changed_inline(x, lambda memory: memory.sort(axis, kind, stable=stable))
     except (ValueError, TypeError):  # the function raises an error that says what to do
         return False
 

@@ -56,7 +56,7 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
             bound_op = bound_ops[axis, keepdims] = op.bind(axis=axis, keepdims=keepdims)
         result = new(ndarray)  # as `wrap` does, without its frame
         v: Any = x._content if x.__class__ is ndarray else None
-        if v.__class__ is Value and op.primitive and (data := _at_once(v)) is not None:
+        if v.__class__ is Value and op.primitive and (data := _inline_operand(v)) is not None:
             function = functions.get((axis, keepdims))
             if function is None:
                 function = functions[axis, keepdims] = partial(getattr(HOST.xp, op.name), axis=axis, keepdims=keepdims)
@@ -71,7 +71,7 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
     return reduced
 
 
-def _at_once(v: Value) -> np.ndarray | None:
+def _inline_operand(v: Value) -> np.ndarray | None:
     """The array of a large content. A reduction reads it immediately if it is ready: fusing it with other operations gains little.
 
     None for very large ones, which programs reduce on several threads.

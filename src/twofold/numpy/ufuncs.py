@@ -20,7 +20,7 @@ from ..ops import primitive_arithmetic
 from .array import Out, ndarray, ndarrayView, ready_memory
 from .creation import UnsupportedDType, broadcast_view, operands, zeros
 from .fallback import by_numpy, objects_of
-from .indexing import add_at, changed_at_once
+from .indexing import add_at, changed_inline
 from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short
 from .short_calls import short_ufunc
 
@@ -201,7 +201,7 @@ class ufunc:  # NumPy's name
             self._at_recorded(a, indices, b)
             return
         given = to_numpy((indices,) if b is None else (indices, b))
-        if not changed_at_once(a, lambda target: self._numpys.at(target, *given), b):
+        if not changed_inline(a, lambda target: self._numpys.at(target, *given), b):
             by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
 
     def _at_recorded(self, a: ndarray, indices: Index, b: ArrayLike | None) -> None:

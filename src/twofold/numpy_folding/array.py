@@ -17,7 +17,7 @@ from .chain import ChainNode
 from .memory import ArrayOperand, Memory
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
 from .rules import ArrayKind, is_foldable
-from .sites import PATHS, Site, handed_out, ran_at_once, site
+from .sites import PATHS, Site, handed_out, ran_inline, site
 
 #: Elements from which arrays fold.
 LEAST = SETTINGS.fold_elements
@@ -300,7 +300,7 @@ class FoldingArray(metaclass=_Class):
         return shape[0] if shape else len(self.ready())
 
     def __contains__(self, value: object) -> bool:
-        ran_at_once("in")
+        ran_inline("in")
         return value in self.ready()
 
     def __bool__(self) -> bool:

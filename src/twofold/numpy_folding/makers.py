@@ -12,7 +12,7 @@ from ..device import ENTERED, Device
 from . import buffers, flat, folding_operators, methods  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
 from .calls import Given
-from .sites import ran_at_once, site
+from .sites import ran_inline, site
 
 LOCAL = Device._local
 
@@ -119,7 +119,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., object]:
                 # NumPy would pass the call to the folding array's ``__array_function__``.
                 del options["like"]
             if function is np.array:
-                ran_at_once("array")
+                ran_inline("array")
             return given.folded(function(given.plain(a), *args, **options), site())
         try:
             found = function(a, *args, **options)

@@ -12,7 +12,7 @@ from .memory import LOCK
 from .pending import operation
 from .reasons import COPIED, KINDS, numpys
 from .rules import CASTS, is_foldable
-from .sites import ran_at_once, site
+from .sites import ran_inline, site
 
 #: Methods whose results are never views of the memory.
 REDUCTIONS = ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all")
@@ -34,7 +34,7 @@ def _reduction(name: str) -> Callable[..., object]:
     def method(self: FoldingArray, *args: object, **options: object) -> object:
         if len(args) > 1 or options.keys() - {"axis", "keepdims", "ddof"}:  # others, such as ``out``, may be arrays
             return general(self, *args, **options)
-        ran_at_once(name)
+        ran_inline(name)
         found = function(self.ready(), *args, **options)
         return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
 
@@ -46,7 +46,7 @@ def _leaving(name: str) -> Callable[..., object]:
 
     def method(self: FoldingArray, *args: object, **options: object) -> object:
         if name != "item":
-            ran_at_once(name)
+            ran_inline(name)
         return function(self.ready(), *args, **options)
 
     return method

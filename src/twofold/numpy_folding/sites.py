@@ -97,7 +97,7 @@ def site() -> Site:
     return SITES.of(frame.f_code, frame.f_lasti, partial(Site, frame)) if found is None else found
 
 
-def ran_at_once(name: str) -> None:
+def ran_inline(name: str) -> None:
     """Note, at the site in the user's code, a function that never waits."""
     site().count(numpys(name))
 

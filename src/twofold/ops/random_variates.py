@@ -74,11 +74,11 @@ def large_poisson(xp, rng, mean, shape):
         # the names are those of the paper's algorithm; v is in (0, 1], so that its logarithm is finite
         us = 0.5 - xp.absolute(u)
         number = xp.floor((2 * a / us + b) * u + mean + 0.43)
-        at_once = xp.logical_and(us >= 0.07, v <= quick)
+        squeezed = xp.logical_and(us >= 0.07, v <= quick)
         possible = xp.logical_and(number >= 0, xp.logical_or(us >= 0.013, v <= us))
         density = number * log_mean - mean - xp.gammaln(number + 1)
         exact = xp.log(v) + log_alpha - xp.log(a / (us * us) + b) <= density
-        found = xp.where(xp.logical_or(at_once, xp.logical_and(possible, exact)), number, found)
+        found = xp.where(xp.logical_or(squeezed, xp.logical_and(possible, exact)), number, found)
     return found
 
 

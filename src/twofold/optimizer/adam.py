@@ -48,7 +48,7 @@ class Adam(Optimizer):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
 
-    def _updates_all_at_once(self) -> bool:
+    def _aggregates_all(self) -> bool:
         # a subclass with an `update` of its own expects one weight at a time, as MXNet passes it
         return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
 

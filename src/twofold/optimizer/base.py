@@ -183,8 +183,8 @@ class Optimizer:
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         raise Undefined(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
 
-    def _updates_all_at_once(self) -> bool:
-        """Whether `update` accepts all weights of one dtype in a single call, regardless of `aggregate_num`."""
+    def _aggregates_all(self) -> bool:
+        """Whether `update` accepts all weights of one dtype in one call, regardless of `aggregate_num`."""
         return False
 
     # 16-bit weights

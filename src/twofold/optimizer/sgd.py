@@ -62,7 +62,7 @@ class SGD(WithMaster):
         super().__init__(momentum, **kwargs)
         self.lazy_update = lazy_update
 
-    def _updates_all_at_once(self) -> bool:
+    def _aggregates_all(self) -> bool:
         # a subclass with a method of its own expects one weight at a time, as MXNet passes it
         return type(self).update is SGD.update and type(self).update_multi_precision is SGD.update_multi_precision
 

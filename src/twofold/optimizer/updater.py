@@ -45,9 +45,8 @@ class Updater:
         if not weight:
             return
         optimizer = self.optimizer
-        all_at_once = optimizer._updates_all_at_once()
         # 0 stands for one weight per call, without lists, as optimizers of users expect
-        size = len(weight) if all_at_once else optimizer.aggregate_num if self.aggregate_updates else 0
+        size = len(weight) if optimizer._aggregates_all() else optimizer.aggregate_num if self.aggregate_updates else 0
         call = self._calls.get((index[0], len(index)))
         # Identity, not equality: a step passes the same tuples each time, and comparing arrays would compute.
         if call is None or call.indices is not index or call.grads is not grad or call.weights is not weight or call.size != size:
@@ -64,7 +63,7 @@ class Updater:
     @property
     def takes_any_order(self) -> bool:
         """Whether the order of weights does not matter: it may if an optimizer draws random numbers, or counts weights as Nadam does."""
-        return self.optimizer._updates_all_at_once()
+        return self.optimizer._aggregates_all()
 
     def _call(self, index: Sequence[Index], grad: Sequence[NDArray], weight: Sequence[NDArray], size: int) -> "_Call":
         """Create missing states, and group the weights. Kept for the next call with the same tuples: their arrays keep their types."""

@@ -26,8 +26,8 @@ class Queue:
 
     Attributes
     ----------
-    at_once
-        Whether a task runs in the thread that submits it: in forked children, and at exit.
+    runs_here
+        Whether every task runs in the thread that submits it: in forked children, and at exit.
     schedule
         Chooses among the ready tasks under a seeded schedule, in which only waiting threads run tasks, not lanes.
     """
@@ -43,7 +43,7 @@ class Queue:
         self._gates: list[threading.Lock] = []
         #: Tasks whose errors `drain` is still to report.
         self._failed: list[Task] = []
-        self.at_once = False
+        self.runs_here = False
         self.schedule: Callable[[Sequence[Task]], Task] | None = None
 
     # submitting
@@ -124,7 +124,7 @@ class Queue:
         here = ready
         while here:
             task, *here = here
-            if self.at_once or SETTINGS.engine == "naive" or (task.is_short and self.schedule is None):
+            if self.runs_here or SETTINGS.engine == "naive" or (task.is_short and self.schedule is None):
                 here += self._run(task)
             elif self.schedule is None:
                 self._worker(task.lane).put(task)
@@ -300,7 +300,7 @@ class Queue:
 
     def close(self) -> None:
         """At exit: run what is left in this thread, since no more threads can be started."""
-        self.at_once = True
+        self.runs_here = True
         self.pause()
 
     def hold(self) -> None:
@@ -315,7 +315,7 @@ class Queue:
         """In a forked child, where the parent's threads do not exist: tasks run in the thread that submits them."""
         self._lock = threading.RLock()
         self._workers, self._gates = {}, []
-        self.at_once = True
+        self.runs_here = True
         for task in [t for t in self._open if t.runner not in (0, get_ident())]:
             self.abandon(task, EngineError("another thread was computing this when the process forked", None, "compute it again"))
 
