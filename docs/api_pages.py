@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from examples_of_names import example_of_name, has_own_example
 from operator_examples import example_of
 
 import twofold as mx
@@ -184,8 +185,18 @@ def titled(title: str, *lines: str) -> str:
     return "\n".join([title, "=" * len(title), "", *lines, ""])
 
 
-def class_text(dotted: str, name: str) -> str:
-    """The page of a class: its docstring, then its methods and properties."""
+def example_lines(example: str) -> list[str]:
+    """A session under its heading."""
+    return [".. rubric:: Example", "", ".. code-block:: pycon", "", *[f"   {line}".rstrip() for line in example.split("\n")], ""]
+
+
+def inside(lines: list[str]) -> list[str]:
+    """Lines as the content of a directive."""
+    return [f"   {line}".rstrip() for line in lines]
+
+
+def class_text(dotted: str, name: str, example: str) -> str:
+    """The page of a class: its docstring and its example, then its methods and properties."""
     return titled(
         name,
         f".. currentmodule:: {dotted.rpartition('.')[0]}",
@@ -194,19 +205,22 @@ def class_text(dotted: str, name: str) -> str:
         "   :members:",
         "   :show-inheritance:",
         "   :member-order: groupwise",
+        "",
+        *(inside(example_lines(example)) if example else []),
     )
 
 
-def function_text(dotted: str, name: str) -> str:
+def function_text(dotted: str, name: str, example: str) -> str:
     """The page of a function."""
-    return titled(name, f".. currentmodule:: {dotted.rpartition('.')[0]}", "", f".. autofunction:: {name}")
+    shown = inside(example_lines(example)) if example else []
+    return titled(name, f".. currentmodule:: {dotted.rpartition('.')[0]}", "", f".. autofunction:: {name}", "", *shown)
 
 
 #: How docstrings begin whose rest is NumPy's own.
 BORROWED = re.compile(r"(``numpy\.|As NumPy's ``)")
 
 
-def borrowed_text(dotted: str, name: str, doc: str) -> str:
+def borrowed_text(dotted: str, name: str, doc: str, example: str) -> str:
     """The page of a function with NumPy's own docstring: what it does, and a note that NumPy's manual has its parameters."""
     first, *others = [" ".join(p.split()) for p in inspect.cleandoc(doc).split("\n\n")]
     what = next((p for p in others if p and not re.match(r"[\w.]+\(.*\)$", p)), "")
@@ -219,19 +233,32 @@ def borrowed_text(dotted: str, name: str, doc: str) -> str:
         f"   {escaped(what.replace('`', '``') if '``' not in what else what)}",
         "",
         f"   {escaped(first)} Its parameters are those of ``numpy.{place}``, which NumPy's manual describes.",
+        "",
+        *(inside(example_lines(example)) if example else []),
     )
 
 
-def entries_of(namespace: Namespace, seen: dict[int, str]) -> Iterator[Entry]:
-    """The entries of a namespace; ``seen`` holds the pages of classes by their identities, which other namespaces may show as well."""
+class Shown(NamedTuple):
+    """What is on pages already, by the identities of classes and functions, which several namespaces may have."""
+
+    pages: dict[int, str]
+    examples: dict[int, str]
+
+
+def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
+    """The entries of a namespace."""
     for name in public_names(namespace):
         found, page = getattr(namespace.module, name), f"{namespace.name}.{name}"
         dotted = f"{namespace.module.__name__}.{name}"
-        kind: Callable[[str, str], str] = class_text if inspect.isclass(found) else function_text
+        kind: Callable[[str, str, str], str] = class_text if inspect.isclass(found) else function_text
         doc = inspect.getdoc(found) or ""
-        text = borrowed_text(dotted, name, doc) if BORROWED.match(doc) else kind(dotted, name)
-        if inspect.isclass(found) and seen.setdefault(id(found), page) != page:
-            text = titled(name, f"The same class as :doc:`mx.{seen[id(found)]} <{seen[id(found)]}>`.")
+        borrowed = BORROWED.match(doc) is not None
+        if not has_own_example(found) or borrowed:
+            shown.examples[id(found)] = example_of_name(namespace.name, name) or shown.examples.get(id(found), "")
+        example = shown.examples.get(id(found), "")
+        text = borrowed_text(dotted, name, doc, example) if borrowed else kind(dotted, name, example)
+        if inspect.isclass(found) and shown.pages.setdefault(id(found), page) != page:
+            text = titled(name, f"The same class as :doc:`mx.{shown.pages[id(found)]} <{shown.pages[id(found)]}>`.")
         yield Entry(name, page, first_sentence(doc), text)
 
 
@@ -320,9 +347,9 @@ def operator_text(operator: Operator) -> str:
     if aliases:
         facts.append(f"* **Also named** {', '.join(f'``{a}``' for a in aliases)}")
     lines += [*facts, ""]
-    example = example_of(op, f"mx.nd.{operator.dotted}")
+    example = example_of_name("op", operator.dotted) or example_of(op, f"mx.nd.{operator.dotted}")
     if example:
-        lines += [".. rubric:: Example", "", ".. code-block:: pycon", "", *[f"   {line}" for line in example.split("\n")], ""]
+        lines += example_lines(example)
     return titled(operator.dotted, *lines)
 
 
@@ -381,12 +408,12 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "index", index_text()
     found = operators()
     yield "operators", operators_text(found)
-    seen: dict[int, str] = {}
+    shown = Shown({}, {})
     for operator in found:
         yield f"op.{operator.dotted}", operator_text(operator)
     for section in SECTIONS:
         for namespace in section.namespaces:
-            entries = list(entries_of(namespace, seen))
+            entries = list(entries_of(namespace, shown))
             yield namespace.name, namespace_text(namespace, entries)
             yield from ((entry.page, entry.text) for entry in entries)
 
