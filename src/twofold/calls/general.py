@@ -10,10 +10,10 @@ from ..device import Device
 from ..dtype import dtype_name
 from ..errors import ParameterError, WrongType
 from ..imperative.array import Array, from_host
-from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
+from ..imperative.cell import PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.dynamic_shapes import run_eagerly
-from ..imperative.failure import after_failure
+from ..imperative.failure import host_results
 from ..imperative.guards import is_differentiated, plain_or_value
 from ..imperative.invoke import invoke, type_of
 from ..imperative.recording import record_again
@@ -25,7 +25,6 @@ from ..opdef import BoundOp, Op
 from ..opdef.frontend import Fast
 from ..ops.primitive_arithmetic import multiply
 from ..strictness import tolerate
-from .contents import quick
 from .host_calls import arrays_in, refuse_cut
 
 #: Classes of most parameters. Only values of other classes are searched for arrays.
@@ -37,21 +36,24 @@ cls: Any = FREE
 
 
 @fragment
+def inline_result(cls, found, arrays):
+    """A new array around the only result of an `InlineRun`, for small arrays on cpu(0) that are not recorded."""
+    COUNTERS.inline += 1
+    results = host_results(found.function, found.run, arrays)
+    result = new(cls)
+    v = results[0]
+    result._content = plain_or_value(v)
+    return result
+
+
+@fragment
 def return_single(a, bound_op):
     """Return the result for an array of the class itself: `Calls._run` and `invoke._run_cached` without their frames."""
     if a.__class__ is cls and bound_op.visible == 1:
         v = a._content
-        # the key and the entry of `invoke._inline`: the program, its inputs, and how many results it has
-        if v.__class__ is PLAIN and (found := bound_op.inline.get((v.shape, v.dtype))) is not None and found[2] == 1:
-            COUNTERS.inline += 1
-            try:
-                results = quick(found[0].args[0], [v])
-            except Exception as error:
-                results = after_failure(error, found[0], [v])
-            result = new(cls)
-            v = results[0]
-            result._content = plain_or_value(v)
-            return result
+        if v.__class__ is PLAIN and (found := bound_op.inline.get((v.shape, v.dtype))) is not None and found.count == 1:
+            arrays = [v]
+            return inline_result(cls, found, arrays)
         found = None
         if v.__class__ is Value and (tape := tls.tape) is not None and is_differentiated(v):
             found = record_again(bound_op, (a,), [v], tape)
@@ -151,16 +153,8 @@ class Calls:
                 else:
                     ready = False
             found = bound_op.inline.get(tuple(key)) if ready else None
-            if found is not None and found[2] == bound_op.visible == 1:
-                COUNTERS.inline += 1
-                try:
-                    results = HOST.quick(found[0].args[0], arrays)
-                except Exception as error:
-                    results = after_failure(error, found[0], arrays)
-                result = new(cls)
-                v = results[0]
-                result._content = plain_or_value(v)
-                return result
+            if found is not None and found.count == bound_op.visible == 1:
+                return inline_result(cls, found, arrays)
         given: list[Any] | None = []
         is_sparse = False
         for a in operands:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..device import CPU, Device
-from ..imperative.cell import ALWAYS, HOST, Cell, Content, Value, lent, wrap
+from ..imperative.cell import ALWAYS, Cell, Content, Value, lent, wrap
 from ..imperative.deferral import defer
 from ..imperative.dispatch import joins_window
-from ..imperative.failure import after_failure
+from ..imperative.failure import host_results
 from ..imperative.invoke import content, contents_of, data_of, full_content
 from ..imperative.pending import issue
 from ..imperative.tape import Tape
@@ -73,11 +73,7 @@ def _issue(program: Program, leaves: list[Content], part: Part) -> Sequence[Cont
     if LISTENERS or part.objects:  # users' code may run programs in turn, and the quick context cannot be entered twice
         return run_on(part.device, program.run, leaves)
     run = program.run
-    try:
-        found = HOST.quick(run.args[0], leaves)
-    except Exception as error:
-        found = after_failure(error, run, leaves)
-    return found
+    return host_results(run.args[0], run, leaves)
 
 
 @fragment

@@ -25,7 +25,7 @@ from ..scheduler.streams import run_on
 from .cell import HOST, PLAIN, Cell, Content, Value
 from .deferral import defer, join_backward, save_recorded
 from .dispatch import ExecutionMode, execution_mode, may_wait
-from .failure import after_failure
+from .failure import host_results
 from .guards import has_gradient, is_exposed
 from .invoke import contents_of, data_of
 from .residuals import cache_of, stands_for
@@ -135,11 +135,7 @@ class Backward(CacheEntry):
         if device is not CPU or LISTENERS:
             results = run_on(device, run, arrays)
             return contents_of(results, device)
-        try:
-            # `run` is a partial of `quietly`, and its first argument is the program: `quick` replaces the slower `quietly`
-            results = HOST.quick(run.args[0], arrays)
-        except Exception as error:
-            results = after_failure(error, run, arrays)
+        results = host_results(run.args[0], run, arrays)
         return contents_of(results, device)
 
     @inlined

@@ -1,9 +1,10 @@
 """After a failure: name the line that issued the failed operation, and compute the results that do not depend on it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 
-from ..backend.kernel import Array
+from ..assembly import fragment
+from ..backend.kernel import Array, Run
 from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import MXNetError
@@ -97,7 +98,17 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
         yield v, array
 
 
-def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
+@fragment
+def host_results(function: Run, run: Run, arrays: list[Array]) -> list[Array]:
+    """The results of a program on cpu(0): `HOST.quick` calls its function faster than ``run`` does by ``quietly``."""
+    try:
+        results = HOST.quick(function, arrays)
+    except Exception as error:
+        results = after_failure(error, run, arrays)
+    return results
+
+
+def after_failure(error: Exception, run: Run, arrays: list[Array]) -> list[Array]:
     """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
         return run(arrays)  # the context is in use by another thread, or by code that this thread has interrupted

@@ -1,6 +1,5 @@
 """Calls of operators on cells: inspect the operands once, let `dispatch` decide how to run, return the contents of the new cells."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 from weakref import ref
@@ -14,7 +13,7 @@ from ..device import CPU, Device, current_device
 from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
 from ..errors import DeviceError, DTypeError, StorageError
 from ..graph.build import apply
-from ..graph.ir import Application, Constant, Node, bound_tables, leaf
+from ..graph.ir import Application, Node, bound_tables, leaf
 from ..opdef import BoundOp, Op
 from ..opdef.conventions import operator_scalar
 from ..scheduler.observers import LISTENERS, report_arrays
@@ -24,12 +23,12 @@ from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
 from .dispatch import ExecutionMode, execution_mode
-from .failure import after_failure
+from .failure import host_results
 from .generator import STREAMS
 from .guards import is_differentiated, is_exposed, is_plain, runs_inline
 from .on_backward import hook_of
 from .recording import enter, record_again, save_for_backward, scalar_entry
-from .residuals import Cold, NodeCache, cache_of, runner
+from .residuals import InlineRun, NodeCache, cache_of, runner
 from .scalars import Scalar, scalar_key, scalar_node
 from .sites import site_runs_inline
 from .tape import Tape, TapeEntry, tls
@@ -254,14 +253,10 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content]
     if is_large and not bound_op.op.execution.alone and (LISTENERS or not site_runs_inline()):
         return WAITS
     COUNTERS.inline += 1
-    run, _, count, largest = found
-    try:
-        results = HOST.quick(run.args[0], arrays)
-    except Exception as error:
-        results = after_failure(error, run, arrays)
-    if len(results) > count:
-        results = results[:count]
-    if runs_inline(largest):  # then each result is small, and a plain content as it is
+    results = host_results(found.function, found.run, arrays)
+    if len(results) > found.count:
+        results = results[: found.count]
+    if runs_inline(found.largest):  # then each result is small, and a plain content as it is
         return results
     return contents_of(results, CPU)
 
@@ -323,15 +318,12 @@ def _inline(bound_op: BoundOp, contents: Sequence[Operand], device: Device) -> l
     if found is None:
         bound_tables()  # tapes and windows bound the tables where they begin; this operation has neither
         node = _application(bound_op, contents)
-        given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
-        largest = math.inf if bound_op.op.dynamic_shape else max([part.size for part in node.parts])  # inf: look at each
-        found = runner(node, backend_for(device)), given, len(node.parts), largest
-        if key and found[0].__class__ is not Cold:
+        found = InlineRun(node, runner(node, backend_for(device)))
+        if key and found.function is not None:
             bound_op.inline[key] = found
-    run, given, count, _ = found
-    arrays = _arrays(contents, given)
-    results = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
-    return contents_of(results if len(results) == count else results[:count], device)
+    arrays = _arrays(contents, found.given)
+    results = found.run(arrays) if device is CPU and not LISTENERS else run_on(device, found.run, arrays)
+    return contents_of(results if len(results) == found.count else results[: found.count], device)
 
 
 def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Array]:

@@ -9,9 +9,9 @@ from ..device import CPU
 from ..graph.ir import Application, Constant, Leaf, const, leaf
 from ..opdef import BoundOp
 from ..scheduler.observers import LISTENERS
-from .cell import HOST, PLAIN, Cell, Content, Operand, Value, lent
+from .cell import PLAIN, Cell, Content, Operand, Value, lent
 from .counters import COUNTERS
-from .failure import after_failure
+from .failure import host_results
 from .guards import has_gradient, is_small, runs_inline
 from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
 from .sites import site_runs_inline
@@ -145,10 +145,7 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     tape.device, tape.whole = CPU, False
     for k in scalars:
         entries[k] = scalar_entry(contents[k], tape)
-    try:
-        results = HOST.quick(cache.again, arrays)
-    except Exception as error:
-        results = after_failure(error, cache.run["cpu"], arrays)
+    results = host_results(cache.again.function, cache.again.run, arrays)
     entry = TapeEntry(node, tuple(entries), (), tape)
     outs = [Value(results[0], entry)] if len(node.parts) == 1 else _several(entry, node, results)
     if cache.saves:

@@ -4,10 +4,11 @@ Using only ``.shape`` or ``.dtype`` saves nothing. Common sub-expressions of an 
 nodes) become residuals: additional results of the forward program.
 """
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
-from ..backend.kernel import Array, Run
+from ..backend.kernel import Array
 from ..backend.protocol import Backend
 from ..graph.build import G, run_rule
 from ..graph.gradient import input_gradients
@@ -52,7 +53,7 @@ class NodeCache:
     hook
         The operator's ``on_backward`` rule as an operator of its own, made when first needed.
     again
-        The function in ``run["cpu"]`` if `recording.record_again` may record the node: it changes no states. Else None.
+        What ``run["cpu"]`` runs if `recording.record_again` may record the node: it changes no states. Else None.
     largest
         Elements of its largest result or operand that is read as a whole, divided by the operator's `Execution.waits_from`.
     fast
@@ -73,7 +74,7 @@ class NodeCache:
         self.run: dict[str, partial[list[Array]]] = {}
         self.given: tuple[int, ...] = ()
         self.read: tuple[int, ...] = ()
-        self.again: Run | None = None
+        self.again: InlineRun | None = None
         self.fast = False
         self.largest = 0
 
@@ -151,7 +152,7 @@ def _renewed(node: Application) -> Sequence[Node]:
     return run_rule(G, node.bound_op, node.inputs) if node.body else ()
 
 
-def runner(node: Application, backend: Backend) -> Run:
+def runner(node: Application, backend: Backend) -> "partial[list[Array]] | Cold":
     """The compiled form of one operation: from an array (or scalar) per non-constant input to its results, then its residuals."""
     cache, kind = cache_of(node), backend.target.kind
     found = cache.run.get(kind)
@@ -174,9 +175,32 @@ def runner(node: Application, backend: Backend) -> Run:
         if not isinstance(found, Cold):
             cache.run[kind] = found
             if kind == "cpu" and op.backward_rule is None and not op.dynamic_shape:
-                # the program inside the partial of `quietly`: `recording.record_again` calls it by `HOST.quick`, which is faster
-                cache.again = found.args[0]
+                cache.again = InlineRun(node, found)
     return found
+
+
+@final
+class InlineRun:
+    """What runs an operation on arrays of known types, as the tables hold it: `NodeCache.again` and `BoundOp.inline`.
+
+    Attributes
+    ----------
+    run, function
+        The compiled form of `runner`, and the function in it, see `failure.host_results`; None if it is `Cold`.
+    given
+        Positions of the operands that it takes.
+    count
+        How many of its results are the operation's. Residuals follow them.
+    largest
+        Elements of its largest result; infinity if the shapes depend on values.
+    """
+
+    __slots__ = ("count", "function", "given", "largest", "run")
+
+    def __init__(self, node: Application, run: "partial[list[Array]] | Cold") -> None:
+        self.run, self.function = run, None if isinstance(run, Cold) else run.args[0]
+        self.given, self.count = cache_of(node).given, len(node.parts)
+        self.largest = math.inf if node.bound_op.op.dynamic_shape else max([part.size for part in node.parts])
 
 
 class Cold:
