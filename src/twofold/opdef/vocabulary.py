@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..dtype import FLOATS, HALVES, float_of
+from ..errors import ShapeError
 from .rules import Rule
 from .shapes import normalized_axes, reduced_shape
 from .spec import Op
@@ -59,9 +60,16 @@ class Derived:
         return self.reshape(x, shape=(*x.shape[:at], 1, *x.shape[at:]))
 
     def squeeze(self, x: Array, axis: Axes = None) -> Array:
-        """``x`` without the given axes of size 1 (all such axes if None)."""
-        ndim = len(x.shape)
-        gone = [k for k, n in enumerate(x.shape) if n == 1] if axis is None else normalized_axes(axis, ndim)
+        """``x`` without the given axes of size 1 (all such axes if None).
+
+        Raises
+        ------
+        ShapeError
+            If one of them has another size.
+        """
+        gone = [k for k, n in enumerate(x.shape) if n == 1] if axis is None else normalized_axes(axis, len(x.shape))
+        if any(x.shape[k] != 1 for k in gone):
+            raise ShapeError("squeeze: an axis does not have size 1", f"axis {axis} of shape {x.shape}", "name axes of size 1")
         return self.reshape(x, shape=tuple(n for k, n in enumerate(x.shape) if k not in gone))
 
     def matrix_transpose(self, x: Array) -> Array:
