@@ -90,6 +90,60 @@ def test_other_threads_and_other_times_are_not_reported():
 
 
 @pytest.mark.usefixtures("deferred")
+def test_work_that_waits_already_is_not_reported():
+    x = nd.array(ramp(1.0))
+    before = x * 5.0
+    with mx.explain() as report:
+        y = before + 1.0
+        y.wait_to_read()
+    assert [f.steps for f in report.flushes] == [("add",)]
+    assert report.flushes[0].operations == 1
+
+
+@pytest.mark.usefixtures("deferred")
+def test_work_that_still_waits_at_the_end_is_reported_there():
+    x = nd.array(ramp(1.0))
+    line = f"test_explanation.py:{inspect.currentframe().f_lineno + 1}"
+    with mx.explain() as report:
+        y = x * 5.0
+    assert [f.steps for f in report.flushes] == [("multiply",)]
+    assert report.flushes[0].line == line
+    np.testing.assert_array_equal(y.asnumpy(), ramp(1.0) * 5)
+
+
+@pytest.mark.usefixtures("deferred")
+def test_work_of_another_thread_that_this_one_runs_is_not_reported():
+    x, theirs = nd.array(ramp(1.0)), []
+    issued, finished = threading.Event(), threading.Event()
+
+    def elsewhere():
+        theirs.append(x * 5.0)
+        issued.set()
+        finished.wait(60)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    issued.wait(60)
+    with mx.explain() as report:
+        theirs[0].wait_to_read()
+        (x + 1.0).wait_to_read()
+    finished.set()
+    thread.join()
+    assert [f.steps for f in report.flushes] == [("add",)]
+
+
+@pytest.mark.usefixtures("deferred")
+def test_work_of_this_thread_that_another_one_runs_is_reported():
+    x = nd.array(ramp(1.0))
+    with mx.explain() as report:
+        y = x * 5.0
+        thread = threading.Thread(target=y.wait_to_read)
+        thread.start()
+        thread.join()
+    assert [f.steps for f in report.flushes] == [("multiply",)]
+
+
+@pytest.mark.usefixtures("deferred")
 def test_an_error_within_closes_the_report():
     with pytest.raises(ValueError, match="add"), mx.explain():
         nd.array(ramp(1.0)) + nd.zeros((3,))

@@ -74,6 +74,8 @@ class Window(Task):
         Values made by `save`.
     issued
         For each operation its nodes, and where the user's code issued it.
+    owner
+        The thread that issues its operations.
     tape
         The serial number of the one tape whose nodes it contains, or 0. Two tapes use the same numbers for their leaves.
     taken
@@ -85,7 +87,7 @@ class Window(Task):
     """
 
     __slots__ = (
-        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "outs", "records", "saved",
+        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "outs", "owner", "records", "saved",
         "stages", "taken", "tape", "work",
     )  # fmt: skip
     reports = False  # readers of the results find the error in their Values
@@ -106,6 +108,7 @@ class Window(Task):
         self.inner: dict[Node, Sequence[Node]] = {}
         self.saved: dict[tuple[Node, TapeEntry | None], Value] = {}
         self.issued: list[Issued] = []
+        self.owner = get_ident()
         self.tape = 0
         # Set by backward, read where the next iteration may begin: without it, windows would be cut at other operations each time,
         # and no program would be found again.
@@ -230,7 +233,7 @@ class Window(Task):
             count_window(self.issued, len(self.issued) == 1)
         try:
             if live and LISTENERS:
-                with span("flush", "window", self.device, details={"operations": len(self.issued)}):
+                with span("flush", "window", self.device, details={"operations": len(self.issued), "owner": self.owner}):
                     _run(self, live, wanted, dead)
             elif live:
                 _run(self, live, wanted, dead)
@@ -313,6 +316,12 @@ def windows() -> list[Window]:
         else:
             found.append(w)
     return sorted(found, key=lambda w: w.serial)
+
+
+def flush_here() -> None:
+    """Run every window of this thread. Errors stay with them."""
+    for w in list(HERE.by_device.values()):
+        flush(w)
 
 
 def flush_complete() -> None:

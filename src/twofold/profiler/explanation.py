@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from threading import get_ident
 from types import TracebackType
 from typing import NamedTuple
 
 from ..device import Device
 from ..extension_points import STANDING_REPORTS, shown_in_notebooks
+from ..imperative.window import flush_here
 from ..origin import frame_of_user
 from ..program.compile import Program
 from ..scheduler.observers import Event, forget, listen, this_thread
@@ -47,7 +49,7 @@ class Flush(NamedTuple):
 
 
 class Report:
-    """What this thread ran inside the block. Without a block, what has become of large arrays on each line of a NumPy script so far.
+    """What became of the operations that this thread issued inside the block; without one, of large arrays on each line of a NumPy script.
 
     Attributes
     ----------
@@ -58,7 +60,9 @@ class Report:
     def __init__(self) -> None:
         self.flushes: list[Flush] = []
         self._thread: tuple[int, str] | None = None
-        self._programs: list[Event] = []
+        self._owner = 0
+        #: Programs of windows, by the thread that runs them, until the event of their window follows.
+        self._programs: dict[tuple[int, str], list[Event]] = {}
         self._operators: list[Event] = []
 
     @property
@@ -77,32 +81,38 @@ class Report:
         return sum(f.nbytes for f in self.flushes)
 
     def __enter__(self) -> "Report":
-        self._thread = this_thread()
+        # operations that already wait would otherwise run inside the block, fused with its own
+        flush_here()
+        self._thread, self._owner = this_thread(), get_ident()
         listen(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        forget(self)
+        try:
+            if error is None:
+                flush_here()
+        finally:
+            forget(self)
 
     def happened(self, event: Event) -> None:
         """Record an event. A program's operators are reported before the program itself, which lists them as steps; drop them."""
-        if event.thread != self._thread:  # workers run parts of this thread's kernels; other threads have their own windows
-            return
+        is_here = event.thread == self._thread
         program = event.details.get("program")
         if event.category == "program" and program is not None:
             # begun within the program's span, so a step of it
-            while self._operators and self._operators[-1].start >= event.start:
+            while is_here and self._operators and self._operators[-1].start >= event.start:
                 self._operators.pop()
             if event.name == "window":
-                self._programs.append(event)  # the event of its window, which has the number of operations, follows
-            else:
+                self._programs.setdefault(event.thread, []).append(event)
+            elif is_here:
                 self.flushes.append(_flush(event.name, 0, program, event.nbytes))
         elif event.category == "window":
-            for program_event in self._programs:
+            # which says whose operations they are: any thread may run the window of another one
+            programs = self._programs.pop(event.thread, [])
+            for program_event in programs if event.details["owner"] == self._owner else ():
                 program, nbytes = program_event.details["program"], program_event.nbytes
                 self.flushes.append(_flush("window", event.details["operations"], program, nbytes))
-            self._programs.clear()
-        elif event.category == "operator":
+        elif event.category == "operator" and is_here:  # workers run parts of this thread's kernels
             self._operators.append(event)
 
     def allocated(self, arrays: Iterable[object], device: Device) -> None:
@@ -144,8 +154,9 @@ def explain() -> Report:
     Returns
     -------
     Report
-        A context manager. After the block, `str` of it describes what ran. Without a block, ``print(mx.explain())`` in a script run by
-        ``python -m twofold run --numpy`` says which of its lines fold, which do not, and why.
+        A context manager. After the block, `str` of it describes what ran. Operations that wait already run before the block, and those
+        that still wait at its end run there, so that the report is about the block alone, and about all of it. Without a block,
+        ``print(mx.explain())`` in a script run by ``python -m twofold run --numpy`` says which of its lines fold, which do not, and why.
 
     Examples
     --------
