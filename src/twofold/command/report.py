@@ -7,9 +7,10 @@ import numpy as np
 
 from ..device import CPU
 from ..formats.files import join_path, make_folder, write_file
+from ..profiler.explanation import explain
 from ..visualization import plot_memory
 from ..visualization.drawing import size_text
-from ..visualization.html import memory_plan
+from ..visualization.html import memory_plan, profile
 from ..visualization.network import NetworkGraph
 from .figures import FIGURES, confusion_figure, curves_figure, misread_figure, page, table
 from .folding_sample import ELEMENTS, FORMULA, OPERATIONS, saving
@@ -17,6 +18,8 @@ from .four_ways import Outcome, Task, network
 
 #: The number of losses that are compared. Later ones differ more: rounding errors grow as training goes on.
 COMPARED = 20
+#: The number of steps of which it has a trace.
+PROFILED = 3
 
 
 def write_report(folder: str, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> str:
@@ -47,6 +50,7 @@ def write_report(folder: str, task: Task, outcomes: Sequence[Outcome], faults: S
         "The network": f'<div class="wide">{_network(task)}</div>',
         "Its memory": _memory_plan(task),
         "What folding saves": _folding(),
+        "What runs when": _profile(task),
     }
     body = "".join(f"<h2>{title}</h2>\n{content}\n" for title, content in sections.items())
     intro = f"<h1>Digits in four ways</h1><p>{escape(_describe(task))}</p>"
@@ -111,3 +115,13 @@ def _folding() -> str:
         f"result is read, and computes them in one pass over memory: <code>{escape('; '.join(found.steps))}</code>. {same}</p>"
     )
     return intro + table(("by", "passes over memory", "temporary arrays", "fastest run"), rows)
+
+
+def _profile(task: Task) -> str:
+    executor = network(task).simple_bind(CPU, data=(task.batch_size, task.sizes[0]))
+    with explain() as report:
+        for _ in range(PROFILED):
+            executor.forward(is_train=True)
+            executor.backward()
+    intro = f"<p>{PROFILED} steps, forward and backward.</p>"
+    return f'{intro}<div class="wide">{profile(report.profile())}</div>'

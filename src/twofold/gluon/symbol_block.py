@@ -1,6 +1,6 @@
 """`SymbolBlock`: a symbol, such as an exported one, as a block. Variables that are not inputs become parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
@@ -8,7 +8,9 @@ from .. import symbol as sym
 from ..device import Device
 from ..errors import InvalidValue
 from ..suggestions import did_you_mean
+from ..symbol.naming import NameManager
 from ..symbol.symbol import Symbol
+from .block import Block
 from .hybrid_block import HybridBlock
 from .parameter import Contexts, ParameterAttributes
 from .parameter_dict import ParameterDict
@@ -167,3 +169,16 @@ def _common_prefix(names: Sequence[str]) -> str:
         return ""
     first, last = min(names), max(names)
     return first[: next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))]
+
+
+def symbol_of(block: Block, shape: Mapping[str, Sequence[int]]) -> Symbol:
+    """The graph of a block: as it was last traced, or composed of symbols named like the given shapes, for pictures."""
+    parameters = block.collect_params()
+    names = [name for name in shape if name not in parameters]
+    if isinstance(block, HybridBlock) and block._trace is not None and set(names) <= set(block._trace.names):
+        return block._trace.symbol
+    # names of its own, so that drawing a block does not number the operators of symbols that are made later
+    with NameManager():
+        outputs = block(*map(sym.var, names or ["data"]))
+    heads, _ = flatten(outputs, (Symbol,), "output")
+    return heads[0] if len(heads) == 1 else sym.Group(heads)

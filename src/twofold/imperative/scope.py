@@ -5,7 +5,7 @@ from types import TracebackType
 from ..assembly import fragment, inlined
 from ..graph.ir import bound_tables
 from .tape import Tape, close_tape, tls
-from .window import HERE, flush_complete
+from .window import HERE, flush, flush_complete
 
 
 @fragment
@@ -69,3 +69,9 @@ def set_training(train_mode: bool) -> bool:
     """Switch training mode; return whether it was on."""
     was, tls.training = tls.training, train_mode
     return was
+
+
+def flush_here() -> None:
+    """Run every window of this thread. Errors stay with them."""
+    for w in list(HERE.by_device.values()):
+        flush(w)

@@ -72,10 +72,8 @@ class Window(Task):
         Results that callers never hold as such (gradients, and values inside a definition), with the applications they belong to.
     saved
         Values made by `save`.
-    issued
-        For each operation its nodes, and where the user's code issued it.
-    owner
-        The thread that issues its operations.
+    issued, owner
+        For each operation its nodes, and where the user's code issued it; the thread that issues them.
     tape
         The serial number of the one tape whose nodes it contains, or 0. Two tapes use the same numbers for their leaves.
     taken
@@ -316,12 +314,6 @@ def windows() -> list[Window]:
         else:
             found.append(w)
     return sorted(found, key=lambda w: w.serial)
-
-
-def flush_here() -> None:
-    """Run every window of this thread. Errors stay with them."""
-    for w in list(HERE.by_device.values()):
-        flush(w)
 
 
 def flush_complete() -> None:

@@ -1,4 +1,4 @@
-"""``mx.profiler``: what ran, when and for how long, as a Chrome trace or a table; memory and work counters.
+"""``mx.profiler``: what ran, when and for how long, as a Chrome trace, a table or a page; memory and work counters.
 
 Nothing is recorded, and there is no overhead, until `set_state("run")`.
 """
@@ -18,6 +18,7 @@ from .control import (
 )
 from .figures import DeviceMemory, counters, memory
 from .objects import Counter, Domain, Event, Frame, Marker, Scope, Task, scope
+from .profile import Profile, report
 from .servers import set_kvstore_handle
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Event",
     "Frame",
     "Marker",
+    "Profile",
     "Scope",
     "Task",
     "counters",
@@ -38,6 +40,7 @@ __all__ = [
     "pause",
     "profiler_set_config",
     "profiler_set_state",
+    "report",
     "resume",
     "scope",
     "set_config",

@@ -9,10 +9,13 @@ from typing import NamedTuple
 
 from ..device import Device
 from ..extension_points import STANDING_REPORTS, shown_in_notebooks
-from ..imperative.window import flush_here
+from ..imperative.scope import flush_here
 from ..origin import frame_of_user
 from ..program.compile import Program
 from ..scheduler.observers import Event, forget, listen, this_thread
+from .profile import Profile
+from .recorder import record_of
+from .trace import Trace
 
 
 class Flush(NamedTuple):
@@ -64,6 +67,7 @@ class Report:
         #: Programs of windows, by the thread that runs them, until the event of their window follows.
         self._programs: dict[tuple[int, str], list[Event]] = {}
         self._operators: list[Event] = []
+        self._events: list[Event] = []
 
     @property
     def inline(self) -> Counter[str]:
@@ -97,6 +101,8 @@ class Report:
     def happened(self, event: Event) -> None:
         """Record an event. A program's operators are reported before the program itself, which lists them as steps; drop them."""
         is_here = event.thread == self._thread
+        if is_here:
+            self._events.append(event)
         program = event.details.get("program")
         if event.category == "program" and program is not None:
             # begun within the program's span, so a step of it
@@ -109,11 +115,23 @@ class Report:
         elif event.category == "window":
             # which says whose operations they are: any thread may run the window of another one
             programs = self._programs.pop(event.thread, [])
-            for program_event in programs if event.details["owner"] == self._owner else ():
+            if event.details["owner"] != self._owner:
+                while self._events and self._events[-1].start >= event.start:
+                    self._events.pop()
+                return
+            for program_event in programs:
                 program, nbytes = program_event.details["program"], program_event.nbytes
                 self.flushes.append(_flush("window", event.details["operations"], program, nbytes))
         elif event.category == "operator" and is_here:  # workers run parts of this thread's kernels
             self._operators.append(event)
+
+    def profile(self) -> Profile:
+        """When this thread did what, for `mx.viz.plot_timeline` and as a page with a button that opens it in Perfetto."""
+        trace = Trace()
+        # events are reported when they end, but a trace lists the outer of two that begin together first
+        for event in sorted(self._events, key=lambda e: (e.start, -e.duration)):
+            trace.add(record_of(event))
+        return Profile(trace)
 
     def allocated(self, arrays: Iterable[object], device: Device) -> None:
         """Ignored."""

@@ -164,7 +164,7 @@ class Recorder:
                 item = self._queue.popleft()
                 if isinstance(item, Event):
                     self._count(item)
-                    item = _record(item)
+                    item = record_of(item)
                 records.append(item)
             # events are queued when they end, but a trace lists the outer of two that begin together first
             for record in sorted(records, key=lambda r: (r.time, -r.duration if r.phase == "X" else 0)):
@@ -202,7 +202,8 @@ def _place(device: Device) -> str:
     return f"{device.device_type}/{device.device_id}"
 
 
-def _record(event: Event) -> Record:
+def record_of(event: Event) -> Record:
+    """The record of an event."""
     details = {"bytes": event.nbytes, **event.details} if event.nbytes else event.details
     return Record("X", event.name, event.category, event.start, event.duration, _place(event.device), event.thread, details, NOTHING)
 

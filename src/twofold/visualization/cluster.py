@@ -1,6 +1,5 @@
 """Draws the trace of a cluster: when each worker computes, when its sums are on their way, and for whom they wait."""
 
-import math
 from collections.abc import Iterable, Iterator
 from html import escape
 from os import PathLike
@@ -9,11 +8,8 @@ from typing import Any, NamedTuple
 from ..errors import FormatError, ParameterError
 from ..profiler.cluster import COMMUNICATION, PROCESSES_EACH, read_trace
 from .drawing import Svg
+from .timeline import FINEST, GAP, MARGIN, ROW, TOP, WIDTH, Axis
 
-#: Sizes in pixels: the text beside rows, the time axis, the heights of a row and of what is between workers.
-MARGIN, WIDTH, ROW, GAP, TOP = 120, 1100, 16, 12, 44
-#: What is closer than this is drawn as one box.
-FINEST = 0.5
 #: Categories of events in which a worker computes. The others contain them, or annotate.
 COMPUTING = ("program", "operator", "kernel", "compile", "copy")
 #: ColorBrewer's palettes: computing, waiting, and sums on their way, by number.
@@ -77,40 +73,13 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
     if sums is not None:
         last = [sorted(e["ts"] for e in mine if e["cat"] == COMMUNICATION and low <= e["ts"] < high)[-sums:] for mine in own]
         low = min((times[0] for times in last if times), default=low)
-    axis = _Axis(start, low, high)
-    lines = list(axis.ticks())
+    axis = Axis(start, low, high)
+    lines = list(axis.ticks([("computing", COMPUTES), ("waiting for another worker", WAITS), ("sums on their way", SUMS[0])]))
     their_sums = _sums(own)
     for rank, name in enumerate(names):
         lines += _draw(name, axis, own[rank], their_sums[rank], names, TOP + rank * (2 * ROW + GAP))
     height = TOP + len(names) * (2 * ROW + GAP)
     return Svg.of(MARGIN + WIDTH + 50, height, lines)
-
-
-class _Axis(NamedTuple):
-    """The horizontal axis: the trace's beginning, and what is drawn, in microseconds."""
-
-    start: float
-    low: float
-    high: float
-
-    def at(self, time: float) -> float:
-        """The position of a time, within the drawing."""
-        return MARGIN + WIDTH * (min(max(time, self.low), self.high) - self.low) / (self.high - self.low)
-
-    def shows(self, begin: float, end: float) -> bool:
-        """Whether any of it is in the drawing."""
-        return end > self.low and begin < self.high
-
-    def ticks(self) -> Iterator[str]:
-        """Ten times, and what colors mean."""
-        digits = max(0, 2 - math.floor(math.log10((self.high - self.low) / 1e3)))  # as many as tell ticks apart
-        for k in range(11):
-            time = self.low + (self.high - self.low) * k / 10
-            yield f'<text x="{self.at(time):.1f}" y="36" text-anchor="middle">{(time - self.start) / 1e3:,.{digits}f} ms</text>'
-        meanings = (("computing", COMPUTES), ("waiting for another worker", WAITS), ("sums on their way", SUMS[0]))
-        for k, (text, color) in enumerate(meanings):
-            x = MARGIN + 200 * k
-            yield f'<rect x="{x}" y="6" width="12" height="12" fill="{color}"/><text x="{x + 16}" y="16">{text}</text>'
 
 
 def _sums(events: list[list[dict[str, Any]]]) -> list[list[_Sum]]:
@@ -131,22 +100,22 @@ def _sum(event: dict[str, Any], joined: float, last: int) -> _Sum:
     return _Sum(event["args"]["operation"], event["name"], event["args"].get("bytes", 0), begin, min(max(joined, begin), end), end, last)
 
 
-def _draw(name: str, axis: _Axis, events: Iterable[dict[str, Any]], sums: Iterable[_Sum], names: list[str], top: int) -> Iterator[str]:
+def _draw(name: str, axis: Axis, events: Iterable[dict[str, Any]], sums: Iterable[_Sum], names: list[str], top: int) -> Iterator[str]:
     yield f'<text x="4" y="{top + 12}">{escape(name)}</text><text x="60" y="{top + 12}">computes</text>'
     yield f'<text x="60" y="{top + ROW + 12}">sums</text>'
     times = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["cat"] in COMPUTING)
     for begin, end in _joined([t for t in times if axis.shows(*t)], FINEST * (axis.high - axis.low) / WIDTH):
-        yield _box(axis, begin, end, top, COMPUTES, f"computes for {(end - begin) / 1e3:.3f} ms")
+        yield axis.box(begin, end, top, COMPUTES, f"computes for {(end - begin) / 1e3:.3f} ms")
     for s in sums:
         if not axis.shows(s.begin, s.end):
             continue
         if axis.at(s.joined) - axis.at(s.begin) >= FINEST:
-            yield _box(axis, s.begin, s.joined, top + ROW, WAITS, f"waits {(s.joined - s.begin) / 1e3:.3f} ms for {names[s.last]}")
+            yield axis.box(s.begin, s.joined, top + ROW, WAITS, f"waits {(s.joined - s.begin) / 1e3:.3f} ms for {names[s.last]}")
         time = s.end - s.joined
         size = f"{s.nbytes} bytes in " if s.nbytes else ""
         rate = f", {s.nbytes / time / 1e3:.2f} GB/s" if s.nbytes and time > 0 else ""
         text = f"{s.name} ({s.number}): {size}{time / 1e3:.3f} ms{rate}"
-        yield _box(axis, s.joined, s.end, top + ROW, SUMS[s.number % len(SUMS)], text)
+        yield axis.box(s.joined, s.end, top + ROW, SUMS[s.number % len(SUMS)], text)
 
 
 def _joined(times: list[tuple[float, float]], distance: float) -> Iterator[tuple[float, float]]:
@@ -159,8 +128,3 @@ def _joined(times: list[tuple[float, float]], distance: float) -> Iterator[tuple
         end = max(end, high)
     if times:
         yield begin, end
-
-
-def _box(axis: _Axis, begin: float, end: float, top: int, color: str, text: str) -> str:
-    x, width = axis.at(begin), max(axis.at(end) - axis.at(begin), FINEST)
-    return f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 2}" fill="{color}"><title>{escape(text)}</title></rect>'

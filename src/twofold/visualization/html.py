@@ -1,4 +1,4 @@
-"""What notebooks show of arrays, blocks, symbols and the like: small pages of HTML without scripts.
+"""What notebooks show of arrays, blocks, symbols and the like: small pages of HTML without elements of script.
 
 Each function takes an object of the class that names it for its ``_repr_html_``, see `extension_points.shown_in_notebooks`. Nothing here
 runs or waits for pending work.
@@ -19,6 +19,8 @@ from ..imperative.cell import Value
 from ..symbol.symbol import Symbol
 from .drawing import Svg, size_text
 from .network import NetworkGraph
+from .perfetto import perfetto_button
+from .timeline import plot_timeline
 
 if TYPE_CHECKING:
     from ..executor.executor import Executor
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from ..module.base_module import BaseModule
     from ..optimizer import Optimizer
     from ..profiler.explanation import Report
+    from ..profiler.profile import Profile
 
 #: Values are written out for so many elements, and a histogram is counted of so many, spread over the array.
 MOST_WRITTEN, MOST_COUNTED = 1000, 100_000
@@ -310,4 +313,19 @@ def report(shown: Report) -> str:
     table = _table(("line", "why", "steps", "fused", "memory"), rows)
     steps = _pre("\n\n".join(f"{f.line}\n" + "\n".join(f"  {step}" for step in f.steps) for f in shown.flushes)) if rows else ""
     inline = _table(("ran at once", "times"), shown.inline.most_common())
-    return _page("explain", facts, table, _below("steps", steps), inline)
+    # only what ran has a trace
+    traced = perfetto_button(shown.profile().chunks(), "explain.json.gz") if rows or shown.inline else ""
+    return _page("explain", facts, table, _below("steps", steps), inline, traced)
+
+
+def profile(shown: Profile) -> str:
+    """A timeline, the times, and a button that opens the trace in Perfetto."""
+    times = shown.times
+    if not times:
+        return _page("profile", ["nothing was recorded"])
+    rows = [(row.category, row.name, row.count, *(round(t, 3) for t in (row.total, row.total / row.count, row.longest))) for row in times]
+    table = _table(("category", "name", "times", "total, ms", "mean, ms", "longest, ms"), rows)
+    picture = f'<div style="overflow-x:auto">{plot_timeline(shown.trace)}</div>'
+    return _page(
+        "profile", ["times of programs contain those of their kernels"], perfetto_button(shown.chunks(), "profile.json.gz"), picture, table
+    )

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from .. import symbol as sym
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
 from ..gluon.block import Block
-from ..gluon.hybrid_block import HybridBlock
-from ..gluon.structure import flatten
+from ..gluon.symbol_block import symbol_of
 from ..symbol.inference import Inference, inside_shape
-from ..symbol.naming import NameManager
 from ..symbol.node import Head, SymbolNode, variables
 from ..symbol.partial_types import PartialShape, PartialType
 from ..symbol.symbol import Symbol
@@ -190,7 +187,7 @@ class NetworkGraph:
         dtype: Mapping[str, object] | None = None,
         hide_weights: bool = True,
     ) -> None:
-        symbol = _composed(network, shape or {}) if isinstance(network, Block) else network
+        symbol = symbol_of(network, shape or {}) if isinstance(network, Block) else network
         _check(symbol, "plot_network")
         found = _infer(symbol, shape, dtype)
         self.nodes = [n for n in found.order if not (n.is_variable and hide_weights and n.name.endswith(WEIGHTS))]
@@ -204,19 +201,6 @@ class NetworkGraph:
         place = {node: k for k, node in enumerate(self.nodes)}
         boxes = [Box(n.name, _label(n, has_name=True).replace("\n", " "), _color(n), n.is_variable) for n in self.nodes]
         return plot_layers(without_shared_prefix(boxes), [Edge(place[head.node], place[node], text) for node, head, text in self.edges])
-
-
-def _composed(block: Block, shape: Mapping[str, Sequence[int]]) -> Symbol:
-    """The graph of a block: as it was last traced, or composed of symbols named like the given shapes."""
-    parameters = block.collect_params()
-    names = [name for name in shape if name not in parameters]
-    if isinstance(block, HybridBlock) and block._trace is not None and set(names) <= set(block._trace.names):
-        return block._trace.symbol
-    # names of its own, so that drawing a block does not number the operators of symbols that are made later
-    with NameManager():
-        outputs = block(*map(sym.var, names or ["data"]))
-    heads, _ = flatten(outputs, (Symbol,), "output")
-    return heads[0] if len(heads) == 1 else sym.Group(heads)
 
 
 def _label(node: SymbolNode, has_name: bool = False) -> str:
