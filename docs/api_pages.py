@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "api"
 
 
+#: The name of the root package, in which a few functions are.
+ROOT = "mx"
+
+
 class Namespace(NamedTuple):
     """A module whose public names have pages: its name for users, its title, and what its page says first."""
 
@@ -43,9 +47,14 @@ class Namespace(NamedTuple):
     def module(self) -> ModuleType:
         """The module, loaded through the root package as users load it."""
         found: Any = mx
-        for part in self.name.split("."):
+        for part in self.name.split(".") if self.name != ROOT else ():
             found = getattr(found, part, None) or importlib.import_module(f"{found.__name__}.{part}")
         return found
+
+    @property
+    def shown(self) -> str:
+        """Its name as users write it."""
+        return self.name if self.name == ROOT else f"mx.{self.name}"
 
 
 class Section(NamedTuple):
@@ -59,6 +68,7 @@ SECTIONS = (
     Section(
         "Arrays",
         (
+            Namespace(ROOT, "The package itself", "Explaining what runs, progress bars, compiled symbols, operators of your own."),
             Namespace("nd", "Arrays by MXNet's conventions", "`NDArray`, and functions that are not operators of the table."),
             Namespace("nd.random", "Random arrays", "Samplers of ``mx.nd``."),
             Namespace("nd.sparse", "Sparse arrays", "Arrays that store only some of their elements."),
@@ -80,9 +90,15 @@ SECTIONS = (
             Namespace("gluon.rnn", "Recurrent layers and cells", "Recurrent networks."),
             Namespace("gluon.loss", "Losses", "Loss functions, as blocks."),
             Namespace("gluon.data", "Data sets and loaders", "Samples, batches, and the threads and processes that load them."),
-            Namespace("gluon.data.vision", "Vision data sets and transforms", "Data sets of images."),
+            Namespace("gluon.data.batchify", "Batches", "How samples become a batch."),
+            Namespace("gluon.data.vision", "Vision data sets", "Data sets of images."),
+            Namespace("gluon.data.vision.transforms", "Transforms of images", "Blocks that prepare and augment images."),
             Namespace("gluon.model_zoo.vision", "Model zoo", "Architectures for images."),
             Namespace("gluon.utils", "Utilities", "Splitting batches, clipping, downloads."),
+            Namespace("gluon.contrib.estimator", "Estimator", "A training loop with handlers of its events."),
+            Namespace("gluon.contrib.nn", "More layers", "Layers that MXNet keeps in ``contrib``."),
+            Namespace("gluon.contrib.cnn", "Deformable convolutions", "Convolutions whose kernels are deformed at each place."),
+            Namespace("gluon.contrib.rnn", "More recurrent cells", "Convolutional cells, projections, variational dropout."),
         ),
     ),
     Section(
@@ -94,6 +110,7 @@ SECTIONS = (
             Namespace("model", "Checkpoints and feed-forward models", "Files of parameters and symbols."),
             Namespace("rnn", "Recurrent cells of symbols", "Cells that MXNet had before Gluon."),
             Namespace("operator", "Custom operators", "Operators that are written in Python."),
+            Namespace("name", "Names", "How nodes without a name are named."),
         ),
     ),
     Section(
@@ -106,6 +123,10 @@ SECTIONS = (
             Namespace("callback", "Callbacks", "What a training loop calls."),
             Namespace("kvstore", "Key-value stores", "Sums of gradients over devices and machines."),
             Namespace("monitor", "Monitors", "Statistics of results inside a network."),
+            Namespace("contrib.amp", "Mixed precision", "Training and inference with 16-bit floats."),
+            Namespace("contrib.quantization", "8-bit networks", "Networks with 8-bit weights and values."),
+            Namespace("contrib.tensorboard", "TensorBoard", "Metrics in TensorBoard's files."),
+            Namespace("contrib.io", "Loaders as iterators", "Loaders of Gluon for modules."),
         ),
     ),
     Section(
@@ -124,6 +145,9 @@ SECTIONS = (
             Namespace("viz", "Pictures", "Pictures of networks, programs and memory."),
             Namespace("engine", "Engine", "How operations are scheduled."),
             Namespace("test_utils", "Test utilities", "Comparisons and numeric gradients."),
+            Namespace("runtime", "Features", "What this installation can do, by MXNet's names."),
+            Namespace("util", "Switches and the environment", "What MXNet's own modules and scripts import from ``mxnet.util``."),
+            Namespace("registry", "Registries", "Classes by name."),
         ),
     ),
 )
@@ -145,10 +169,19 @@ class Entry(NamedTuple):
 PREFIXES = {"nd": "", "sym": "", "nd.contrib": "_contrib_", "nd.sparse": "_sparse_"}
 
 
+def every_namespace() -> list[Namespace]:
+    """All namespaces but the root."""
+    return [n for section in SECTIONS for n in section.namespaces if n.name != ROOT]
+
+
+def offered(namespace: Namespace) -> set[str]:
+    """What a namespace has: ``__all__`` if there is one, else every name."""
+    return {*(getattr(namespace.module, "__all__", None) or dir(namespace.module))}
+
+
 def public_names(namespace: Namespace) -> list[str]:
-    """The names that a namespace offers: ``__all__`` where it has one, else all that are defined in the package."""
-    names = {*(getattr(namespace.module, "__all__", None) or dir(namespace.module))}
-    return sorted(n for n in names if not n.startswith("_") and is_documented(namespace, n))
+    """The names that have pages, of those that a namespace has."""
+    return sorted(n for n in offered(namespace) if not n.startswith("_") and is_documented(namespace, n))
 
 
 def is_documented(namespace: Namespace, name: str) -> bool:
@@ -159,6 +192,8 @@ def is_documented(namespace: Namespace, name: str) -> bool:
         return False
     if inspect.ismodule(found) or not (inspect.isclass(found) or callable(found)):
         return False
+    if namespace.name == ROOT and any(vars(n.module).get(name) is found for n in every_namespace() if name in offered(n)):
+        return False  # a short way to a name of another namespace, which has the page
     if namespace.name in PREFIXES and PREFIXES[namespace.name] + name in NAMES:
         return False
     # functions that NumPy computes are ours, with NumPy's name for their module
@@ -264,7 +299,7 @@ def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
 
 def namespace_text(namespace: Namespace, entries: list[Entry]) -> str:
     """The page of a namespace: a table of its names."""
-    return titled(f"{namespace.title} (mx.{namespace.name})", namespace.about, "", *table(entries))
+    return titled(f"{namespace.title} ({namespace.shown})", namespace.about, "", *table(entries))
 
 
 def table(entries: Iterable[Entry]) -> Iterator[str]:
@@ -394,7 +429,7 @@ def index_text() -> str:
     """The first page of the reference."""
     lines = ["Every public class, function and operator has a page. Search for a name, or begin with a group.", ""]
     for section in SECTIONS:
-        names = [(f"mx.{n.name}", n.name, n.title) for n in section.namespaces]
+        names = [(n.shown, n.name, n.title) for n in section.namespaces]
         if section is SECTIONS[0]:
             names.insert(0, ("mx.nd, mx.sym", "operators", "Operators"))
         lines += [section.title, "-" * len(section.title), "", ".. list-table::", "   :widths: 30 70", ""]
