@@ -28,16 +28,14 @@ DIFFERENCES = ROOT / "docs" / "reference" / "compatibility.md"
 MACHINERY = {
     r"\._|<lambda>": "",  # private: not listed
     r"^mxnet\.(ndarray|symbol)_doc|\.(numpy|symbol)\._|\.register\b|_op\b": "it generates MXNet's documentation and functions",
-    r"^mxnet\.base\.(c_|build_|check_call|ctypes2|add_fileline|data_dir|get_last_ffi)|^mxnet\._": "it calls MXNet's C library",
+    r"^mxnet\.base\.(c_|build_|check_call|ctypes2)|^mxnet\._": "it calls MXNet's C library",
     r"\.handle$": "it is a pointer of MXNet's C library",
     r"\.LP_c_float$": "it is `ctypes`' name of `mx_float_p`",
     r"^mxnet\.registry\.(alias|create)$|\.create_optimizer$|\.symbol\.numpy\.load": "MXNet has no such name, only code with it",
-    r"^mxnet\.ndarray\.(copyMakeBorder|gen_sparse\.gs_retain)$": "MXNet has no such name there",
-    r"^mxnet\.(symbol\.contrib|contrib\.symbol)\.dgl_": "graphs compute with dense arrays: sample with `mx.nd.contrib`",
+    r"^mxnet\.ndarray\.gen_sparse\.gs_retain$": "MXNet has no such name there",
     r"\.SequentialRNNCell\.hybrid_forward$": "MXNet's raises NotImplementedError",
     r"\.DataParallelExecutorGroup\.(bind_exec|decide_slices)$": "the constructor does it, and `reshape`",
     r"^mxnet\.symbol\.numpy\.random\.shuffle$": "symbols are not written to",
-    r"\.dataloader\.(ConnectionWrapper|Queue|SimpleQueue|\w+_loop_v1|re(build|duce)_\w+)\b": "it is how MXNet's processes pass arrays",
     r"^mxnet\.metric\.PearsonCorrelation\.update_": "it keeps sums in place of MXNet's running moments",
 }
 
@@ -95,7 +93,7 @@ def machinery(path: str) -> str | None:
     """Why Twofold has no such name; empty if it is not even public in MXNet, None if there is no reason."""
     reason = next((why for pattern, why in MACHINERY.items() if re.search(pattern, path)), None)
     absent = mxnet_alias.reason_for_absence(path.partition(".")[2])
-    return reason if reason is not None or absent is None else absent[0]
+    return reason if reason is not None or absent is None else ": ".join(absent)
 
 
 def found(path: str) -> Any:
@@ -175,7 +173,7 @@ def page(inventory: Path) -> str:
             rows["better" if is_mentioned(name.path, mentioned) else "same"].append(short)
     totals = {status: sum(len(rows[status]) for rows in modules.values()) for status in ("same", "better", "absent")}
     lines = [
-        "# MXNet's names",
+        "# What runs: MXNet's names",
         "",
         "Every public name of MXNet 1.9.1 and what Twofold has under it. *Same*: it behaves as the real one. *Better*: it differs in a way",
         "that [a row of the differences](compatibility.md) describes. *Absent*: Twofold has no such name, for the reason given.",

@@ -9,6 +9,9 @@ from typing import Any
 
 from .errors import OperatorError
 
+#: How the error for something of MXNet ends that is not here.
+WHAT_RUNS = 'the page "What runs" (docs/reference/mxnet-names.md) lists MXNet\'s names'
+
 
 @cache
 def _elsewhere() -> dict[str, dict[str, str]]:

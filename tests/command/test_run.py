@@ -75,6 +75,22 @@ def test_missing_attribute_says_which_name(run):
     assert "mxnet.ndarray.nothing: Twofold does not have it" in run("import mxnet as mx\nmx.nd.nothing", fails=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("gluon.Trainr", "did you mean 'Trainer'?"),
+        ("nd.conv2d", "use Convolution"),
+        ("sym.contrib.dgl_subgraph", "sample with mx.nd.contrib"),
+        ("base.data_dir", "use mx.base.data_dir_default"),
+        ("base._LIB.MXNDArrayCreate", "use the Python interface"),
+        ("libinfo.find_lib_path()", "use the Python interface"),
+    ],
+)
+def test_what_is_not_there_has_a_replacement_and_a_page(run, name, advice):
+    message = run(f"import mxnet as mx\nmx.{name}", fails=True).strip()
+    assert message.endswith(f'; {advice}; the page "What runs" (docs/reference/mxnet-names.md) lists MXNet\'s names')
+
+
 def test_module_without_counterpart_says_why(run):
     assert "write the operator with mx.operator.CustomOp" in run("import mxnet.rtc", fails=True)
 

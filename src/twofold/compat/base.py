@@ -14,6 +14,7 @@ import numpy as np
 from .. import errors
 from ..errors import MXNetError, NotImplementedForSymbol
 from ..opdef.frontend import NULL
+from ..suggestions import WHAT_RUNS
 
 T = TypeVar("T", bound=type)
 
@@ -68,7 +69,7 @@ class _NoLibrary:
     """Stands for MXNet's C library: each of its functions raises."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise MXNetError(f"mxnet.base._LIB.{name}: Twofold has no C library", None, "use the Python interface")
+        raise MXNetError(f"mxnet.base._LIB.{name}: Twofold has no C library", None, f"use the Python interface; {WHAT_RUNS}")
 
 
 _LIB: Any = _NoLibrary()
@@ -277,4 +278,4 @@ def register_error(func_name: Any = None, cls: Any = None) -> Any:
 
 register: Callable[..., Any] = register_error
 
-__all__ = [name for name, value in vars().items() if not name.startswith("_") and name not in ("Any", "Callable", "T")]
+__all__ = [name for name, value in vars().items() if not name.startswith("_") and name not in ("Any", "Callable", "T", "WHAT_RUNS")]

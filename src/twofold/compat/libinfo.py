@@ -1,6 +1,7 @@
 """``mxnet.libinfo``: the version of MXNet that is imitated; there is no C library to find."""
 
 from ..errors import MXNetError
+from ..suggestions import WHAT_RUNS
 
 __all__ = ["__version__", "find_conf_path", "find_include_path", "find_lib_path"]
 
@@ -16,7 +17,7 @@ def find_lib_path(prefix: str = "libmxnet") -> list[str]:
     MXNetError
         Always: Twofold is written in Python.
     """
-    raise MXNetError(f"Cannot find the MXNet library {prefix}: Twofold has no C library", None, "use the Python interface")
+    raise MXNetError(f"Cannot find the MXNet library {prefix}: Twofold has no C library", None, f"use the Python interface; {WHAT_RUNS}")
 
 
 def find_include_path() -> str:
@@ -27,7 +28,8 @@ def find_include_path() -> str:
     MXNetError
         Always: Twofold is written in Python.
     """
-    raise MXNetError("Cannot find the MXNet include path: Twofold has no C headers", None, "write operators with mx.operator.CustomOp")
+    what = "Cannot find the MXNet include path: Twofold has no C headers"
+    raise MXNetError(what, None, f"write operators with mx.operator.CustomOp; {WHAT_RUNS}")
 
 
 def find_conf_path(prefix: str = "tvmop") -> str:
@@ -38,4 +40,4 @@ def find_conf_path(prefix: str = "tvmop") -> str:
     MXNetError
         Always: there are none.
     """
-    raise MXNetError(f"Cannot find the TVM op config {prefix}: Twofold has no such operators", None, "write them with mx.op")
+    raise MXNetError(f"Cannot find the TVM op config {prefix}: Twofold has no such operators", None, f"write them with mx.op; {WHAT_RUNS}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import MXNetError
 from ..extension_points import LOADERS
+from ..suggestions import WHAT_RUNS, did_you_mean
 
 #: The value of ``mxnet.__version__``, which scripts compare.
 MXNET_VERSION = "1.9.1"
@@ -24,7 +25,12 @@ EVERYWHERE: list[str] = _TABLES["everywhere"]
 IMPORTED: dict[str, list[str]] = _TABLES["imported"]
 SOURCES: dict[str, list[str]] = _TABLES["sources"]
 ABSENT: dict[str, tuple[str, str]] = {module: (reason, todo) for module, (reason, todo) in _TABLES["absent"].items()}
+ABSENT_NAMES: dict[str, tuple[str, str]] = {name: (reason, todo) for name, (reason, todo) in _TABLES["absent_names"].items()}
 INTERNAL: list[str] = _TABLES["internal"]
+
+
+#: The tables of `suggestions` by the modules of MXNet in which a name was looked for, where they are not the same.
+PLACES = {"": "twofold", "ndarray": "nd", "symbol": "nd", "numpy": "np"}
 
 
 class MissingName(MXNetError, AttributeError):
@@ -69,10 +75,12 @@ def sources_of(name: str) -> list[Any]:
 
 
 def reason_for_absence(name: str) -> tuple[str, str] | None:
-    """Why Twofold deliberately lacks an MXNet module, and what to do instead; None for all other modules."""
+    """Why Twofold deliberately lacks an MXNet module or name, and what to do instead; None for all others."""
     if any(name == m or name.startswith(m + ".") for m in INTERNAL):
         return "it is internal to MXNet", "use the public modules"
-    return next((why for module, why in ABSENT.items() if name == module or name.startswith(module + ".")), None)
+    head, _, tail = name.rpartition(".")
+    name = f"{canonical(head)}.{tail}" if head else name
+    return next((why for row, why in (ABSENT | ABSENT_NAMES).items() if name == row or name.startswith(row + ".")), None)
 
 
 def _namespace(path: str) -> ModuleType | None:
@@ -161,8 +169,13 @@ def _exists(name: str) -> bool:
 
 
 def _missing(full: str) -> tuple[str, None, str]:
-    reason, todo = reason_for_absence(full.partition(".")[2]) or ("Twofold does not have it", "see docs/reference/compatibility.md")
-    return f"{full}: {reason}", None, todo
+    """The error for a name or module that is not there: with a name like it if there is no reason for its absence."""
+    path = full.partition(".")[2]
+    if why := reason_for_absence(path):
+        return f"{full}: {why[0]}", None, f"{why[1]}; {WHAT_RUNS}"
+    head, _, name = path.rpartition(".")
+    near = did_you_mean(name, (shown for source in sources_of(head) for shown in _shown(source)), "", PLACES.get(head, head))
+    return f"{full}: Twofold does not have it", None, f"{near}; {WHAT_RUNS}" if near else WHAT_RUNS
 
 
 class _Finder:
