@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -232,11 +233,17 @@ def inside(lines: list[str]) -> list[str]:
 
 def class_text(dotted: str, name: str, example: str) -> str:
     """The page of a class: its docstring and its example, then its methods and properties."""
+    found = getattr(sys.modules[dotted.rpartition(".")[0]], name)
+    if found.__name__ != name:  # another name of a class, which autodoc would not describe
+        dotted, about = f"{found.__module__}.{found.__name__}", [f"``{name}`` is a name of this class:", ""]
+    else:
+        about = []
     return titled(
         name,
+        *about,
         f".. currentmodule:: {dotted.rpartition('.')[0]}",
         "",
-        f".. autoclass:: {name}",
+        f".. autoclass:: {dotted.rpartition('.')[2]}",
         "   :members:",
         "   :show-inheritance:",
         "   :member-order: groupwise",
@@ -282,7 +289,7 @@ class Shown(NamedTuple):
 
 def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
     """The entries of a namespace."""
-    for name in public_names(namespace):
+    for name in sorted(public_names(namespace), key=lambda n: getattr(namespace.module, n).__name__ != n):  # other names of a class last
         found, page = getattr(namespace.module, name), f"{namespace.name}.{name}"
         dotted = f"{namespace.module.__name__}.{name}"
         kind: Callable[[str, str, str], str] = class_text if inspect.isclass(found) else function_text
@@ -448,7 +455,7 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"op.{operator.dotted}", operator_text(operator)
     for section in SECTIONS:
         for namespace in section.namespaces:
-            entries = list(entries_of(namespace, shown))
+            entries = sorted(entries_of(namespace, shown))
             yield namespace.name, namespace_text(namespace, entries)
             yield from ((entry.page, entry.text) for entry in entries)
 
