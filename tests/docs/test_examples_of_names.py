@@ -48,7 +48,6 @@ WITHOUT = {
     "contrib.amp.init_trainer": "a switch of the whole process",
     "contrib.amp.scale_loss": "a switch of the whole process",
     "contrib.amp.unscale": "a switch of the whole process",
-    "contrib.tensorboard.LogMetricsCallback": "tensorboardX, which is not among the tools of development",
     "viz.plot_cluster": "the trace of several processes",
 }
 
