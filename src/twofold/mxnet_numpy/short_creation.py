@@ -1,7 +1,7 @@
 """Small arrays of the dialect that NumPy makes directly, for calls that give nothing but values or a shape, and a dtype."""
 
 from functools import partial
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..imperative.guards import plain_or_value
 from ..imperative.tape import tls
 from ..ndarray.new_arrays import SHAPES, TYPES
 from ..ndarray.types import DTypeLike, Shape
-from ..opdef.frontend import LazyMethod
+from ..opdef.frontend import LazyMethod, parameter_text
 from ..scheduler.observers import LISTENERS
 from .array import ndarray
 from .new_arrays import Creation
@@ -95,7 +95,7 @@ def _with_general(path: Function, name: str) -> Function:
     given = signature(general).parameters
     tests = [f"{p} is None" for p in ("ctx", "device", "out") if p in given] + ["order == 'C'"] * ("order" in given)
     lines = [
-        f"def {name}({', '.join(str(p.replace(annotation=Parameter.empty)) for p in given.values())}):",
+        f"def {name}({', '.join(map(parameter_text, given.values()))}):",
         f"    if {' and '.join(tests)} and not (DEFAULTS.stack or LISTENERS):",
         f"        try: path({', '.join(signature(path).parameters)})",
         "        except ELSEWHERE: pass",

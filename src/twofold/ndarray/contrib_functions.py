@@ -1,12 +1,13 @@
 """The functions of ``mx.nd.contrib`` that are not operators: updates of lists of weights, tests of numbers, sampling."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from ..imperative.storage import applied
 from ..opdef import Op
-from ..opdef.frontend import named
+from ..opdef.frontend import named, with_arrays
 from ..ops import optimizer_adamw, optimizer_lamb, primitive_math
 from .array import NDArray
 from .graph_sampling import (
@@ -62,76 +63,48 @@ isfinite = _test(primitive_math.isfinite, "is neither NaN nor infinite")
 Apply: TypeAlias = Callable[[Op, Sequence[A], "float | A", dict[str, float], "A | None", "str | None"], A]
 
 
-class AdamW(Generic[A]):
-    """The functions of one weight, of arrays or of symbols.
+def _adamw(
+    apply: Apply[A],
+    op: Op,
+    arrays: Sequence[A],
+    rescale_grad: float | A,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: A | None = None,
+    name: str | None = None,
+) -> A:
+    """AdamW: ``weight - eta · (lr · mean / (sqrt(var) + epsilon) + wd · weight)``. Writes new values to ``mean`` and ``var``.
+
+    ``mean`` and ``var`` are the running averages of the gradient and of its square, in the shape of the weight; ``weight32`` of
+    ``mp_adamw_update`` is the float32 master copy of a 16-bit weight.
 
     Parameters
     ----------
-    apply
-        Applies an operator to arrays and a scale, which may be a number.
+    rescale_grad
+        Factor of the gradient, a number or an array (1,). If it is 0 or not finite nothing changes.
+    lr, eta, beta1, beta2, epsilon, wd
+        Learning rate, multiplier of the schedule, decay rates of the averages, constant in the denominator, weight decay.
+    clip_gradient
+        Bound on the absolute value of the rescaled gradient; negative for none.
+    out
+        The array to write the new weight to; None for symbols.
+    name
+        The name of a symbol's node. It has no effect on arrays.
     """
+    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
+    return apply(op, arrays, rescale_grad, settings, out, name)
 
-    def __init__(self, apply: Apply[A]) -> None:
-        self._apply = apply
 
-    def adamw_update(
-        self,
-        weight: A,
-        grad: A,
-        mean: A,
-        var: A,
-        rescale_grad: float | A,
-        lr: float,
-        eta: float,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        wd: float = 0,
-        clip_gradient: float = -1,
-        out: A | None = None,
-        name: str | None = None,
-    ) -> A:
-        """AdamW: ``weight - eta · (lr · mean / (sqrt(var) + epsilon) + wd · weight)``. Writes new values to ``mean`` and ``var``.
-
-        Parameters
-        ----------
-        weight, grad, mean, var
-            The weight; its gradient, and the running averages of that and of its square, in the same shape.
-        rescale_grad
-            Factor of the gradient, a number or an array (1,). If it is 0 or not finite nothing changes.
-        lr, eta, beta1, beta2, epsilon, wd
-            Learning rate, multiplier of the schedule, decay rates of the averages, constant in the denominator, weight decay.
-        clip_gradient
-            Bound on the absolute value of the rescaled gradient; negative for none.
-        out
-            The array to write the new weight to; None for symbols.
-        name
-            The name of a symbol's node. It has no effect on arrays.
-        """
-        settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
-        return self._apply(optimizer_adamw.adamw_update, (weight, grad, mean, var), rescale_grad, settings, out, name)
-
-    def mp_adamw_update(
-        self,
-        weight: A,
-        grad: A,
-        mean: A,
-        var: A,
-        weight32: A,
-        rescale_grad: float | A,
-        lr: float,
-        eta: float,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        wd: float = 0,
-        clip_gradient: float = -1,
-        out: A | None = None,
-        name: str | None = None,
-    ) -> A:
-        """`adamw_update` of the float32 master copy ``weight32`` of a 16-bit weight; other parameters as there."""
-        settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
-        return self._apply(optimizer_adamw.mp_adamw_update, (weight, grad, mean, var, weight32), rescale_grad, settings, out, name)
+def adamw(apply: Apply[A], module: str) -> Iterator[Callable[..., A]]:
+    """``adamw_update`` and ``mp_adamw_update``, of arrays or of symbols, for a module."""
+    for op in (optimizer_adamw.adamw_update, optimizer_adamw.mp_adamw_update):
+        names = [i.name for i in op.arrays[:-1]]
+        yield with_arrays(partial(_adamw, apply, op), names, op.title.removeprefix("_"), module, _adamw.__doc__)
 
 
 def _scaled(
@@ -142,20 +115,14 @@ def _scaled(
     return call(op, (*arrays, scale), dict(settings), out)
 
 
-_ADAMW = AdamW[NDArray](_scaled)
-adamw_update, mp_adamw_update = _ADAMW.adamw_update, _ADAMW.mp_adamw_update
-
-
-def _together(*lists: Arrays) -> list[NDArray]:
+def _together(lists: Sequence[Arrays]) -> list[NDArray]:
     """The arrays of each weight beside one another."""
     return [x for group in zip(*lists, strict=True) for x in group]
 
 
-def multi_adamw_update(
-    weights: Arrays,
-    grads: Arrays,
-    mean: Arrays,
-    var: Arrays,
+def _multi_adamw(
+    op: Op,
+    lists: Sequence[Arrays],
     rescale_grad: float | NDArray,
     lrs: Sequence[float],
     wds: Sequence[float],
@@ -167,37 +134,15 @@ def multi_adamw_update(
 ) -> Any:
     """`adamw_update` of several weights, each with its own rate, decay and multiplier; ``size`` is their number, 0 for all.
 
-    Returns the list of new weights, or ``out``.
+    ``weights32`` of ``multi_mp_adamw_update`` are the float32 master copies of 16-bit weights. Returns the list of new weights, or ``out``.
     """
-    settings = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
-    return _scaled(optimizer_adamw.multi_adamw_update, _together(weights, grads, mean, var), rescale_grad, settings, out)
+    settings = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(lists[0]), **kwargs}
+    return _scaled(op, _together(lists), rescale_grad, settings, out)
 
 
-def multi_mp_adamw_update(
-    weights: Arrays,
-    grads: Arrays,
-    mean: Arrays,
-    var: Arrays,
-    weights32: Arrays,
-    rescale_grad: float | NDArray,
-    lrs: Sequence[float],
-    wds: Sequence[float],
-    etas: Sequence[float],
-    out: NDArray | Arrays | None = None,
-    name: str | None = None,
-    size: int = 0,
-    **kwargs: object,
-) -> Any:
-    """`multi_adamw_update` of 16-bit weights with float32 master copies."""
-    settings = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
-    return _scaled(optimizer_adamw.multi_mp_adamw_update, _together(weights, grads, mean, var, weights32), rescale_grad, settings, out)
-
-
-def multi_lamb_update(
-    weights: Arrays,
-    grads: Arrays,
-    mean: Arrays,
-    var: Arrays,
+def _multi_lamb(
+    op: Op,
+    lists: Sequence[Arrays],
     step_count: Sequence[int],
     lrs: Sequence[float],
     wds: Sequence[float],
@@ -207,10 +152,11 @@ def multi_lamb_update(
 ) -> Any:
     """LAMB updates of several weights; writes new values to ``mean`` and ``var``. Returns the list of new weights, or ``out``.
 
+    ``mean`` and ``var`` are the running averages of the gradients and of their squares; ``weights32`` of ``multi_mp_lamb_update`` are the
+    float32 master copies of 16-bit weights.
+
     Parameters
     ----------
-    weights, grads, mean, var
-        The weights; their gradients, and the running averages of these and of their squares.
     step_count, lrs, wds
         For each weight the number of this update (from 1), the learning rate and the weight decay.
     out
@@ -221,26 +167,21 @@ def multi_lamb_update(
         Parameters of the operator: ``beta1``, ``beta2``, ``epsilon``, ``rescale_grad``, ``lower_bound``, ``upper_bound``,
         ``clip_gradient``, ``bias_correction``.
     """
-    settings = {"learning_rates": lrs, "wds": wds, "step_count": step_count, "num_tensors": num_tensors or len(weights), **kwargs}
-    return call(optimizer_lamb.multi_lamb_update, _together(weights, grads, mean, var), settings, out)
+    settings = {"learning_rates": lrs, "wds": wds, "step_count": step_count, "num_tensors": num_tensors or len(lists[0]), **kwargs}
+    return call(op, _together(lists), settings, out)
 
 
-def multi_mp_lamb_update(
-    weights: Arrays,
-    grads: Arrays,
-    mean: Arrays,
-    var: Arrays,
-    weights32: Arrays,
-    step_count: Sequence[int],
-    lrs: Sequence[float],
-    wds: Sequence[float],
-    out: NDArray | Arrays | None = None,
-    num_tensors: int = 0,
-    **kwargs: object,
-) -> Any:
-    """`multi_lamb_update` of 16-bit weights with float32 master copies."""
-    settings = {"learning_rates": lrs, "wds": wds, "step_count": step_count, "num_tensors": num_tensors or len(weights), **kwargs}
-    return call(optimizer_lamb.multi_mp_lamb_update, _together(weights, grads, mean, var, weights32), settings, out)
+def _multi(update: Callable[..., Any], op: Op, *masters: str) -> Callable[..., Any]:
+    """The function of an operator on lists of arrays."""
+    lists = ("weights", "grads", "mean", "var", *masters)
+    return with_arrays(partial(update, op), lists, op.title.removeprefix("_"), __name__, update.__doc__)
+
+
+adamw_update, mp_adamw_update = adamw(_scaled, __name__)
+multi_adamw_update = _multi(_multi_adamw, optimizer_adamw.multi_adamw_update)
+multi_mp_adamw_update = _multi(_multi_adamw, optimizer_adamw.multi_mp_adamw_update, "weights32")
+multi_lamb_update = _multi(_multi_lamb, optimizer_lamb.multi_lamb_update)
+multi_mp_lamb_update = _multi(_multi_lamb, optimizer_lamb.multi_mp_lamb_update, "weights32")
 
 
 def rand_zipfian(true_classes: NDArray, num_sampled: int, range_max: int, ctx: DeviceLike = None) -> tuple[NDArray, NDArray, NDArray]:

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable, Iterable
+from inspect import Parameter, signature
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ class _NullType:
 
 NULL: Any = _NullType()
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 Call = Callable[[Op, tuple[Any, ...], dict[str, Any], Any], Any]
 
 
@@ -145,6 +147,22 @@ def named(name: str, doc: str) -> Callable[[F], F]:
         return function
 
     return name_it
+
+
+def parameter_text(parameter: Parameter) -> str:
+    """A parameter as source text, without its annotation."""
+    return str(parameter.replace(annotation=Parameter.empty))
+
+
+def with_arrays(core: Callable[..., R], arrays: Iterable[str], name: str, module: str, doc: str | None) -> Callable[..., R]:
+    """A function that passes its first arguments, of the given names, as one tuple: the first argument of ``core``, which it is like."""
+    names = ", ".join(arrays)
+    _, *others = signature(core).parameters.values()
+    head = ", ".join(map(parameter_text, others))
+    given = ", ".join(f"**{p.name}" if p.kind is p.VAR_KEYWORD else p.name for p in others)
+    function = assembled_text(f"def {name}({names}, {head}): return core(({names}), {given})", name, {"__name__": module, "core": core})
+    function.__doc__ = doc
+    return function
 
 
 class LazyMethod:

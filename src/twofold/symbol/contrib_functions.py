@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from ..errors import ParameterError
-from ..ndarray.contrib_functions import AdamW, zipfian
+from ..ndarray.contrib_functions import adamw, zipfian
 from ..opdef import Op
 from ..ops.creation import full_value
 from .compose import apply_op
@@ -26,8 +26,7 @@ def _scaled(
     return apply_op(op, op.title, (*arrays, rescale_grad), settings, name)
 
 
-_ADAMW = AdamW[Symbol](_scaled)
-adamw_update, mp_adamw_update = _ADAMW.adamw_update, _ADAMW.mp_adamw_update
+adamw_update, mp_adamw_update = adamw(_scaled, __name__)
 
 
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
