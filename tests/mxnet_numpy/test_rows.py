@@ -16,13 +16,14 @@ from twofold.numpy.forms import FORMS
 from twofold.opdef import OPS, Axis, Shape
 from twofold.opdef.declare import build
 from twofold.opdef.numpy_rows import row_of, rows_of
+from twofold.ops import numpy_elementwise
 
 from tests.cases import each
 
 
-def declared(rule, row: str, writes: str = ""):
+def declared(rule, row: str, writes: str = "", numpy_names: tuple[str, ...] = ()):
     """An unregistered operator with a row."""
-    return build(rule, (f"_npi_{rule.__name__}",), (), {"numpy": True, "row": row, "writes": writes})
+    return build(rule, (f"_npi_{rule.__name__}",), (), {"numpy": True, "row": row, "writes": writes, "numpy_names": numpy_names})
 
 
 def passed(op, *args, **options):
@@ -124,6 +125,12 @@ def test_rows_are_what_the_namespaces_serve():
         if row.name in row.op.front.numpy_names:
             assert row.name not in namespace.OWN, row
             assert getattr(onp, row.name) not in FORMS, row
+
+
+def test_the_row_of_a_ufunc_serves_the_dialect_and_np_has_the_ufunc():
+    op = declared(numpy_elementwise.logaddexp2.rule, "logaddexp2, newer(x1, x2, out=None)", numpy_names=("logaddexp2", "newer"))
+    assert [row.name for row in rows_of([op])] == ["logaddexp2", "newer"]
+    assert list(namespace.functions_of_rows([op])) == ["newer"]
 
 
 def test_functions_have_the_signatures_of_rows():

@@ -1,13 +1,13 @@
 """The names of ``twofold.np``: functions of this package, ufuncs, and everything else from NumPy; looked up on first use."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ..opdef import OPS
+from ..opdef import OPS, Op
 from ..opdef.numpy_rows import Row, assembled_row, rows_of
 from ..suggestions import missing_name
 from . import creation, linear, parts, reductions, selecting, shapes
@@ -32,8 +32,17 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 #: Functions that create arrays return NumPy's for dtypes that Twofold lacks; functions of arrays need `guarded` for such operands.
 MAKERS = functions_in(creation)
 OWN = functions_in(linear) | functions_in(parts) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
+
+
+def functions_of_rows(ops: Iterable[Op]) -> dict[str, Row]:
+    """The rows of operators that make functions of this namespace."""
+    named = {row.name: row for row in rows_of(ops) if row.name in row.op.front.numpy_names}
+    # a ufunc has methods and options that the function of a row lacks: `ufuncs` makes it, and the row serves MXNet's dialect alone
+    return {name: row for name, row in named.items() if not isinstance(getattr(np, name, None), np.ufunc)}
+
+
 #: Functions that apply one operator, by its row.
-ROWS = {row.name: row for row in rows_of(OPS.values()) if row.name in row.op.front.numpy_names}
+ROWS = functions_of_rows(OPS.values())
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
 #: are rounded alike in each mode.
 OWN_WAY = shapes.VIEWS | {"ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
