@@ -17,6 +17,7 @@ from twofold.opdef import OPS, Axis, Shape
 from twofold.opdef.declare import build
 from twofold.opdef.numpy_rows import row_of, rows_of
 from twofold.ops import numpy_elementwise
+from twofold.testing.stubs import row_text
 
 from tests.cases import each
 
@@ -46,6 +47,10 @@ def moved(xp, data, *, axis: Axis = None, dim1: int = 0, keepdims: bool = False,
 
 def made(xp, *, shape: Shape = (), ctx: str = "", dtype: str = "float32"):
     """Makes."""
+
+
+def drawn(xp, loc_array=None, *, loc: float = 0.0):
+    """Draws."""
 
 
 def joined(xp, *data, axis: int = 0):
@@ -94,6 +99,37 @@ def test_a_function_without_arrays_names_its_device_and_its_dtype():
 def test_any_number_of_arrays(row):
     given = (("a", "b"),) if "*" not in row else ("a", "b")
     assert passed(declared(joined, row), *given)[0] == ["array a", "array b"]
+
+
+def test_functions_of_np_refuse_options_that_would_have_no_effect():
+    function = namespace.function_of_row(row_of(declared(moved, "moved(a, order='C', **kwargs)"), "moved"))
+    for options, error in (({"axs": 1}, "invalid keyword"), ({"where": [True]}, "not supported"), ({"order": "F"}, "row-major")):
+        with pytest.raises(mx.MXNetError, match=f"moved: .*{error}"):
+            function(mx.np.ones(3), **options)
+
+
+@each("row, rule", [("made(shape, ctx=None)", made), ("made(shape, device=None)", made), ("drawn(loc)", drawn)])
+def test_a_row_that_np_would_serve_by_half_is_refused(row, rule):
+    with pytest.raises(mx.MXNetError, match=f"np.{rule.__name__}: "):
+        namespace.function_of_row(row_of(declared(rule, row), rule.__name__))
+
+
+def weighted(xp, data, weight=None):
+    """The data, weighted if there are weights."""
+    return data if weight is None else data * weight
+
+
+def together(xp, *data):
+    """The first two."""
+    return data[0] + data[1]
+
+
+def test_functions_of_np_take_arrays_that_may_be_left_out_and_any_number_of_arrays():
+    x = mx.np.array([1.0, 2.0])
+    function = namespace.function_of_row(row_of(declared(weighted, "weighted(a, weight=None)"), "weighted"))
+    assert [list(function(x)), list(function(x, weight=[2, 3]))] == [[1, 2], [2, 6]]
+    for row, args in (("together(*arys)", (x, [1, 1])), ("together(seq)", ([x, [1, 1]],))):
+        assert list(namespace.function_of_row(row_of(declared(together, row), "together"))(*args)) == [2, 3]
 
 
 def chosen(xp, data, other=None, *, axis: int = 0):
@@ -150,3 +186,10 @@ def test_functions_of_np_that_are_rows_have_numpys_results_and_gradients():
         onp.testing.assert_array_equal(found.asnumpy(), function(onp.arange(6.0), *args))
     with pytest.raises(ValueError, match="negative"):
         mx.np.resize(mx.np.zeros((1000, 1000)), -1)
+
+
+def test_the_stub_of_a_row_says_which_arguments_may_be_left_out():
+    text = row_text(row_of(declared(weighted, "weighted(a, weight=None, out=None, **kwargs)"), "weighted"))
+    assert text == (
+        "def weighted(a: ArrayLike, weight: ArrayLike | None = None, out: ndarray | None = None, **kwargs: Any) -> ndarray: ..."
+    )

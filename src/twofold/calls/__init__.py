@@ -4,6 +4,7 @@
 * `arithmetic`: Python's operators and functions of one or two operands;
 * `items`: ``x[key]``, ``x[key] = value``, ``reshape`` and ``T``;
 * `short`: NumPy's own functions on small arrays;
+* `row_functions`: functions of NumPy's namespaces that apply one operator;
 * `general`: parameters, checks, ``out=`` and storage, for MXNet's generated functions.
 
 The templates are real functions; `assembly` says how they become code. Tests of contents are `imperative.guards`.

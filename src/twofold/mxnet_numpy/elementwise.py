@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.row_functions import check_options
 from ..opdef import OPS, Op
 from ..opdef.frontend import named
 from ..ops import dynamic_shapes, elementwise_math, mxnet_numpy_arithmetic, numpy_elementwise
 from ..strictness import tolerate
-from .front import Array, Front, Unsupported, check_options
+from .front import Array, Front, Unsupported
 from .row_functions import Functions
 
 _U = mxnet_numpy_arithmetic.UNARY

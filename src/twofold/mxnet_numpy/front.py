@@ -10,53 +10,21 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError
 from ..ndarray.types import DeviceLike
 from ..opdef import Op
 
-__all__ = ["FRONTS", "NUMBERS", "Front", "Unsupported", "UnsupportedOption", "check_options", "public_name", "without_none"]
+__all__ = ["FRONTS", "NUMBERS", "Front", "Unsupported", "public_name", "without_none"]
 
 #: The arrays of a front: `ndarray` or `NumpySymbol`.
 Array = TypeVar("Array")
 NUMBERS = (bool, int, float, np.generic)
-#: The keywords of NumPy's ufuncs, with the values that MXNet accepts, and the advice for any other value.
-UFUNC_OPTIONS = {
-    "where": (True, "choose elements of the result by np.where"),
-    "dtype": (None, "convert the result by astype"),
-    "casting": ("same_kind", "omit it"),
-    "order": ("K", "omit it"),
-    "subok": (True, "omit it"),
-}
-
 #: Fronts by the class of their operands, for functions of arrays that are called with symbols. The module of a class enters its front.
 FRONTS: "dict[type, Front]" = {}
 
 
 class Unsupported(DTypeError, AssertionError):
     """An operand that is neither an array nor a number (MXNet raises a TypeError or an AssertionError)."""
-
-
-class UnsupportedOption(ParameterError, NotImplementedError):
-    """A keyword of NumPy's ufuncs with a value that MXNet does not support either."""
-
-
-def check_options(name: str, options: Mapping[str, object]) -> None:
-    """Raise for keywords of a ufunc that it would ignore.
-
-    Raises
-    ------
-    DTypeError
-        For one that NumPy's ufuncs do not have.
-    UnsupportedOption
-        For one that would change the result.
-    """
-    for key, given in options.items():
-        if key not in UFUNC_OPTIONS:
-            raise DTypeError(f"{name}: {key} is an invalid keyword", repr(given)[:60], f"it has out, {', '.join(UFUNC_OPTIONS)}")
-        neutral, todo = UFUNC_OPTIONS[key]
-        # a mask is not compared: `==` would give an array instead of a truth value
-        if given is not neutral and not (isinstance(given, (str, np.bool_)) and given == neutral):
-            raise UnsupportedOption(f"{name}: {key} is not supported", repr(given)[:60], todo)
 
 
 def public_name(op: Op) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.row_functions import only_c
 from ..dtype import DTypeLike as GivenDType
 from ..errors import ParameterError
 from ..ndarray.types import DeviceLike, DTypeLike
@@ -13,7 +14,7 @@ from ..opdef.numpy_rows import sizes
 from ..ops import creation as shared
 from ..ops import mxnet_numpy_creation as ops
 from .front import Array, without_none
-from .row_functions import Functions, only_c
+from .row_functions import Functions
 
 
 def _dtype(dtype: DTypeLike) -> DTypeLike:

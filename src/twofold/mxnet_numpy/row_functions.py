@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..errors import ParameterError
+from ..calls.row_functions import assembled_row
 from ..opdef import OPS
 from ..opdef.frontend import LazyMethod
-from ..opdef.numpy_rows import Row, assembled_row, rows_of
-from .front import Array, Front, check_options
+from ..opdef.numpy_rows import Row, rows_of
+from .front import Array, Front
 
 
 class Functions(Front[Array]):
@@ -40,20 +40,10 @@ class Face(Generic[Array]):
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
 
-def only_c(name: str, order: str) -> None:
-    """Raise unless the order is the only one that arrays have."""
-    if order != "C":
-        raise ParameterError(f"{name}: arrays are in row-major order", f"order={order!r}", "leave order out")
-
-
 def method_of(row: Row) -> Callable[..., Any]:
     """The function of a row, as a method of a front or of a face."""
     front, op = "self._front" if row.place else "self", row.op
     lines = []
-    if row.has("order"):
-        lines.append(f"    only_c({row.name!r}, order)")
-    if row.has("kwargs"):
-        lines.append(f"    check_options({row.name!r}, kwargs)")
     if "ctx" in op.params:
         given = [p.name for p in row.params if p.name in ("ctx", "device")]
         lines.append(f"    params['ctx'] = {front}.context_name({' or '.join(given) or None})")
@@ -66,7 +56,7 @@ def method_of(row: Row) -> Callable[..., Any]:
         arrays = f"{front}.operands({row.arrays[0].lstrip('*')})" if op.variadic else f"({row.operands(convert)})"
         found = f"{front}.apply(op, {arrays}, params, {out})"
         lines.append(f"    return tuple({found})" if row.gives_tuple else f"    return {found}")
-    return assembled_row(row, "self", lines, {"only_c": only_c, "check_options": check_options})
+    return assembled_row(row, "self", lines, {})
 
 
 @cache

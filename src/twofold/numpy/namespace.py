@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.row_functions import assembled_row
+from ..errors import OperatorError
+from ..ndarray.types import ArrayLike
 from ..opdef import OPS, Op
-from ..opdef.numpy_rows import Row, assembled_row, rows_of
+from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
 from . import creation, linear, parts, reductions, selecting, shapes
-from .creation import operand
+from .array import ndarray
+from .creation import operands
 from .fallback import attribute, guarded
 from .short_calls import short_call
 from .ufuncs import deliver, function_of
@@ -58,10 +62,26 @@ OWN_FOR_VIEWS = frozenset({"dot"})
 
 
 def function_of_row(row: Row) -> Callable[..., Any]:
-    """The function of a row: it applies the operator to arrays, and writes to ``out`` if it has such a parameter."""
-    found = f"reductions.run(op, {row.operands('operand')}**params)"
+    """The function of a row: it applies the operator to arrays, and writes to ``out`` if it has such a parameter.
+
+    Raises
+    ------
+    OperatorError
+        If the row creates arrays, on a device or from numbers that may be arrays too: `creation` and `random` do so here.
+    """
+    if refused := [*row.mixed, *[p.name for p in row.params if p.name in ("ctx", "device")]]:
+        raise OperatorError(f"np.{row.name}: the row of a function of arrays", ", ".join(refused), "leave it out of numpy_names")
+    arrays = f"*{row.arrays[0].lstrip('*')}" if row.op.variadic else ", ".join(row.arrays)
+    found = f"run(op, *{'given' if row.optional else 'operands'}({arrays}), **params)"
+    found = f"tuple({found})" if row.gives_tuple else found
     lines = [f"    return deliver({found}, out)" if row.has("out") else f"    return {found}"]
-    return assembled_row(row, "", lines, {"deliver": deliver, "operand": operand, "reductions": reductions})
+    return assembled_row(row, "", lines, {"deliver": deliver, "given": _given, "operands": operands, "run": reductions.run})
+
+
+def _given(*values: ArrayLike | None) -> list[ndarray | None]:
+    """The operands of an operator; None where one is left out."""
+    found = iter(operands(*[v for v in values if v is not None]))
+    return [None if v is None else next(found) for v in values]
 
 
 def find_attribute(name: str) -> Any:

@@ -13,10 +13,9 @@
 """
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..assembly import assembled_text
 from ..errors import OperatorError
 from .params import AXIS, SHAPE
 from .spec import Op
@@ -129,12 +128,3 @@ def sizes(value: Any) -> Any:
     """A shape or axes as MXNet spells them: a number or a tuple."""
     value = value.tolist() if hasattr(value, "tolist") else value  # NumPy's arrays and integers
     return tuple(value) if isinstance(value, list) else value
-
-
-def assembled_row(row: Row, receiver: str, lines: list[str], env: dict[str, Any]) -> Callable[..., Any]:
-    """The function of a row: a first parameter, if any, and the statements after those of `params_lines`."""
-    head = ", ".join(part for part in (receiver, row.head) if part)
-    text = "\n".join([f"def {row.name}({head}):", *params_lines(row), *lines])
-    function = assembled_text(text, row.name, {"__name__": __name__, "sizes": sizes, "op": row.op, **env})
-    function.__doc__, function.__qualname__ = row.op.doc, row.name
-    return function

@@ -130,8 +130,11 @@ def stub_of(front: Front) -> str:
 def row_text(row: Row) -> str:
     """The stub of a function of ``mx.np`` that is a row."""
     given = inspect.signature(row.op.rule).parameters
-    parts = [f"{name}: ArrayLike" for name in row.arrays]
+    parts = [f"{name}: ArrayLike" + " | None = None" * (name in row.optional) for name in row.arrays]
     for name, passed_as, default in row.params:
+        if name == "kwargs" and row.has(name):
+            parts.append("**kwargs: Any")
+            continue
         type_of = type_text(given[passed_as].annotation) if passed_as in given else "ndarray | None"
         parts.append(f"{name}: {type_of}" + (f" = {default}" if default else ""))
     return f"def {row.name}({', '.join(parts)}) -> ndarray: ..."
