@@ -90,11 +90,13 @@ def find_attribute(name: str) -> Any:
     Raises
     ------
     AttributeError
-        If NumPy has no such name.
+        If neither NumPy nor a row has such a name.
     """
-    if name not in np.__all__ and name not in vars(np):
+    if name not in np.__all__ and name not in vars(np) and name not in ROWS:
         raise missing_name(PACKAGE, name, np.__all__, "np")
-    if name in MAKERS:
+    if name in ROWS and not hasattr(np, name):  # a function of a newer NumPy than the one installed
+        found = function_of_row(ROWS[name])
+    elif name in MAKERS:
         found = short_call(MAKERS[name], getattr(np, name), True, name in AT_ONCE, True)
     elif name in OWN or name in ROWS:
         found = guarded(OWN.get(name) or function_of_row(ROWS[name]), getattr(np, name))
@@ -108,7 +110,7 @@ def find_attribute(name: str) -> Any:
 
 def attribute_names() -> list[str]:
     """The names that `find_attribute` knows."""
-    return dir(np)
+    return sorted({*dir(np), *ROWS})
 
 
 array = find_attribute("array")
