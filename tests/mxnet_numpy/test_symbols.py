@@ -12,6 +12,7 @@ from twofold.compat import mxnet_alias
 from twofold.mxnet_numpy import extension as npx
 
 from tests.alias import undone_at_the_end
+from tests.cases import each
 from tests.mxnet_numpy.compositions import COMPOSITIONS, DIFFERENT, comparable, nodes
 
 WANTED = json.loads((Path(__file__).parent / "nodes.json").read_text(encoding="utf-8"))
@@ -63,6 +64,26 @@ def test_symbols_compute_what_arrays_give():
                 wrong.append(f"{text}: {found.asnumpy()} for {w.asnumpy()}")
     assert wrong == []
     assert compared > 150
+
+
+@each("number", [2, -0.5, True, numpy.float64(1.5), numpy.int32(3), numpy.nan])
+def test_numbers_beside_symbols_are_what_they_are_beside_arrays(number):
+    x, values = mx.sym.var("x").as_np_ndarray(), [1.0, 2.0]
+    for name, of_symbols, of_arrays in (
+        ("polyval", (x, number), (np.array(values), number)),
+        ("dot", (number, x), (number, np.array(values))),
+        ("dot", (number, number), (number, number)),
+        ("sum", (number,), (number,)),
+    ):
+        symbol, want = getattr(mx.sym.np, name)(*of_symbols), getattr(np, name)(*of_arrays)
+        (found,) = symbol.eval(**{n: mx.nd.array(values) for n in symbol.list_arguments()})
+        assert (found.dtype, found.asnumpy().shape) == (want.dtype, want.shape)
+        numpy.testing.assert_array_equal(found.asnumpy(), want.asnumpy())
+
+
+def test_an_integer_that_a_float_does_not_hold_is_refused_beside_symbols():
+    with pytest.raises(mx.MXNetError, match="not supported"):
+        mx.sym.np.dot(mx.sym.var("x").as_np_ndarray(), numpy.int64(2**60 + 1))
 
 
 def test_types_and_shapes_are_inferred():

@@ -123,10 +123,15 @@ class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
         return isinstance(value, Symbol)
 
     def operand(self, value: object) -> NumpySymbol:
-        """A symbol itself; nothing else is converted."""
-        if not isinstance(value, NumpySymbol):
-            raise Unsupported(f"type {type(value)} not supported", repr(value)[:60], "pass symbols of as_np_ndarray()")
-        return value
+        """A symbol itself; a number as a symbol without axes, of the dtype that it has as an array: float32 for Python's numbers."""
+        if isinstance(value, NumpySymbol):
+            return value
+        number = self.number(value)
+        # files hold the number as a float
+        if number is None or (isinstance(value, np.integer) and float(number) != number):
+            raise Unsupported(f"type {type(value)} not supported", repr(value)[:60], "pass symbols of as_np_ndarray() or numbers")
+        # not `full`: among MXNet's older operators, such as its `_full`, the shape () means an unknown one
+        return self.full_like(self.zeros((), value.dtype if isinstance(value, np.generic) else None), float(number))
 
     def context_name(self, ctx: object) -> str:
         """A device as MXNet's files spell it."""
