@@ -25,7 +25,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -58,10 +58,13 @@ $(GPU)/ready: pyproject.toml
 
 # ------------------------------------------------------------------------------------------------------------- tests
 
-test: $(DEV) ## Run the tests, without the slow ones (ARGS="tests/formats -k params")
+test: $(DEV) ## Run the quick tests, in some five minutes (ARGS="tests/formats -k params")
+	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not ci and not slow and not mnist" $(ARGS)
+
+test-ci: $(DEV) ## Run the tests that CI runs: also whole trainings, clusters that lose processes, longer searches
 	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow and not mnist" $(ARGS)
 
-test-all: $(DEV) ## Run every test
+test-all: $(DEV) ## Run every test, in hours
 	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-mnist: $(DEV) ## Run the tests that train on the real digits

@@ -25,6 +25,12 @@ class Group(NamedTuple):
     cases: dict[str, tuple[Any, ...]]
 
 
+def later_in_ci(values: Iterable[Any], kept: int = 1) -> list[Any]:
+    """The values of a parameter: `make test` takes the first ``kept``, and CI takes all."""
+    given = list(values)
+    return given[:kept] + [pytest.param(*(v if isinstance(v, tuple) else (v,)), marks=pytest.mark.ci) for v in given[kept:]]
+
+
 #: Which cases are run, and what precedes each: of its name, ``file::function[case]``. `tests.on_gpu` adds its own.
 CHOSEN: list[Callable[[str], bool]] = []
 BEFORE: list[Callable[[str], None]] = []

@@ -91,6 +91,7 @@ def test_fused_host_kernels_match_numpy_step_by_step(tmp_path):
         assert not any(map(differ, outs, want)), f"seed {seed}: {programs[seed]}"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("architecture", EACH_GPU)
 def test_every_primitive_compiles_for_gpus_without_warnings(architecture):
     once = {(case.op, tuple(str(a.dtype) for a in case.operands), str(case.params)): one_step(case) for case in CASES}

@@ -203,6 +203,7 @@ def test_an_unavailable_library_is_reported_and_skipped(tmp_path):
 QUICKLY = ["--quick", "--libraries", "numpy,twofold"]
 
 
+@pytest.mark.ci
 def test_the_quick_contest_of_numpy_and_twofold(tmp_path, capsys):
     file = tmp_path / "peers.json"
     assert command.main([*QUICKLY, "--only", "overhead,small", "--json", str(file)]) == 0

@@ -351,6 +351,7 @@ def test_only_small_arrays_of_a_bucket_are_put_together(made):
     assert all((out.asnumpy() == 2).all() for out in outs)
 
 
+@pytest.mark.ci
 def test_sums_pass_while_a_device_computes(made):
     store, layers, seconds = made(Alone(0.02)), 12, 0.02
     keys = list(range(layers))

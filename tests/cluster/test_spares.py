@@ -15,6 +15,7 @@ from twofold.errors import FormatError
 from twofold.kvstore.training_state import TrainingState
 
 from .conftest import HERE, environment
+from tests.cases import later_in_ci
 
 #: Numbers of workers and spares, who dies (see the program), the ranks that train in each of four epochs, and how many spares join.
 CASES = [
@@ -37,7 +38,7 @@ def launch(workers: int, spares: int, program: str, *arguments: object) -> subpr
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("workers", "spares", "deaths", "ranks", "joins"), CASES)
+@pytest.mark.parametrize(("workers", "spares", "deaths", "ranks", "joins"), later_in_ci(CASES))
 def test_spares_take_the_places_of_dead_workers(tmp_path, workers, spares, deaths, ranks, joins):
     done = launch(workers, spares, "joining", tmp_path, *deaths)
     found = re.findall(r"epoch (\d): rank (\d) of (\d), (\d+) updates", done.stdout)
@@ -48,6 +49,7 @@ def test_spares_take_the_places_of_dead_workers(tmp_path, workers, spares, death
     assert done.stderr.count("twofold: this spare goes on as worker") == joins
 
 
+@pytest.mark.ci
 @pytest.mark.mpi
 @pytest.mark.parametrize("way", ["module", "estimator"])
 def test_spares_join_programs_that_know_nothing_of_them(tmp_path, way):
@@ -60,6 +62,7 @@ def test_spares_join_programs_that_know_nothing_of_them(tmp_path, way):
     assert sorted(re.findall(r"spare 0 +\| end of epoch (\d)", done.stdout)) == (["4", "5"] if way == "module" else [])
 
 
+@pytest.mark.ci
 @pytest.mark.mpi
 def test_nobody_joins_where_devices_update_the_weights(tmp_path, monkeypatch):
     monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", "0")

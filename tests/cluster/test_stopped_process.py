@@ -31,6 +31,7 @@ def started(program: str) -> subprocess.Popen[str]:
     return found
 
 
+@pytest.mark.ci
 def test_only_a_process_that_is_stopped_for_long_is_ended():
     stopped, silent, continued = started(WAITING), started(SILENT), started(WAITING)
     for process in (stopped, continued):
@@ -60,6 +61,7 @@ def test_a_process_ends_that_waits_for_one_without_a_store(tmp_path):
     assert connected.returncode == 0
 
 
+@pytest.mark.ci
 def test_a_launcher_ends_whose_process_dies_before_it_connects():
     """It would let the others wait for ever; a process that has connected, or ends of its own will, is nobody's loss."""
     begin = "import os; from twofold.stopped_process import end_if_stopped, note_connected; end_if_stopped(); "

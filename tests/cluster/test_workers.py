@@ -15,17 +15,19 @@ from twofold.errors import ClusterError
 from twofold.kvstore import cluster
 
 from .conftest import SECONDS, environment
+from tests.cases import later_in_ci
 
 pytestmark = pytest.mark.mpi
 
 
-@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("workers", later_in_ci([2, 3]))
 def test_values(run, workers):
     done = run(workers, "values")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(done.stdout.splitlines()) == [f"worker {k} of {workers} is done" for k in range(workers)]
 
 
+@pytest.mark.ci
 def test_the_speed_of_all_workers_and_a_checkpoint(run, tmp_path):
     done = run(2, "speeds", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -34,6 +36,7 @@ def test_the_speed_of_all_workers_and_a_checkpoint(run, tmp_path):
     assert (tmp_path / "step-0000003.json").exists()
 
 
+@pytest.mark.ci
 def test_a_killed_training_continues_bitwise(run, tmp_path):
     """Dropout, data and Adam's states included."""
     for name, killed, status in (("whole", 0, 0), ("cut", 3, 137), ("cut", 0, 0)):
@@ -48,13 +51,14 @@ def test_a_killed_training_continues_bitwise(run, tmp_path):
     np.testing.assert_array_equal(found.arrays["0.weight"].asnumpy(), whole["0.weight"])
 
 
-@pytest.mark.parametrize(("workers", "how"), [(2, "by the host"), (3, "connected")])
+@pytest.mark.parametrize(("workers", "how"), later_in_ci([(2, "by the host"), (3, "connected")]))
 def test_arrays_on_gpus(run, workers, how):
     done = run(workers, "devices", how, TWOFOLD_FAKE_GPUS="2", TWOFOLD_WORKERS=str(workers))
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(done.stdout.splitlines()) == [f"worker {k} is done" for k in range(workers)]
 
 
+@pytest.mark.ci
 def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):
     for workers in (1, 2):
         done = run(workers, "training", tmp_path)
@@ -66,6 +70,7 @@ def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):
         np.testing.assert_array_equal(second[name], first[name], err_msg=name)
 
 
+@pytest.mark.ci
 def test_all_workers_are_told_of_a_mistake_of_one(run):
     """Other shapes, a parameter that is skipped, a store that needs a server, weights that drift apart."""
     done = run(2, "mistakes", "told", TWOFOLD_KV_CHECKSUM="2")
@@ -88,7 +93,7 @@ def test_a_mistake_of_one_worker_ends_all(run, mistake, message):
     assert re.search(message, done.stderr), done.stderr
 
 
-@pytest.mark.parametrize(("sign", "point"), [("SIGKILL", 6), ("SIGSTOP", 9)])
+@pytest.mark.parametrize(("sign", "point"), later_in_ci([("SIGKILL", 6), ("SIGSTOP", 9)]))
 def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
     done = run(3, "surviving", tmp_path, sign, point, TWOFOLD_FAULT_TOLERANT="1")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -100,6 +105,7 @@ def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
         np.testing.assert_array_equal(other[name], first[name])
 
 
+@pytest.mark.ci
 def test_the_deaths_of_all_workers_are_a_failure():
     program = "import os, mxnet as mx; mx.kv.create('dist_sync'); os.kill(os.getpid(), 9)"
     words = [sys.executable, "-m", "twofold", "launch", "-n", "2", "--ft", "-c", program]
@@ -108,6 +114,7 @@ def test_the_deaths_of_all_workers_are_a_failure():
     assert "launch: no worker has finished (status 1)" in done.stderr
 
 
+@pytest.mark.ci
 def test_two_clusters_of_one_are_an_error(run):
     done = run(2, "values", TWOFOLD_WORKERS="3")
     assert done.returncode != 0

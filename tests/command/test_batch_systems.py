@@ -19,6 +19,7 @@ from twofold.errors import LaunchError
 if TYPE_CHECKING:
     import subprocess
 
+from tests.cases import later_in_ci
 from tests.command.test_launch import launched, needs_mpi
 
 SRUN = Path(__file__).with_name("fake_srun.py")
@@ -49,6 +50,7 @@ def under_slurm(folder: Path, text: str, *words: str, **variables: str) -> subpr
     return launched(folder, text, *words, "program.py", PATH=path, SLURM_JOB_ID="7", SLURM_NTASKS="2", **variables)
 
 
+@pytest.mark.ci
 @needs_mpi
 def test_slurms_tasks_are_the_workers_and_find_one_another(tmp_path: Path) -> None:
     found = under_slurm(tmp_path, SUM)
@@ -57,7 +59,7 @@ def test_slurms_tasks_are_the_workers_and_find_one_another(tmp_path: Path) -> No
 
 
 @needs_mpi
-@pytest.mark.parametrize(("failure", "status"), [("sys.exit(7)", 7), ("os.kill(os.getpid(), 9)", 137)])
+@pytest.mark.parametrize(("failure", "status"), later_in_ci([("sys.exit(7)", 7), ("os.kill(os.getpid(), 9)", 137)]))
 def test_the_task_that_fails_is_named(tmp_path: Path, failure: str, status: int) -> None:
     found = under_slurm(tmp_path, SUM, FAIL=failure)
     assert found.returncode == status
@@ -65,6 +67,7 @@ def test_the_task_that_fails_is_named(tmp_path: Path, failure: str, status: int)
     assert found.stderr.splitlines()[-1] == last
 
 
+@pytest.mark.ci
 @needs_mpi
 def test_without_pmix_each_task_would_be_a_cluster_of_one_which_is_an_error(tmp_path: Path) -> None:
     found = under_slurm(tmp_path, SUM, WITHOUT_PMIX="1")

@@ -90,6 +90,7 @@ if os.environ["OMPI_COMM_WORLD_RANK"] == "0":  # a program that it runs itself i
     assert found.returncode == 137
 
 
+@pytest.mark.ci
 @needs_mpi
 def test_a_trace_of_all_processes(tmp_path: Path) -> None:
     text = "import mxnet as mx\nfrom mpi4py import MPI\n(mx.nd.ones((300, 300)) * 2).asnumpy()"

@@ -16,6 +16,7 @@ from twofold_numpy import blocked
 from twofold_numpy.jit.availability import is_installed
 
 from .random_programs import SIZE, reference, run
+from tests.cases import later_in_ci
 from tests.conftest import absent
 from tests.devices import fake_gpus
 from tests.paths import check_device_paths, check_paths
@@ -50,7 +51,7 @@ def assert_same(a, b, what):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", later_in_ci(PARTS))
 def test_every_mode_gives_the_same_bits(monkeypatch, record_property, part):
     COUNTERS.reset()
     for number, seed in enumerate(seeds_of(part)):
@@ -71,7 +72,7 @@ def test_every_mode_gives_the_same_bits(monkeypatch, record_property, part):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
+@pytest.mark.parametrize("schedule", later_in_ci(["late", "issue", "eager"]))
 def test_a_device_gives_the_same_bits(monkeypatch, record_property, schedule):
     with fake_gpus(1, schedule) as (gpu,):
         COUNTERS.reset()
@@ -85,7 +86,7 @@ def test_a_device_gives_the_same_bits(monkeypatch, record_property, schedule):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
+@pytest.mark.parametrize("schedule", later_in_ci(["late", "issue", "eager"]))
 def test_several_devices_give_the_same_results(monkeypatch, record_property, schedule):
     """Bitwise, except for gradients: contributions from another device are added last."""
     with fake_gpus(2, schedule) as (gpu, _):
@@ -124,7 +125,7 @@ def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("defer", [HUGE, 8])
+@pytest.mark.parametrize("defer", later_in_ci([8, HUGE]))
 def test_results_match_numpy(monkeypatch, defer):
     in_mode(monkeypatch, defer=defer)
     for seed in range(CASES):
@@ -133,7 +134,7 @@ def test_results_match_numpy(monkeypatch, defer):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("defer", [HUGE, 8])
+@pytest.mark.parametrize("defer", later_in_ci([8, HUGE]))
 def test_gradients_match_finite_differences(monkeypatch, defer):
     in_mode(monkeypatch, defer=defer)
     checked = 0

@@ -21,6 +21,7 @@ from . import failing_programs
 from .conftest import set_mode
 from .failing_programs import PROGRAMS, inputs_on
 from .injection import seam_of
+from tests.cases import later_in_ci
 from tests.devices import fake_gpus
 
 #: An execution mode on the CPU, a schedule on fake GPUs; each with the failures that must have been raised there.
@@ -151,7 +152,7 @@ def kept() -> dict[str, int]:
     return {kind.__name__: n for kind, n in counts.items()}
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=later_in_ci(sorted(PLACES, key=lambda place: place not in {"deferred", "gpu late"}), 2))
 def place(request, monkeypatch):
     """A mode and a device."""
     raised_by(mx.nd.waitall)  # objects left by other tests

@@ -40,6 +40,7 @@ def run(tmp_path, *arguments):
     return status, json.loads(figures.read_text())
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("workers")
 def test_a_group_of_items_is_measured(tmp_path, capsys):
     status, record = run(tmp_path, "--only", "overhead")

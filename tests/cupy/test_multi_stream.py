@@ -12,6 +12,7 @@ from twofold.config import SETTINGS
 from twofold.errors import IndexingError
 from twofold.graph.ir import drop_generation
 
+from tests.cases import later_in_ci
 from tests.cupy.captured import STEPS, bits, drawn, same, trained
 from tests.cupy.captured import perceptron as chain
 from tests.cupy.conftest import SIMULATION, simulated
@@ -113,7 +114,7 @@ def test_branches_change_no_bit(gpus, monkeypatch, graphs, used, net):
 
 
 @simulated
-@pytest.mark.parametrize("net", NETS)
+@pytest.mark.parametrize("net", later_in_ci(NETS))
 def test_every_order_a_graph_allows_gives_the_same_bits(gpus, monkeypatch, graphs, net):
     for seed in range(8):
         SIMULATION.schedule("random", seed)
@@ -292,7 +293,7 @@ def needed(waits):
 
 
 @simulated
-@pytest.mark.parametrize("net", ["paths", "convolutions"])
+@pytest.mark.parametrize("net", later_in_ci(["convolutions", "paths"]))
 def test_each_wait_between_branches_is_needed(gpus, monkeypatch, graphs, net):
     """With each omitted in turn, a result is wrong in some order, or CUDA rejects the capture."""
     run = partial(NETS[net], gpus[0])

@@ -15,6 +15,7 @@ EVERY = 120
 QUICK = "not slow and not mnist and not oracle and not fuzz"
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(SIMULATION is None, reason="make test-gpu runs all of the suites")
 @pytest.mark.timeout(900)
 def test_a_sample_of_the_suites_passes_on_gpus(request, record_property):

@@ -59,6 +59,7 @@ def test_a_language_model_learns_the_order_of_words(cells):
     assert float(speed) > 0
 
 
+@pytest.mark.ci
 def test_a_net_trains_on_the_arrays_of_another_library():
     there, here, difference = output_of("on_torch.py", "array_api_strict").splitlines()
     assert there.startswith("array_api_strict: ")
@@ -94,12 +95,14 @@ def test_sparse_data_are_classified_from_the_rows_that_they_need():
     assert rows < features / 100
 
 
+@pytest.mark.ci
 def test_networks_in_mixed_precision_are_as_accurate():
     accuracies = [float(x) for x in re.findall(r": (\d\.\d+)", output_of("mixed_precision_cnn.py"))]
     assert len(accuracies) == 3
     assert min(accuracies) > 0.9
 
 
+@pytest.mark.ci
 def test_a_factorization_machine_learns_what_a_linear_model_does_not():
     linear, machine, read = output_of("sparse_factorization_machine.py", by=("-m", "twofold", "run")).splitlines()
     accuracies = [float(line.rpartition(" ")[2]) for line in (linear, machine)]
@@ -109,6 +112,7 @@ def test_a_factorization_machine_learns_what_a_linear_model_does_not():
     assert rows < features / 50
 
 
+@pytest.mark.ci
 def test_a_quantized_network_is_as_accurate_and_a_quarter_of_the_size():
     printed = output_of("quantized_cnn.py", by=("-m", "twofold", "run"))
     rows = re.findall(r"(\w+): accuracy (\d\.\d+), (\d+) kB", printed)
@@ -118,6 +122,7 @@ def test_a_quantized_network_is_as_accurate_and_a_quarter_of_the_size():
     assert max(sizes[1:]) < 0.3 * sizes[0]
 
 
+@pytest.mark.ci
 def test_features_of_old_shapes_help_with_new_ones():
     printed = output_of("fine_tuning.py", by=("-m", "twofold", "run"))
     old, tuned, anew = [float(x) for x in re.findall(r": (0\.\d+)", printed)]
@@ -135,6 +140,7 @@ def test_a_network_survives_the_round_trip_through_an_onnx_file():
     assert after >= max(before, 95)
 
 
+@pytest.mark.ci
 def test_a_detector_finds_drawn_shapes(tmp_path):
     printed = output_of("shape_detector.py", tmp_path / "sheet.html", by=("-m", "twofold", "run"))
     found, objects, boxes = map(int, re.fullmatch(r"found (\d+) of (\d+) objects, with (\d+) boxes\n", printed).groups())
@@ -143,10 +149,12 @@ def test_a_detector_finds_drawn_shapes(tmp_path):
     assert (tmp_path / "sheet.html").read_text().count("<img") == 64
 
 
+@pytest.mark.ci
 def test_an_estimator_keeps_its_best_checkpoint():
     assert float(re.fullmatch(r"accuracy: (.*)\n", output_of("estimator.py", by=("-m", "twofold", "run")))[1]) > 0.95
 
 
+@pytest.mark.ci
 def test_two_processes_learn_digits_together(tmp_path):
     for module in ("mpi4py", "sklearn"):
         pytest.importorskip(module)
@@ -160,6 +168,7 @@ def test_two_processes_learn_digits_together(tmp_path):
     assert "worker 1" in drawing
 
 
+@pytest.mark.ci
 def test_a_classifier_of_images_goes_on_after_it_was_killed(monkeypatch):
     pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
     monkeypatch.setenv("IMAGES", "16")

@@ -21,6 +21,8 @@ from twofold.config import SETTINGS
 from twofold.gluon import nn
 from twofold.graph.ir import drop_generation
 
+from tests.cases import later_in_ci
+
 CASES = int(os.environ.get("NETWORK_CASES", "120"))
 PARTS = range(4)
 
@@ -194,7 +196,7 @@ def bound(seed: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("defer", [1, 1 << 40], ids=["deferred", "at once"])
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", later_in_ci(reversed(PARTS)))
 def test_a_training_step_is_the_same_imperative_hybridized_and_bound(monkeypatch: pytest.MonkeyPatch, part: int, defer: int) -> None:
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     ways: Counter[str] = Counter()
@@ -225,7 +227,7 @@ def penalty(net: Any, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", later_in_ci(PARTS))
 def test_second_order_gradients_equal_finite_differences(part: int) -> None:
     for seed in range(part, CASES, len(PARTS)):
         x, y = inputs(seed)

@@ -22,6 +22,8 @@ from twofold import nd
 from twofold.errors import EngineError
 from twofold.gluon.data import ArrayDataset, DataLoader, Dataset, SimpleDataset, processes
 
+from tests.cases import later_in_ci
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -305,7 +307,7 @@ def gone(pids: set[int]) -> bool:
     return not any(Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text() for pid in pids)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", later_in_ci([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]))
 def test_workers_end_with_their_parent(tmp_path: Path, number: signal.Signals) -> None:
     program, workers = running(tmp_path)
     program.send_signal(number)
@@ -344,6 +346,7 @@ def test_spawned_workers_and_what_cannot_be_pickled(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.ci
 def test_an_interrupt_during_a_fork_is_not_lost() -> None:
     script = """
 import os, signal, time

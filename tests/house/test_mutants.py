@@ -1,13 +1,16 @@
 """Every rule that `make mutants` removes is found in the code: its function exists, and its edit applies there once."""
 
 import ast
+import json
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
 
 from tests.edits import NoMatch, always, argument, drop, edited, never, parameter, replace, unwrap
 from tests.house.verdict import expect_none
-from tests.mutants import ALL, ROOT
+from tests.mutants import ALL, KILLERS, ROOT
 
 
 def test_every_rule_is_found_and_code_without_it_parses():
@@ -73,3 +76,22 @@ REFUSED = [("A.f", drop("self.y")), ("A.f", never("d > 0")), ("A.g", drop("retur
 def test_what_is_not_there_once_is_refused(function, edit):
     with pytest.raises(NoMatch):
         edited(CODE, function, edit)
+
+
+@pytest.mark.ci
+def test_the_quick_tests_notice_every_rule():
+    """Those that `make test` runs: the tests known to notice a missing rule are not left to CI."""
+    killers = set(json.loads(KILLERS.read_text(encoding="utf-8")).values())
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-m",
+        "ci or slow or mnist",
+        *sorted({k.partition("::")[0] for k in killers}),
+    ]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False).stdout
+    assert "::" in found
+    expect_none(sorted(killers.intersection(found.splitlines())))

@@ -10,6 +10,7 @@ from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
 
+from tests.cases import later_in_ci
 from tests.numpy.random_programs import SIZE, reference, run
 from tests.paths import check_paths
 
@@ -61,7 +62,7 @@ def test_results_on_a_device_match_numpy(fake_gpus):
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("record", [False, True])
-@pytest.mark.parametrize("defer", [HUGE, 8])
+@pytest.mark.parametrize("defer", later_in_ci([8, HUGE]))
 def test_results_match_numpy(monkeypatch, defer, record):
     in_mode(monkeypatch, defer=defer)
     for seed in range(CASES):
@@ -70,6 +71,7 @@ def test_results_match_numpy(monkeypatch, defer, record):
             numpy.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}")
 
 
+@pytest.mark.ci
 @pytest.mark.fuzz
 @pytest.mark.parametrize("defer", [HUGE, 8])
 def test_gradients_match_finite_differences(monkeypatch, defer):

@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.ci
 def test_files_that_take_seconds(tmp_path, record_property):
     command = [sys.executable, str(ROOT / "tools" / "numpy_suite.py"), "--smoke", "--results", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)

@@ -8,7 +8,7 @@ import pytest
 
 from .node_tests import PAGE, faults, node_tests
 
-#: Every so many tests in `make test`; all of them in `make test-all`.
+#: Every so many tests in `make test-ci`; all of them in `make test-all`.
 STEP = 12
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.cases import later_in_ci
 from tests.three_ways.programs import program
 from tests.three_ways.worlds import Twofold
 
@@ -16,7 +17,7 @@ CASES = int(os.environ.get("FUZZ_CASES", "150"))
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("half", [0, 1], ids=["ufuncs", "machine code"])
-@pytest.mark.parametrize("elements", [24, 1], ids=["some wait", "all wait"])
+@pytest.mark.parametrize("elements", later_in_ci([24, 1]), ids=["some wait", "all wait"])
 def test_random_programs_are_numpys(record_property, machine_code, elements, half):
     environment = os.environ | {"TWOFOLD_FOLD_ELEMENTS": str(elements), "TWOFOLD_DEFER_ELEMENTS": str(elements)}
     if half:
