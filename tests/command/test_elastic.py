@@ -225,6 +225,16 @@ def test_an_interrupt_ends_the_job(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # as it was
 
 
+def test_an_interrupt_before_the_job_has_a_process_ends_the_job(tmp_path: Path) -> None:
+    def command(*_: object) -> list[str]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
+
+    before = time.monotonic()
+    assert supervise(Limits(1, 1), FakeSlots(1), tmp_path, command) == 128 + signal.SIGTERM
+    assert time.monotonic() - before < 30
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

@@ -302,6 +302,8 @@ class _LaunchedJob(Interruptible):
         # a pipe as standard input, which ends with this process, so that the job does not outlive it
         self._deadline = None
         self._process = subprocess.Popen(command, env=dict(variables), stdin=subprocess.PIPE, start_new_session=True)
+        if self.interrupt:  # it came before there was a process to send it to
+            self.stop(signal.SIGTERM)
 
     def status(self) -> int | None:
         """The exit status of a job that has ended, returned once."""
