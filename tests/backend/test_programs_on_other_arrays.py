@@ -32,6 +32,7 @@ def results(tmp_path_factory):
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_matches_numpy(name, results):
     wanted, got = [{k: v for k, v in found.items() if k.startswith(f"{name}: ")} for found in results]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import later_in_ci
+
 SCRIPTS = sorted(Path(__file__).with_name("numpy_scripts").glob("*.py"))
 
 
@@ -15,7 +17,7 @@ def ran(*command):
     return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", later_in_ci(SCRIPTS, 3), ids=lambda path: path.stem)
 def test_a_script_prints_and_warns_as_on_numpy(script):
     plain = ran(str(script))
     if plain[1] and plain[1][-1].startswith("skipped: "):

@@ -16,6 +16,8 @@ from twofold_numpy import adapter, calls, convolution, namespace
 from twofold_numpy.convolution import applicable
 from twofold_numpy.convolution_table import Choice
 
+from tests.cases import later_in_ci
+
 STEPS = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
 IMAGES = {"convolve", "convolve_data", "convolve_weight"}
 
@@ -315,7 +317,7 @@ def results_of(run, seed, training, on):
 
 
 @pytest.mark.parametrize("run", [bound, recorded])
-@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("training", later_in_ci([True, False]))
 def test_random_networks_are_bitwise_equal_with_channels_first_and_last(small, monkeypatch, run, training):
     monkeypatch.setattr(SETTINGS, "channels_last", True)
     for seed in range(30):

@@ -10,6 +10,7 @@ import pytest
 from twofold.backend.kernel import ProgramTraits
 from twofold.device import Device
 
+from tests.cases import later_in_ci
 from tests.cupy.conftest import SIMULATION, simulated
 from tests.fakes.simulation import SCHEDULES
 
@@ -323,7 +324,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("rule", [None, *RULES])
+@pytest.mark.parametrize("rule", later_in_ci([None, *RULES], 2))
 def test_a_missing_graph_rule_is_detected(backend, monkeypatch, rule):
     def results(scene, schedule, seed, wrap):
         gc.collect()

@@ -25,6 +25,7 @@ from twofold.errors import FormatError
 from twofold.formats.files import write_file
 from twofold.io.iterator import REGISTERED
 
+from tests.cases import later_in_ci
 from tests.data.programs.images import _pixels, _png
 from tests.house.sources import ROOT
 
@@ -157,7 +158,7 @@ def large_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's figures of a process")
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", later_in_ci(WAYS))
 def test_the_memory_of_a_file_of_records_does_not_grow_with_it(large_records: Path, way: str):
     command = [sys.executable, str(ROOT / "asv_benchmarks" / "record_memory.py"), "--way", way, "--folder", str(large_records)]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -16,6 +16,8 @@ import twofold as mx
 from twofold.errors import FormatError, MissingFileError, MXNetError, ParameterError, ShapeError
 from twofold.io import text_rows
 
+from tests.cases import later_in_ci
+
 SIZES = [(1, 0), (7, 1), (40, 100), (200, 10**6)]
 
 
@@ -154,7 +156,7 @@ print(most(make(large)) - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's figures of a process")
-@pytest.mark.parametrize("kind", ["csv", "svm"])
+@pytest.mark.parametrize("kind", later_in_ci(["csv", "svm"]))
 def test_the_memory_does_not_grow_with_the_file(tmp_path: Path, kind: str) -> None:
     row = ",".join("7" for _ in range(50)) if kind == "csv" else "1 " + " ".join(f"{k}:7" for k in range(50))
     for name, count in (("small", 100), ("large", 200_000 if kind == "csv" else 70_000)):  # 40 MB of numbers in memory

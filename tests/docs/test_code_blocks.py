@@ -16,14 +16,13 @@ from tests.house.verdict import expect_none
 
 PAGES = {s.path: s.text for s in text_files() if s.path.endswith(".md") and s.path.startswith(("README", "CONTRIBUTING", "docs/"))}
 WITH_PYTHON = [path for path, text in PAGES.items() if any(b.language == "python" for b in blocks(text))]
-#: Tutorials train networks; `make test` leaves them to CI.
-TUTORIALS_LAST = sorted(WITH_PYTHON, key=lambda path: path.startswith("docs/tutorial/"))
-OTHERS = sum(not path.startswith("docs/tutorial/") for path in WITH_PYTHON)
+#: `make test` runs the first ones: each page is a process, and tutorials train networks.
+FIRST = ["README.md", "docs/tutorial/arrays.md", "docs/guide/from-numpy.md"]
 #: Languages of blocks that are not run: output and settings. Directives are in braces, so they are not blocks here.
 SHOWN = {"bibtex", "console", "text", "toml"}
 
 
-@pytest.mark.parametrize("path", later_in_ci(TUTORIALS_LAST, OTHERS))
+@pytest.mark.parametrize("path", later_in_ci([*FIRST, *sorted({*WITH_PYTHON} - {*FIRST})], len(FIRST)))
 def test_the_page_runs_and_prints_what_it_says(path, tmp_path):
     if "sklearn" in PAGES[path]:
         pytest.importorskip("sklearn", reason="scikit-learn is not installed")

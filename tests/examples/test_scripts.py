@@ -50,6 +50,7 @@ def test_a_script_of_2018_runs_as_it_is():
     assert float(re.fullmatch(r"accuracy: (.*)\n", printed)[1]) > 0.95
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("cells", [[], ["--fused"]])
 def test_a_language_model_learns_the_order_of_words(cells):
     sizes = ["--num-hidden", 24, "--num-embed", 16, "--num-layers", 1, "--num-sentences", 400, "--num-epochs", 12]

@@ -18,6 +18,7 @@ from twofold.errors import FormatError, ShapeError
 from twofold.formats.image_lists import load_image_list
 from twofold.gluon.data import vision
 
+from tests.cases import later_in_ci
 from tests.formats.mutations import CASES, contents, mutated, outcomes
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ READERS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("policy", ["raise", "skip"])
-@pytest.mark.parametrize("reader", list(READERS))
+@pytest.mark.parametrize("reader", later_in_ci(READERS))
 def test_records_of_images(tmp_path: Path, shared: Path, reader: str, policy: str) -> None:
     def load(data: bytes) -> None:
         for _ in READERS[reader](_file(tmp_path, "a.rec", data), on_bad_sample=policy):

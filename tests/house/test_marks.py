@@ -78,6 +78,7 @@ def test_limits_are_improved_and_never_loosened():
     assert improved(text, MANY, 6) == "few = 6\nfewer = 5\n"
 
 
+@pytest.mark.ci
 def test_every_mark_keeps_its_limit():
     limits = settings()["marks"]
     counts = zip(MARKS, counts_of(files_at(None)), strict=True)

@@ -7,7 +7,7 @@ import twofold.numpy as tnp
 from twofold.config import SETTINGS
 from twofold.imperative.array import Array
 
-from tests.cases import each
+from tests.cases import each, later_in_ci
 from tests.numpy.expressions import TABLES, variables
 from tests.rounding import assert_rounded_alike
 
@@ -60,7 +60,7 @@ MODES = {"naive": ("naive", 1), "deferred": ("window", 1), "deferred again": ("w
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("table", [t for t in TABLES if t not in ("creation", "protocols")])
+@pytest.mark.parametrize("table", later_in_ci([t for t in TABLES if t not in ("creation", "protocols")], 2))
 def test_every_mode_gives_the_same_bits(monkeypatch, table):
     for text in dict.fromkeys(TABLES[table]):
         monkeypatch.setattr(SETTINGS, "defer_elements", 1 << 40)

@@ -47,6 +47,7 @@ def test_warnings_name_the_scripts_lines(ran):
     assert expected[1].count("script.py:5: RuntimeWarning") == 2  # zero by zero too, but not once more for each pass
 
 
+@pytest.mark.ci
 def test_the_programs_filters_hold(ran):
     assert ran("twofold.np", "-W", "ignore") == (0, "")
     status, error = ran("twofold.np", "-W", "error")
