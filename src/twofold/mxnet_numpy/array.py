@@ -25,8 +25,6 @@ from ..numpy.indexing import INDEXER as NUMPY_INDEXER
 from ..opdef import BoundOp, filled_shape
 from ..ops import primitive_arithmetic, primitive_shape
 
-__all__ = ["ndarray", "ndarrayView"]
-
 
 def _places(item: object) -> np.ndarray:
     """An item of an index as a NumPy array of bools or integers: this dialect's arrays of indices are float32 by default."""

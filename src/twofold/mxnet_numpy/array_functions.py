@@ -26,8 +26,6 @@ from .order_statistics import OrderStatistics
 from .rearranging import Shapes
 from .short_creation import ShortCreation, short_array
 
-__all__ = ["FUNCTIONS", "ArrayFunctions", "host_result", "on_host"]
-
 
 class _Calls(Calls):
     """The entry points of operators for this dialect: MXNet's convention for scalars and dtypes, NumPy's for shapes."""

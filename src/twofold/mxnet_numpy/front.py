@@ -14,8 +14,6 @@ from ..errors import DTypeError
 from ..ndarray.types import DeviceLike
 from ..opdef import Op
 
-__all__ = ["FRONTS", "NUMBERS", "Front", "Unsupported", "public_name", "without_none"]
-
 #: The arrays of a front: `ndarray` or `NumpySymbol`.
 Array = TypeVar("Array")
 NUMBERS = (bool, int, float, np.generic)

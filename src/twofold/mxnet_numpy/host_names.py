@@ -8,8 +8,6 @@ import numpy as np
 from ..errors import OperatorError
 from .array_functions import on_host
 
-__all__ = ["CONSTANTS", "FALLBACKS", "of_numpy"]
-
 CONSTANTS: dict[str, Any] = {
     "NAN": np.nan, "NINF": -np.inf, "NZERO": -0.0, "NaN": np.nan, "PINF": np.inf, "PZERO": 0.0, "bool": bool, "bool_": np.bool_, "e": np.e,
     "finfo": np.finfo, "float16": np.float16, "float32": np.float32, "float64": np.float64, "inf": np.inf, "int32": np.int32,

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["FUNCTION_OF", "method_of", "methods_of"]
-
 #: Python's operators, by the names of their special methods, to functions.
 FUNCTION_OF = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod", "pow": "power", "matmul": "matmul",

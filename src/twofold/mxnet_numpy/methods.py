@@ -15,8 +15,6 @@ from .array import ndarray
 from .array_functions import FUNCTIONS, converted, host_result, on_host
 from .method_names import methods_of
 
-__all__: list[str] = []
-
 #: Methods that NumPy's arrays have and MXNet's lack: they are NumPy's.
 INHERITED = (
     "__divmod__", "__floordiv__", "__lshift__", "__pos__", "__rdivmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rshift__",

@@ -9,8 +9,6 @@ from .array_functions import FUNCTIONS, ArrayFunctions
 from .front import FRONTS, Front, Unsupported
 from .host_names import CONSTANTS, FALLBACKS, of_numpy
 
-__all__ = ["array", "attribute_names", "find_attribute"]
-
 PACKAGE = __name__.rpartition(".")[0]
 #: Names of the front that the functions are written over; they are not part of the namespace.
 _OWN = frozenset(n for n in dir(Front) if not n.startswith("_")) | {"combined"}

@@ -20,8 +20,6 @@ from .array_functions import FUNCTIONS
 from .front import NUMBERS
 from .method_names import FUNCTION_OF
 
-__all__: list[str] = []
-
 
 def _general(name: str, reverse: bool) -> Callable[..., Any]:
     """The function that the short paths call if they do not apply.

@@ -19,8 +19,6 @@ from ..scheduler.observers import LISTENERS
 from .array import ndarray
 from .new_arrays import Creation
 
-__all__ = ["ShortCreation", "short_array"]
-
 #: Exceptions after which the general call is made: it gives a result, or raises an error that says what to do.
 _ELSEWHERE = (*RECOVERABLE, KeyError)
 #: What the short paths call, looked up once.

@@ -19,14 +19,6 @@ from .array import NDArray
 from .random import uniform
 from .sparse_array import CSRNDArray
 
-__all__ = [
-    "dgl_adjacency",
-    "dgl_csr_neighbor_non_uniform_sample",
-    "dgl_csr_neighbor_uniform_sample",
-    "dgl_graph_compact",
-    "dgl_subgraph",
-]
-
 
 class _Graph(NamedTuple):
     """A graph on the host: row v of the csr matrix holds the edges ``values[indptr[v] : indptr[v + 1]]`` of vertex v."""

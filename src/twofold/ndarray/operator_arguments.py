@@ -8,8 +8,6 @@ from ..errors import MXNetError
 from ..opdef import NAMES
 from ..opdef.params import AXIS, DTYPE, FLOATS, SCALAR, SHAPE, Param
 
-__all__ = ["OperatorArguments", "get_operator_arguments"]
-
 ARRAY = "NDArray-or-Symbol"
 _WORDS = {
     AXIS.name: "Shape or None",

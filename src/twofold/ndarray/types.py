@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 else:
     ArrayLike = object  # importing numpy.typing takes 1.5 ms
 
-__all__ = ["ArrayLike", "Axis", "Casting", "DTypeLike", "DeviceLike", "Index", "Order", "Scalar", "Shape"]
-
 Scalar: TypeAlias = bool | int | float | complex | np.generic
 #: Sizes of the axes, or the size of the only one.
 Shape: TypeAlias = int | Sequence[int]

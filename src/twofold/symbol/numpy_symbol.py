@@ -29,8 +29,6 @@ from .compose import apply_op
 from .functions import load, load_json
 from .symbol import Symbol
 
-__all__ = ["NP", "NPX", "NumpySymbol"]
-
 
 class NumpySymbol(Symbol):
     """A symbol whose operators and methods are NumPy's, as MXNet's ``_Symbol``."""
