@@ -37,7 +37,9 @@ def main() -> None:
     train, label = samples(0)
     test, test_label = samples(1)
     store, bias = mx.kv.create("local"), mx.nd.zeros((1,))
-    store.init("weight", mx.nd.random.normal(scale=0.01, shape=(FEATURES, 1)).tostype("row_sparse"))  # with every row
+    # a lazy update needs every row; tostype would leave out a row whose number happens to be 0
+    rows = mx.nd.random.normal(scale=0.01, shape=(FEATURES, 1)), mx.nd.arange(FEATURES, dtype="int64")
+    store.init("weight", mx.nd.sparse.row_sparse_array(rows, shape=(FEATURES, 1)))
     store.set_optimizer(mx.optimizer.create("sgd", learning_rate=4.0, rescale_grad=1 / BATCH))
     print(f"samples of class 0: {1 - float(test_label.mean().asscalar()):.3f}")
     loss_of, rows_read = mx.gluon.loss.SigmoidBinaryCrossEntropyLoss(), 0
