@@ -61,7 +61,16 @@ for _key, _place in LAZY.items():
     LOADERS[_package, _name] = partial(_load, _place)
 
 submodule_names.install(PACKAGE, _module_of)
-tracebacks.install()
+
+
+def _advice(shown: object, name: str) -> str:
+    """What to do about an attribute that an object lacks."""
+    from .suggestions import attribute_here  # few programs fail
+
+    return attribute_here(shown, name)
+
+
+tracebacks.install(_advice)
 
 if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1" or "TWOFOLD_TRACE" in os.environ:  # the profiler starts when it is loaded
     importlib.import_module(".profiler", __package__)

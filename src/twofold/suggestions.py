@@ -52,6 +52,19 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
+def attribute_here(shown: object, name: str) -> str:
+    """What to do about an attribute that objects of other libraries have, and this one lacks; empty if nothing is known.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> attribute_here(mx.nd.ones(3), "numpy")
+    'use asnumpy()'
+    """
+    places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if kind.__module__.startswith(__package__)]
+    return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
+
+
 def lookup(module: str, names: Iterable[str], place: str = "") -> Callable[[str], Any]:
     """The ``__getattr__`` of a module that has all its names, which raises `missing_name`."""
 

@@ -5,7 +5,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -15,8 +15,19 @@ from .origin import is_inside
 T = TypeVar("T")
 
 
-def install() -> None:
-    """Fold the tracebacks of uncaught errors, unless the program shows them in a way of its own."""
+#: What to do about an attribute that an object lacks, by the object and the attribute's name; empty if nothing is known.
+ADVISERS: list[Callable[[object, str], str]] = []
+
+
+def install(adviser: Callable[[object, str], str]) -> None:
+    """Fold the tracebacks of uncaught errors, unless the program shows them in a way of its own.
+
+    Parameters
+    ----------
+    adviser
+        What to say below an error about an attribute that an object lacks: nothing if it returns an empty text.
+    """
+    ADVISERS[:] = [adviser]
     # a hook of the program, of a debugger or of IPython knows better
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = show
@@ -24,6 +35,11 @@ def install() -> None:
 
 def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print an uncaught error: the hook that replaces Python's own."""
+    # here, and not by `__getattr__` of arrays: that would make every access of an attribute slower, found or not
+    if isinstance(error, AttributeError) and error.name is not None:
+        for adviser in ADVISERS:
+            if advice := adviser(error.obj, error.name):
+                error.add_note(advice)
     if not _folds(error):
         sys.__excepthook__(kind, error, trace)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 
 import twofold as mx
@@ -183,6 +184,31 @@ def a_misspelt_mode_of_gradients():
 @mistake("module 'twofold' has no attribute 'no_grad'; use mx.autograd.pause")
 def torchs_record():
     mx.no_grad()
+
+
+@mistake("FullyConnected: Cannot find argument: given num_hiden; did you mean 'num_hidden'?")
+def a_misspelt_parameter_beside_missing_arrays():
+    nd.FullyConnected(nd.ones((2, 3)), num_hiden=4)
+
+
+@mistake("FullyConnected: Cannot find argument: given wieght; did you mean 'weight'?")
+def a_misspelt_array():
+    nd.FullyConnected(nd.ones((2, 3)), wieght=nd.ones((4, 3)), num_hidden=4)
+
+
+@mistake("from_dlpack: a copy is needed: given its elements are not in order in memory; leave copy out")
+def sharing_memory_of_another_order():
+    np.from_dlpack(numpy.ones((2, 3)).T, copy=False)
+
+
+@mistake("from_dlpack: a copy is needed: given its memory is read-only; leave copy out")
+def sharing_read_only_memory():
+    np.from_dlpack(numpy.broadcast_to(numpy.ones(3), (1, 3)), copy=False)
+
+
+@mistake("from_dlpack: a copy is needed: given cpu(0) for cpu(1); leave copy or device out")
+def sharing_memory_with_another_device():
+    np.from_dlpack(numpy.ones(3), device=mx.cpu(1), copy=False)
 
 
 @pytest.mark.parametrize(("program", "message"), mistake.rows)

@@ -4,10 +4,18 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
+import twofold as mx
+from twofold import suggestions
+from twofold.suggestions import attribute_here
+
 from tests.alias import undone_at_the_end
+
+NAMES = Path(suggestions.__file__).with_name("names_elsewhere.toml")
 
 LAYER = """\
 import twofold as mx
@@ -103,3 +111,52 @@ def test_a_notebook_shows_the_users_lines(capsys, tmp_path, monkeypatch):
     assert FOLDED.fullmatch(folded.err.strip())
     assert "hybrid_block.py" in full.out
     assert shell.custom_exceptions == ()
+
+
+ATTRIBUTES = [
+    ("mx.nd.ones(2).cuda()", "'NDArray' object has no attribute 'cuda'", "use as_in_context(mx.gpu())"),
+    ("mx.np.ones(2)[1:].numel()", "'ndarray' object has no attribute 'numel'", "use size"),
+    ("mx.np.ones(2).sum().requires_grad_()", "'ndarray' object has no attribute 'requires_grad_'", "use attach_grad()"),
+    ("mx.nd.ones((2, 2))[0].to('cpu')", "'NDArray' object has no attribute 'to'", "use as_in_context(device) or astype(dtype)"),
+    ("mx.gluon.nn.Dense(2).parameters()", "'Dense' object has no attribute 'parameters'", "use collect_params()"),
+]
+
+
+@pytest.mark.parametrize(("program", "message", "advice"), ATTRIBUTES, ids=[program for program, _, _ in ATTRIBUTES])
+def test_an_attribute_of_another_library_is_followed_by_what_to_use(tmp_path, program, message, advice):
+    assert error_of(f"import twofold as mx\n{program}\n", tmp_path).splitlines()[-2:] == [f"AttributeError: {message}", advice]
+
+
+def test_a_misspelt_attribute_is_followed_by_the_nearest_one(tmp_path):
+    found = error_of("import twofold as mx\nmx.nd.ones(2).shpae\n", tmp_path)
+    assert found.splitlines()[-1] == "AttributeError: 'NDArray' object has no attribute 'shpae'. Did you mean: 'shape'?"
+
+
+def test_attributes_of_other_libraries_objects_get_no_advice(tmp_path):
+    assert (
+        error_of("import twofold\nobject().cuda\n", tmp_path).splitlines()[-1] == "AttributeError: 'object' object has no attribute 'cuda'"
+    )
+
+
+@pytest.mark.parametrize(
+    "place", [place for place in tomllib.loads(NAMES.read_text(encoding="utf-8")) if place.startswith("attributes of ")]
+)
+def test_what_is_advised_exists_and_what_is_not_found_does_not(place):
+    net = mx.gluon.nn.Dense(2)
+    net.initialize()
+    shown = {"Array": [mx.nd.ones(2), mx.np.ones(2)], "Block": [net], "Trainer": [mx.gluon.Trainer(net.collect_params(), "sgd")]}
+    things = shown[place.removeprefix("attributes of ")]
+    for name, advice in tomllib.loads(NAMES.read_text(encoding="utf-8"))[place].items():
+        # what one kind of arrays has needs no advice there
+        assert not all(hasattr(thing, name) for thing in things), name
+        assert all(attribute_here(thing, name) == advice for thing in things)
+        used = re.match(r"use (\w+)(?: or (\w+))?", advice)
+        methods = {*used.groups()} - {None, "mx", "x", "the"} if used else set()
+        assert all(hasattr(thing, method) for thing in things for method in methods), name
+
+
+@pytest.mark.parametrize("make", [lambda: mx.np.ones((2, 2))[0], lambda: mx.np.ones(2).sum(), lambda: mx.np.ones((2, 2)).T])
+def test_users_see_one_class_of_arrays(make):
+    assert repr(type(make())) == repr(mx.np.ndarray)
+    assert type(make()).__name__ == "ndarray"
+    assert type(mx.nd.ones((2, 2))[0]).__name__ == "NDArray"

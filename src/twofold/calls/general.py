@@ -231,6 +231,9 @@ class Calls:
         names = op.arrays
         for i, a in zip(names, arrays, strict=True):
             if a is None and not i.optional:
+                # a misspelt parameter is why others are missing, or at least what is easier to see
+                for name in params.keys() - op.params.keys():
+                    raise op.no_parameter(name)
                 raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
         return list(arrays)
 

@@ -22,6 +22,10 @@ class ElementMixin:
     #: The scalar, in the slot of the content.
     _raw: Any = vars(Cell)["_content"]
 
+    def __init_subclass__(cls) -> None:
+        # users see one class of arrays, whatever holds their memory
+        cls.__name__, cls.__qualname__ = cls._ordinary.__name__, cls._ordinary.__qualname__
+
     @property
     def _content(self) -> Any:
         content = HOST.as_array(self._raw)
@@ -36,6 +40,11 @@ class ElementMixin:
         self.__class__ = self._ordinary
 
     _operand = _content
+
+    def __reduce__(self) -> Any:
+        # by the class that users see: pickles refer to classes by their names
+        self._content = self._content
+        return self.__reduce__()
 
     @property
     def shape(self) -> tuple[int, ...]:

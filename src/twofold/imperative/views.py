@@ -35,6 +35,7 @@ class ViewMixin:
     __slots__ = ()
 
     _indexer: ClassVar[Any]
+    _root: ClassVar[Any]
     _base: Any
     _gradient: Variable | None
     #: NumPy's view of the memory of ``_of``, the root's content when the view was made. Valid while the root still has that content.
@@ -45,6 +46,10 @@ class ViewMixin:
     _under: Any
     _key: object
     _steps: Chain | None
+
+    def __init_subclass__(cls) -> None:
+        # users see one class of arrays, whatever holds their memory
+        cls.__name__, cls.__qualname__ = cls._root.__name__, cls._root.__qualname__
 
     @property
     def _chain(self) -> Chain:

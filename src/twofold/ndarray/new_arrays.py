@@ -160,6 +160,17 @@ def from_dlpack(dlpack: object) -> NDArray:
     DTypeError
         If it is neither, or its memory is on a device other than a CPU or an NVIDIA GPU.
     """
+    return exchanged(NDArray, dlpack)
+
+
+def exchanged(cls: type[A], dlpack: object, copy: bool | None = None) -> A:
+    """`from_dlpack` for a class of arrays.
+
+    Raises
+    ------
+    ParameterError
+        If ``copy`` is False and the memory cannot be shared.
+    """
     source = dlpack if isinstance(dlpack, Exporter) else Capsule(dlpack)
     kind, number = source.__dlpack_device__()
     if kind not in HOST_KINDS + GPU_KINDS:
@@ -173,10 +184,15 @@ def from_dlpack(dlpack: object) -> NDArray:
         ) from None
     if isinstance(data, np.ndarray):
         # NumPy marks every bare capsule read-only, so the flag is meaningful for arrays only.
-        if not data.flags.c_contiguous or (source is dlpack and not data.flags.writeable):
-            return from_host(NDArray, data, device)
+        is_shared = data.flags.c_contiguous and (source is not dlpack or data.flags.writeable)
+        if copy is False and not is_shared:
+            why = "its memory is read-only" if data.flags.c_contiguous else "its elements are not in order in memory"
+            raise ParameterError("from_dlpack: a copy is needed", why, "leave copy out")
+        if copy or not is_shared:
+            return from_host(cls, data, device)
         data = _adopt_host(data if data.flags.writeable else np.asarray(WritableMemory(data)))
-    return _wrap_pinned(NDArray, data, device)
+    found = _wrap_pinned(cls, data, device)
+    return found.copy() if copy else found
 
 
 def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:

@@ -19,6 +19,7 @@ from .creation import copy as copy
 from .creation import empty as empty
 from .creation import empty_like as empty_like
 from .creation import eye as eye
+from .creation import from_dlpack as from_dlpack
 from .creation import full as full
 from .creation import full_like as full_like
 from .creation import geomspace as geomspace

@@ -16,7 +16,7 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
 from ..imperative.views import view_of
-from ..ndarray.new_arrays import allocate, fill
+from ..ndarray.new_arrays import allocate, exchanged, fill
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape
@@ -105,6 +105,48 @@ def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, b
     host = np.array(to_numpy(object), dtype, copy=None, **limits)
     # an object with a buffer or ``__array__`` may share its memory with the result; sequences and scalars never do
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
+
+
+def from_dlpack(x: object, /, *, device: DeviceLike | None = None, copy: bool | None = None) -> ndarray:
+    """An array that shares memory with another library's array, through DLPack.
+
+    Parameters
+    ----------
+    x
+        An array with ``__dlpack__``.
+    device
+        The device of the result; that of ``x`` if None.
+    copy
+        Whether to copy the elements. If None, only where memory cannot be shared: if it is read-only, not in C order, or on another device.
+
+    Returns
+    -------
+    ndarray
+        Writes to it change ``x`` too, and the reverse, unless it is a copy.
+
+    Raises
+    ------
+    ParameterError
+        If ``copy`` is False and memory cannot be shared.
+    DTypeError
+        If ``x`` has no ``__dlpack__``, or its memory is on a device other than a CPU or an NVIDIA GPU.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import twofold as mx
+    >>> a = numpy.zeros(3)
+    >>> x = mx.np.from_dlpack(a)
+    >>> x[0] = 5
+    >>> a
+    array([5., 0., 0.])
+    """
+    refuse_cut("from_dlpack", (x,), np.empty(0))
+    found = exchanged(ndarray, x, copy)
+    where = found.context if device is None else device_of_keywords(device, None)
+    if copy is False and where is not found.context:
+        raise ParameterError("from_dlpack: a copy is needed", f"{found.context} for {where}", "leave copy or device out")
+    return found.as_in_ctx(where)
 
 
 def asarray(

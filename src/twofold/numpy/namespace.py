@@ -49,7 +49,7 @@ def functions_of_rows(ops: Iterable[Op]) -> dict[str, Row]:
 ROWS = functions_of_rows(OPS.values())
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
 #: are rounded alike in each mode.
-OWN_WAY = shapes.VIEWS | {"ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+OWN_WAY = shapes.VIEWS | {"ascontiguousarray", "einsum", "from_dlpack", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",
@@ -97,7 +97,8 @@ def find_attribute(name: str) -> Any:
     if name in ROWS and not hasattr(np, name):  # a function of a newer NumPy than the one installed
         found = function_of_row(ROWS[name])
     elif name in MAKERS:
-        found = short_call(MAKERS[name], getattr(np, name), True, name in AT_ONCE, True)
+        made = MAKERS[name]
+        found = made if name in OWN_WAY else short_call(made, getattr(np, name), True, name in AT_ONCE, True)
     elif name in OWN or name in ROWS:
         found = guarded(OWN.get(name) or function_of_row(ROWS[name]), getattr(np, name))
         found = found if name in OWN_WAY else short_call(found, getattr(np, name), name not in OWN_FOR_VIEWS, name in AT_ONCE, True)

@@ -296,7 +296,7 @@ class Op:
 
     def no_parameter(self, name: str) -> ParameterError:
         """The error for a parameter that the operator does not have."""
-        todo = did_you_mean(name, self.params, f"Possible Arguments: {', '.join(self.params) or 'none'}")
+        todo = did_you_mean(name, [*self.params, *(i.name for i in self.inputs)], f"Possible Arguments: {', '.join(self.params) or 'none'}")
         return ParameterError(f"{self.title}: Cannot find argument", name, todo)
 
     def _new_bound_op(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
