@@ -61,7 +61,7 @@ def attribute_here(shown: object, name: str) -> str:
     >>> attribute_here(mx.nd.ones(3), "numpy")
     'use asnumpy()'
     """
-    places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if kind.__module__.startswith(__package__)]
+    places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if kind.__module__.startswith("twofold.")]
     return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
 
 

@@ -68,6 +68,10 @@ class Array(Cell):
 
         __abs__ = __invert__ = __pos__ = __neg__
 
+        def _applied(self, *args: object, **options: object) -> Self: ...
+
+        argmax = argmin = argsort = clip = dot = max = mean = min = prod = repeat = round = sum = take = _applied
+
     def _rebind(self, v: Content) -> None:
         """Bind the result of a write; a variable stays a variable."""
         grad = getattr(self, "_gradient", None)

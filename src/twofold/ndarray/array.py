@@ -40,6 +40,13 @@ class NDArray(Array):
 
         def __getitem__(self, key: Index, /) -> "NDArray": ...
         def __setitem__(self, key: Index, value: ArrayLike, /) -> None: ...
+        def _applied(self, *args: object, **options: object) -> "NDArray": ...
+
+        abs = cbrt = ceil = exp = expm1 = fix = floor = log = log10 = log1p = log2 = negative = reciprocal = rint = _applied
+        arccos = arccosh = arcsin = arcsinh = arctan = arctanh = cos = cosh = degrees = radians = sin = sinh = tan = tanh = _applied
+        erf = erfinv = gammaln = log_softmax = rcbrt = relu = rsqrt = sigmoid = sign = softmax = softmin = sqrt = square = trunc = _applied
+        batch_dot = broadcast_axes = diag = flip = nanprod = nansum = norm = one_hot = ones_like = pad = pick = reshape_like = _applied
+        slice = slice_axis = slice_like = sort = swapaxes = tile = zeros_like = _applied
 
     @property
     def dtype(self) -> type:

@@ -48,6 +48,10 @@ class ndarray(Array):  # NumPy's name
 
         def __getitem__(self, index: Index, /) -> "ndarray": ...
         def __setitem__(self, index: Index, value: ArrayLike, /) -> None: ...
+        def _applied(self, *args: object, **options: object) -> "ndarray": ...
+
+        all = any = argpartition = choose = compress = conj = conjugate = cumprod = cumsum = diagonal = searchsorted = std = _applied
+        trace = var = _applied
 
     @property
     def dtype(self) -> np.dtype:

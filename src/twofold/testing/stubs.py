@@ -148,7 +148,9 @@ def numpy_stub() -> str:
     names = {"array": ["ndarray"], "fallback": ["vectorize"], "ufuncs": ["ufunc"]}
     names |= {module.__name__.rpartition(".")[2]: sorted(namespace.functions_in(module)) for module in namespace.MODULES}
     lines += [f"from .{module} import {name} as {name}" for module, found in names.items() for name in found]
-    lines += ["", *[f"{name}: ufunc" for name in sorted({*np.__all__} - {*namespace.OWN}) if isinstance(getattr(np, name), np.ufunc)]]
+    lines += ["", "class _Single(ufunc):", "    def __call__(self, *args: Any, out: Any = None, **options: Any) -> ndarray: ...", ""]
+    ufuncs = {name: getattr(np, name) for name in sorted({*np.__all__} - {*namespace.OWN}) if isinstance(getattr(np, name), np.ufunc)}
+    lines += [f"{name}: {'_Single' if ufunc.nout == 1 else 'ufunc'}" for name, ufunc in ufuncs.items()]
     rows = [row_text(row) for row in namespace.ROWS.values()]
     return "\n".join([*lines, "", *rows, "def __getattr__(name: str) -> Any: ...\n"])
 

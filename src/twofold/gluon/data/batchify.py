@@ -225,12 +225,13 @@ def stacked_rows(arrays: Sequence[Any], indices: Sequence[Any]) -> Batch | None:
     """
     # exact types: a subclass may index differently
     rows = [host_of(x) if type(x) is nd.NDArray and x.context.is_host else x for x in arrays]
-    if not all(type(x) is np.ndarray and x.dtype in NAME_OF for x in rows):
+    hosts = [x for x in rows if type(x) is np.ndarray and x.dtype in NAME_OF]
+    if len(hosts) < len(rows):
         return None
     if len(indices) == 0 or not set(map(type, indices)) <= INTEGERS:
         return None
     try:
-        batch = [_adopted(x.take(indices, axis=0), ()) for x in rows]
+        batch = [_adopted(x.take(indices, axis=0), ()) for x in hosts]
     # an index out of range: loading the samples one by one raises the dataset's own error
     except IndexError:
         return None
