@@ -211,6 +211,11 @@ def sharing_memory_with_another_device():
     np.from_dlpack(numpy.ones(3), device=mx.cpu(1), copy=False)
 
 
+@mistake("unsupported format string passed to NDArray.__format__: given '.2f'; format its number, x.asscalar()")
+def a_format_of_an_array_of_one_element():
+    print(f"{nd.ones(1):.2f}")
+
+
 @pytest.mark.parametrize(("program", "message"), mistake.rows)
 def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

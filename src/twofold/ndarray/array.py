@@ -274,9 +274,15 @@ class NDArray(Array):
 
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.shape))
-        return f"\n{self.asnumpy()}\n<{type(self).__name__.removesuffix('View')} {shape} @{self.context}>"
+        return f"\n{self.asnumpy()}\n<{type(self).__name__} {shape} @{self.context}>"
 
     __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            todo = "format its number, x.asscalar()" if self.size == 1 else "format x.asnumpy() or its elements"
+            raise DTypeError(f"unsupported format string passed to {type(self).__name__}.__format__", repr(spec), todo)
+        return str(self)
 
 
 class NDArrayView(ViewMixin, NDArray):

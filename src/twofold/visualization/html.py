@@ -119,9 +119,9 @@ def array(shown: Array) -> str:
     facts = (_shape(shown.shape), shown._dtype, shown.context, size_text(shown.size * np.dtype(shown._dtype).itemsize), of, _state(shown))
     values = _computed(shown)
     if values is None:
-        return _page(type(shown).__name__.removesuffix("View"), facts)
+        return _page(type(shown).__name__, facts)
     picture = f"<div>{_histogram(values)}</div>" if values.size > 1 else ""
-    return _page(type(shown).__name__.removesuffix("View"), facts, picture, _pre(np.array2string(values, threshold=MOST_WRITTEN)))
+    return _page(type(shown).__name__, facts, picture, _pre(np.array2string(values, threshold=MOST_WRITTEN)))
 
 
 def _histogram(values: np.ndarray) -> str:
