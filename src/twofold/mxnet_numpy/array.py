@@ -12,11 +12,10 @@ import numpy as np
 from ..calls import items
 from ..device import Device
 from ..dtype import dtype_name, is_float
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError
 from ..imperative.cell import Cell, wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.invoke import host_of, invoke
-from ..imperative.transfer import on_device
 from ..imperative.views import VIEW_SLOTS, ViewMixin, view_of
 from ..ndarray.array import NDArray
 from ..ndarray.types import Casting, DTypeLike, Order
@@ -114,28 +113,9 @@ class ndarray(numpy_array, _Base):  # NumPy's name
             raise ParameterError("copy: arrays are in row-major order", f"order={order!r}", "leave order out")
         return wrap(ndarray, invoke(primitive_shape.contiguous.bind(), (self,))[0])
 
-    def as_in_ctx(self, ctx: Device) -> "ndarray":
-        """The array itself if it is on the device, else a copy there."""
-        return self if ctx is self.context else wrap(ndarray, on_device(self, Device(ctx)))
-
     def as_in_context(self, context: Device) -> "ndarray":
         """`as_in_ctx` by its older name."""
         return self.as_in_ctx(context)
-
-    def copyto(self, other: Any) -> Any:
-        """Copy into another array of the same shape, or into a new array on a device; returns that array.
-
-        Raises
-        ------
-        ShapeError
-            If the shapes differ.
-        """
-        if isinstance(other, Device):
-            return wrap(ndarray, on_device(self, other))
-        if other.shape != self.shape:
-            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "pass an array of the same shape")
-        other[...] = self
-        return other
 
     def tostype(self, stype: str) -> "ndarray":
         """A copy in a storage type, which must be ``"default"``.
@@ -237,4 +217,5 @@ def repr_of(array: np.ndarray) -> str:
     return text if "dtype=" in text or array.dtype == bool else f"{text[:-1]}, dtype={array.dtype})"
 
 
+ndarray._ordinary = ndarray
 items.attach(ndarray, ndarrayView, None, INDEXER.get, INDEXER.put, items.DIALECT)

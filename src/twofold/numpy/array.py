@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from operator import index
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class ndarray(Array):  # NumPy's name
     _legacy: ClassVar[bool] = False
     #: Whether symbols have the same functions, so that what computes with such arrays can be traced.
     _traceable: ClassVar[bool] = False
+    #: The class of arrays that are neither views nor elements.
+    _ordinary: ClassVar[Any]
     __array_priority__ = 1000.0
     # what `indexing`, `operators` and `methods` attach
     if TYPE_CHECKING:
@@ -156,9 +158,9 @@ class ndarray(Array):  # NumPy's name
         flat = self.ravel(order)
         return flat if flat._root is None else flat.copy()
 
-    def as_in_ctx(self, ctx: Device) -> "ndarray":
+    def as_in_ctx(self, ctx: Device) -> Self:
         """The array itself if it is on the device, else a copy there."""
-        return self if ctx is self.context else wrap(ndarray, on_device(self, Device(ctx)))
+        return self if ctx is self.context else wrap(self._ordinary, on_device(self, Device(ctx)))
 
     as_in_context = as_in_ctx
 
@@ -168,10 +170,16 @@ class ndarray(Array):  # NumPy's name
             raise ParameterError("to_device: streams cannot be chosen", repr(stream), "omit stream")
         return self.as_in_ctx(Device(device))
 
-    def copyto(self, other: "ndarray | Device") -> "ndarray":
-        """Copy into another array of the same shape, or into a new array on a device; returns that array."""
+    def copyto(self, other: Any) -> Any:
+        """Copy into another array of the same shape, or into a new array on a device; returns that array.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+        """
         if isinstance(other, Device):
-            return wrap(ndarray, on_device(self, other))
+            return wrap(self._ordinary, on_device(self, other))
         if other.shape != self.shape:
             raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "pass an array of the same shape")
         other[...] = self
@@ -349,6 +357,9 @@ class ndarray(Array):  # NumPy's name
             self[...] = value
 
 
+ndarray._ordinary = ndarray
+
+
 @lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
 def _reshape_to(shape: tuple[int, ...]) -> BoundOp:
     return primitive_shape.reshape.bind(shape=shape)
@@ -391,7 +402,6 @@ class ndarrayElement(ElementMixin, ndarray):
     """A single element: an array without axes that holds NumPy's scalar. It becomes an `ndarray` if more than its value is needed."""
 
     __slots__ = ()
-    _ordinary: ClassVar[Any] = ndarray
 
     def __bool__(self) -> bool:
         return bool(self._raw)

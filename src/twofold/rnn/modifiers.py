@@ -1,11 +1,11 @@
 """Cells that modify other cells: dropout, zoneout, residual connections."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import symbol as sym
 from ..errors import InvalidValue, WrongType
+from ..gluon.rnn.modifiers import unmodified
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .base import Arrays, BaseRNNCell, RNNParams, StateInfo, States, Unrolled
@@ -87,7 +87,7 @@ class ModifierCell(BaseRNNCell):
             The function that creates a state, and its arguments; see `BaseRNNCell.begin_state`. ``func`` is another name of it.
         """
         self._check_unmodified()
-        with self._base_unmodified():
+        with unmodified(self.base_cell):
             return self.base_cell.begin_state(**{"func": init_sym, **kwargs})
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
@@ -97,15 +97,6 @@ class ModifierCell(BaseRNNCell):
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
         """Join the weights of the base cell's gates; see `BaseRNNCell.pack_weights`."""
         return self.base_cell.pack_weights(args)
-
-    @contextmanager
-    def _base_unmodified(self) -> Iterator[None]:
-        """While the modifier itself uses the base cell, which refuses direct use."""
-        self.base_cell._modified = False
-        try:
-            yield
-        finally:
-            self.base_cell._modified = True
 
 
 class ZoneoutCell(ModifierCell):
@@ -178,7 +169,7 @@ class ResidualCell(ModifierCell):
 
     def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
         """Run the base cell over a sequence and add the inputs; see `BaseRNNCell.unroll`."""
-        with self._base_unmodified():
+        with unmodified(self.base_cell):
             outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs)
         if isinstance(outputs, Symbol):
             return _sum(outputs, merged(length, inputs, layout)), states

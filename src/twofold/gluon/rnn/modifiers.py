@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ... import ndarray as nd
 from ...errors import InvalidValue
@@ -68,6 +68,22 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
         return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
 
 
+class Modifiable(Protocol):
+    """A cell that may be inside a modifier."""
+
+    _modified: bool
+
+
+@contextmanager
+def unmodified(cell: Modifiable) -> Iterator[None]:
+    """While a modifier itself calls its base cell, which refuses direct calls."""
+    cell._modified = False
+    try:
+        yield
+    finally:
+        cell._modified = True
+
+
 class ModifierCell(HybridRecurrentCell):
     """Base class of cells that modify another cell and use its parameters and states.
 
@@ -96,17 +112,8 @@ class ModifierCell(HybridRecurrentCell):
     def begin_state(self, batch_size: int = 0, func: Callable[..., State] = nd.zeros, **kwargs: object) -> list[State]:
         """The initial states of the base cell; see `RecurrentCell.begin_state`."""
         self._check_unmodified()
-        with self._base_unmodified():
+        with unmodified(self.base_cell):
             return self.base_cell.begin_state(batch_size=batch_size, func=func, **kwargs)
-
-    @contextmanager
-    def _base_unmodified(self) -> Iterator[None]:
-        """While the modifier itself calls the base cell, which refuses direct calls."""
-        self.base_cell._modified = False
-        try:
-            yield
-        finally:
-            self.base_cell._modified = True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell!r})"
@@ -197,7 +204,7 @@ class ResidualCell(ModifierCell, arrays="nd"):
 
     def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         F, length, inputs = steps.F, len(steps.values), steps.values
-        with self._base_unmodified():
+        with unmodified(self.base_cell):
             outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, False, valid_length)
         # The base cell's outputs beyond a sequence's length are 0, and stay so only if no inputs are added there.
         if valid_length is not None:

@@ -11,6 +11,7 @@ from ...numpy_arrays import through_legacy
 from ...parameter_dict import ParameterDict
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
 from ...rnn.gates import lstm_step
+from ...rnn.modifiers import unmodified
 from ...rnn.sequences import Steps, Unrolled, functions_for, merge
 from ...signatures import Functions, InitializerLike, Operand, StateInfo
 
@@ -175,7 +176,7 @@ class VariationalDropoutCell(ModifierCell, arrays="nd"):
         # The base cell may be one that cannot be stepped.
         F = steps.F
         inputs = [self._masked(F, "drop_inputs_mask", self.drop_inputs, x) for x in steps.values]
-        with self._base_unmodified():
+        with unmodified(self.base_cell):
             outputs, states = self.base_cell.unroll(len(inputs), inputs, begin_state, layout, False, valid_length)
         outputs = [self._masked(F, "drop_outputs_mask", self.drop_outputs, y) for y in outputs]
         return (outputs if merge_outputs is False else merge(F, outputs, layout)), states
