@@ -171,13 +171,7 @@ class ndarray(Array):  # NumPy's name
         return self.as_in_ctx(Device(device))
 
     def copyto(self, other: Any) -> Any:
-        """Copy into another array of the same shape, or into a new array on a device; returns that array.
-
-        Raises
-        ------
-        ShapeError
-            If the shapes differ.
-        """
+        """Copy into another array, of the same shape (else a ShapeError), or into a new array on a device; returns that array."""
         if isinstance(other, Device):
             return wrap(self._ordinary, on_device(self, other))
         if other.shape != self.shape:
