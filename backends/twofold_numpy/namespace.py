@@ -18,7 +18,7 @@ from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 from . import integer_products, sparse_products
 from .products import is_small, multiply
 from .sorting import stable_order
-from .special import erf, erfinv, gammaln, polygamma
+from .special import FUNCTIONS
 
 #: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
@@ -348,8 +348,6 @@ class NumpyNamespace(Referenced):
     # element-wise functions that are not ufuncs
     where = staticmethod(np.where)
     clip = staticmethod(np.clip)
-    erf, erfinv = staticmethod(erf), staticmethod(erfinv)
-    gammaln, polygamma = staticmethod(gammaln), staticmethod(polygamma)
 
     @staticmethod
     def astype(x, *, dtype):
@@ -358,6 +356,10 @@ class NumpyNamespace(Referenced):
     @staticmethod
     def stop_gradient(x):
         return x
+
+
+for _name, _function in FUNCTIONS.items():
+    setattr(NumpyNamespace, _name, staticmethod(_function))
 
 
 #: A free list of generators, and the remainder of a fresh one's state: setting the state takes a quarter of the time of a new generator.

@@ -5,6 +5,7 @@ and bools give the dtype that NumPy's ``exp`` gives. There are no floating-point
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,23 @@ def _on_blocks(x: np.ndarray, run: Callable[[np.ndarray, np.ndarray], None]) -> 
     return out
 
 
-def _in_float64(formula: Callable[..., Any], *params: Any) -> Callable[[np.ndarray, np.ndarray], None]:
+def _in_float64(formula: Callable[..., Any], **params: Any) -> Callable[[np.ndarray, np.ndarray], None]:
     """A formula of `special_functions`, computed in float64, as a function for `_on_blocks`."""
 
     def run(x: np.ndarray, out: np.ndarray) -> None:
-        out[...] = formula(np, x.astype(np.float64), *params)
+        out[...] = formula(np, x.astype(np.float64), **params)
 
     return run
+
+
+def _of_formula(formula: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    """A formula as a function of arrays and its parameters."""
+
+    @wraps(formula)
+    def function(x: np.ndarray, **params: Any) -> np.ndarray:
+        return _on_blocks(x, _in_float64(formula, **params))
+
+    return function
 
 
 def erf(x: np.ndarray) -> np.ndarray:
@@ -77,16 +88,6 @@ def _erf_float32(x: np.ndarray, out: np.ndarray) -> None:
         out[...] = g
 
 
-def erfinv(x: np.ndarray) -> np.ndarray:
-    """Inverse of `erf`; infinite at -1 and 1, NaN outside."""
-    return _on_blocks(x, _in_float64(special_functions.erfinv))
-
-
-def gammaln(x: np.ndarray) -> np.ndarray:
-    """Logarithm of the magnitude of the gamma function; infinite at its poles."""
-    return _on_blocks(x, _in_float64(special_functions.gammaln))
-
-
-def polygamma(x: np.ndarray, order: int) -> np.ndarray:
-    """Derivative of that order of the digamma function, which is that of `gammaln`."""
-    return _on_blocks(x, _in_float64(special_functions.polygamma, order))
+#: The special functions by the names of their primitives.
+FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {name: _of_formula(formula) for name, formula in special_functions.FORMULAS.items()}
+FUNCTIONS["erf"] = erf

@@ -26,15 +26,18 @@ ULPS = {
     "polygamma 5": 10,
     "polygamma 10": 24,
 }
-DIGAMMA = partial(special.polygamma, order=0)
-UNARY = (special.erf, special.erfinv, special.gammaln, DIGAMMA, partial(special.polygamma, order=1))
+ERFINV, GAMMALN, POLYGAMMA = (special.FUNCTIONS[name] for name in ("erfinv", "gammaln", "polygamma"))
+DIGAMMA = partial(POLYGAMMA, order=0)
+#: The parameters with which a function is tested; none for the others.
+PARAMETERS = {"polygamma": [{"order": 0}, {"order": 1}]}
+UNARY = [partial(function, **params) for name, function in special.FUNCTIONS.items() for params in PARAMETERS.get(name, [{}])]
 
 
 def function(name):
     base, _, order = name.partition(" ")
     if base == "digamma":
         return DIGAMMA
-    return partial(special.polygamma, order=int(order)) if order else getattr(special, base)
+    return partial(POLYGAMMA, order=int(order)) if order else special.FUNCTIONS[base]
 
 
 def stored(name, label):
@@ -46,8 +49,8 @@ def largest_term(name, x):
     """The largest term of the reflection formula, whose rounding errors enter the result at x < 0."""
     order = int(name.partition(" ")[2] or 0)
     if name == "gammaln":
-        return special.gammaln(-x)
-    return math.factorial(order) / np.abs(x - np.round(x)) ** (order + 1) + np.abs(special.polygamma(1 - x, order))
+        return GAMMALN(-x)
+    return math.factorial(order) / np.abs(x - np.round(x)) ** (order + 1) + np.abs(POLYGAMMA(1 - x, order=order))
 
 
 @pytest.mark.parametrize(("name", "label"), CASES)
@@ -84,11 +87,11 @@ def test_erf_is_odd_and_reaches_its_limits(dtype):
 @pytest.mark.parametrize(
     ("call", "places", "want"),
     [
-        (special.erfinv, [-1, 1, 2, -2, np.nan, np.inf, 0], [-np.inf, np.inf, np.nan, np.nan, np.nan, np.nan, 0]),
-        (special.gammaln, [0, -1, -7, np.inf, -np.inf, np.nan, 1, 2], [np.inf] * 5 + [np.nan, 0, 0]),
+        (ERFINV, [-1, 1, 2, -2, np.nan, np.inf, 0], [-np.inf, np.inf, np.nan, np.nan, np.nan, np.nan, 0]),
+        (GAMMALN, [0, -1, -7, np.inf, -np.inf, np.nan, 1, 2], [np.inf] * 5 + [np.nan, 0, 0]),
         (DIGAMMA, [0.0, -0.0, -1, -2, np.inf, -np.inf, np.nan], [-np.inf, np.inf, np.nan, np.nan, np.inf, np.nan, np.nan]),
-        (partial(special.polygamma, order=1), [0, -1, -2, np.inf, np.nan], [np.inf, np.inf, np.inf, 0, np.nan]),
-        (partial(special.polygamma, order=2), [0, -1, -2, np.inf, np.nan], [-np.inf, -np.inf, -np.inf, 0, np.nan]),
+        (partial(POLYGAMMA, order=1), [0, -1, -2, np.inf, np.nan], [np.inf, np.inf, np.inf, 0, np.nan]),
+        (partial(POLYGAMMA, order=2), [0, -1, -2, np.inf, np.nan], [-np.inf, -np.inf, -np.inf, 0, np.nan]),
     ],
 )
 def test_results_at_limits_and_poles(call, places, want):
