@@ -12,6 +12,7 @@ from ..dtype import FLOATS, promote
 from ..opdef import OPS, Derived, Draw, Op, Operand, Rule, Sample, Scalar, numpy_op
 from .arithmetic_variants import modulus, modulus_grad, primitive, reversed_modulus_grad
 from .elementwise_math import relu, round_half_down, sigmoid
+from .primitive_math import RANGES
 
 #: The name of a dtype, or None where it is not known.
 MaybeDType = TypeVar("MaybeDType", bound=str | None)
@@ -79,13 +80,6 @@ FORMULAS: dict[str, Rule] = {
     "degrees": lambda xp, x: x * (180 / math.pi),
     "radians": lambda xp, x: x * (math.pi / 180),
     "rint": round_half_down,
-}
-#: Where the samples of a function lie, so that it is defined and differentiable.
-RANGES = {
-    **dict.fromkeys(("arccos", "arcsin", "arctanh"), (-0.9, 0.9)),
-    "arccosh": (1.1, 3.0),
-    **dict.fromkeys(("cbrt", "log", "log10", "log2", "sqrt"), (0.3, 3.0)),
-    "log1p": (-0.5, 2.0),
 }
 STEPS = frozenset({*ROUNDING, *TESTS, "bitwise_not"})
 

@@ -306,6 +306,9 @@ def logical_not(xp, data):
     """Whether the operand is zero."""
 
 
+logical_not.sample(lambda draw: draw(draw.integer((3, 4), 0, 2)))
+
+
 @bitwise(c="{0} & {1}", python="and")
 def bitwise_and(xp, lhs, rhs):
     """Bits set in both integers."""
@@ -411,6 +414,7 @@ def astype(xp, data, *, dtype: DType):
 astype.grad(lambda xp, dout: dout)  # cast to the dtype of the operand, as every gradient
 astype.simplify(lambda xp, node: node.operands[0] if xp.same_type(node.operands[0], node) else None)
 astype.rows(lambda xp, row_form, node: row_form(node.operands[0]))
+astype.sample(lambda draw: [draw(draw.real((3, 4)), dtype="float64"), draw(draw.real((3, 4), -9, 9), dtype="int32")])
 
 
 @astype.logarithm

@@ -408,3 +408,17 @@ stop_gradient.strides(lambda view: view)
 def _(make):
     for dtype in make.dtypes:
         yield make(make.numbers((2, 4), dtype), want=make.np.copy)
+
+
+#: Where the samples of a function lie, if it is not defined and differentiable around 0.
+RANGES = {
+    **dict.fromkeys(("arccos", "arcsin", "arctanh", "erfinv"), (-0.9, 0.9)),
+    "arccosh": (1.1, 3.0),
+    **dict.fromkeys(("cbrt", "gammaln", "log", "log10", "log2", "sqrt"), (0.3, 3.0)),
+    "log1p": (-0.5, 2.0),
+}
+for _op in (
+    negative, absolute, sign, square, sqrt, cbrt, exp, expm1, log, log2, log10, log1p, sin, cos, tan, arcsin, arccos, arctan, sinh, cosh,
+    tanh, arcsinh, arccosh, arctanh, erf, erfinv, gammaln, floor, ceil, trunc, stop_gradient,
+):  # fmt: skip
+    _op.sample(lambda draw, name=_op.name: draw(draw.real((3, 4), *RANGES.get(name, (-1.2, 1.2)))))
