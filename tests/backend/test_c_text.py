@@ -121,6 +121,15 @@ def test_special_functions_are_printed_only_where_used():
     assert "tf_polynomial" not in one.source
 
 
+def test_special_functions_are_printed_once_for_all_kernels():
+    x = (ArrayType((2,), "float32"),)
+    both = (step("erfinv", Ref("in", 0)), step("polygamma", Ref("in", 0), order=2))
+    found = kernel_unit(*[RowProgram("p", (2,), x, steps, (0,)) for steps in (both, both[1:])]).source
+    assert [found.count(text) for text in ("double TF_ERFINV_TAIL_P[]", "double tf_polygamma_2(", "double tf_tail_2[]")] == [1, 1, 1]
+    only = kernel_unit(RowProgram("p", (2,), x, both[:1], (0,))).source
+    assert ("TF_TABLE double TF_ERFINV" in only, "TF_TABLE double TF_DIGAMMA" in only) == (True, False)
+
+
 def test_a_step_without_c_source_is_rejected():
     bare = KernelStep("matmul", None, None, (Ref("in", 0),), "float32", "float32")
     with pytest.raises(KernelCompileError, match="matmul has no C expression"):

@@ -7,7 +7,7 @@ hexadecimal, so that none is rounded twice.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -207,17 +207,19 @@ def literal(value: float | int | bool, dtype: str) -> str:
 
 
 def _special(programs: Sequence[RowProgram]) -> list[str]:
-    """The special functions that steps use: tables, the functions, and one function for each order of polygamma."""
-    # by the functions that C expressions call
-    steps = [(step.c, dict(step.params)) for program in programs for step in program.steps if step.c is not None]
-    orders = sorted({params["order"] for text, params in steps if "tf_polygamma(" in text})
-    tables: list[str] = []
-    if any("erfinv(" in text for text, _ in steps):
-        # CUDA has its own erfinv
-        tables += ["#ifndef __CUDACC__", "#define TF_ERFINV", *_tables("ERFINV_CENTRAL", "ERFINV_MIDDLE", "ERFINV_TAIL"), "#endif"]
-    if orders:
-        tables += ["#define TF_POLYGAMMA", *_tables("DIGAMMA_SMALL", "DIGAMMA_MIDDLE", "DIGAMMA_ROOT_LESS_1", "DIGAMMA_SERIES")]
-    return [*tables, header("c_special.h"), *[line for n in orders if n for line in _polygamma(n)]] if tables else []
+    """The parts of ``c_special.h`` that steps call: their tables, the header, and what depends on parameters."""
+    used = {(step.c_part, step.params) for program in programs for step in program.steps if step.c_part}
+    if not used:
+        return []
+    before: list[str] = []
+    after: list[str] = []
+    for name, part in PARTS.items():
+        given = sorted(params for other, params in used if other == name)
+        if given:
+            lines = [f"#define TF_{name.upper()}", *_tables(*part.tables)]
+            before += ["#ifndef __CUDACC__", *lines, "#endif"] if part.cuda_has_it else lines
+            after += [line for params in given for line in part.of_params(**dict(params))]
+    return [*before, header("c_special.h"), *after]
 
 
 def _tables(*names: str) -> list[str]:
@@ -234,6 +236,9 @@ def _table(name: str, values: tuple[float, ...]) -> str:
 
 
 def _polygamma(order: int) -> list[str]:
+    """The function of an order."""
+    if not order:
+        return []  # digamma is in the header
     s = order + 1
     # 171! is beyond the largest float64
     factor = literal(math.factorial(order) if order <= 170 else math.inf, "float64")
@@ -243,3 +248,32 @@ def _polygamma(order: int) -> list[str]:
         _table(f"tf_cotangent_{order}", special_functions.cotangent_derivative(order)),
         f"TF_FUNCTION double tf_polygamma_{order}(double x) {{ return tf_polygamma_of({arguments}); }}",
     ]
+
+
+def _nothing() -> list[str]:
+    return []
+
+
+class Part(NamedTuple):
+    """A part of ``c_special.h``, which is compiled where ``TF_<NAME>`` is defined.
+
+    Attributes
+    ----------
+    tables
+        The names of its tables in `special_functions`.
+    of_params
+        The lines to follow the header, for each set of the primitive's parameters that occurs.
+    cuda_has_it
+        CUDA has the function itself.
+    """
+
+    tables: tuple[str, ...]
+    of_params: Callable[..., list[str]] = _nothing
+    cuda_has_it: bool = False
+
+
+#: The parts by the names that primitives declare as their ``c_part``.
+PARTS = {
+    "erfinv": Part(("ERFINV_CENTRAL", "ERFINV_MIDDLE", "ERFINV_TAIL"), cuda_has_it=True),
+    "polygamma": Part(("DIGAMMA_SMALL", "DIGAMMA_MIDDLE", "DIGAMMA_ROOT_LESS_1", "DIGAMMA_SERIES"), _polygamma),
+}

@@ -20,11 +20,14 @@ class Elementwise(NamedTuple):
     result
         The rule for the result's dtype: that of the ufunc (``"ufunc"``), ``"bool"``, the promotion of all operands but the first
         (``"tail"``), the first operand's (``"first"``), the parameter's (``"dtype"``), or the float dtype of the first (``"float"``).
+    c_part
+        The part of ``c_special.h`` that the C expression calls, see `c_text.PARTS`; "" for none.
     """
 
     ufunc: str | None
     c: str | None
     result: str
+    c_part: str = ""
 
 
 # Tables of what operators declare about primitives, by name. `program.kernels`, a layer above, fills them.
@@ -133,6 +136,11 @@ class KernelStep(NamedTuple):
     def result(self) -> str:
         """The rule for the result's dtype, see `Elementwise`; empty for a reduction."""
         return ELEMENTWISE[self.op].result if self.op in ELEMENTWISE else ""
+
+    @property
+    def c_part(self) -> str:
+        """See `Elementwise`; empty for a reduction."""
+        return ELEMENTWISE[self.op].c_part if self.op in ELEMENTWISE else ""
 
 
 class RowProgram(NamedTuple):

@@ -283,7 +283,7 @@ def _(make):
     yield from make.of_floats(math.erf, (-3, -0.75, -0.0, 1e-3, 0.5, 2, 7, math.inf, -math.inf, math.nan), (0, 1))
 
 
-@primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", method=True, symbol_method=False)
+@primitive("erfinv", "_npx_erfinv", elementwise=True, result="float", c="erfinv({0})", c_part="erfinv", method=True, symbol_method=False)
 def erfinv(xp, data):
     """Inverse of erf; infinite at -1 and 1, NaN outside."""
 
@@ -324,7 +324,7 @@ def _(make):
     yield from make.of_floats(math.lgamma, (-2.5, -0.5, 0.25, 1, 1.5, 2, 4.5, 30, math.inf, math.nan), (1, 2))
 
 
-@primitive(elementwise=True, result="float", c="tf_polygamma({order}, {0})")
+@primitive(elementwise=True, result="float", c="tf_polygamma({order}, {0})", c_part="polygamma")
 def polygamma(xp, data, *, order: int):
     """The derivative of the digamma function of an order; digamma, of order 0, is the derivative of gammaln."""
 

@@ -150,7 +150,7 @@ def _enter(op: Op) -> None:
         return
     PRIMITIVES.add(op.name)
     if op.elementwise:
-        ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.execution.c, op.result)
+        ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.execution.c, op.result, op.execution.c_part)
     if op.simple:
         SIMPLE.add(op.name)
     if op.execution.row_reduction:

@@ -15,6 +15,8 @@ class Execution:
     # -- by which code
     #: Its C text, such as ``"expf({0})"``; every element-wise primitive has one, so that it can join a fused kernel.
     c: str | None = None
+    #: The part of ``backend/c_special.h`` that its C text calls, see `backend.c_text.PARTS`. Only kernels with such a step include it.
+    c_part: str = ""
     #: What a primitive computes, ``(np, <inputs>, *, <params>)`` over NumPy's functions: the default implementation of every adapter.
     #: It may return other libraries' arrays where ``np`` is a library with NumPy's functions. See `opdef.declare.primitive`.
     reference: Rule | None = None
