@@ -15,7 +15,7 @@ from .array import Out, ndarray, ndarrayElement
 from .creation import read_only
 from .fallback import by_numpy
 from .indexing import changed_inline
-from .namespace import AT_ONCE, OWN_FOR_VIEWS, OWN_WAY, find_attribute
+from .namespace import find_attribute, in_short
 from .short_calls import short_call
 from .ufuncs import function_of
 
@@ -149,12 +149,6 @@ def _by_numpy(name: str) -> Callable[..., Any]:
     return method
 
 
-def _short_method(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    return (
-        function if name in OWN_WAY else short_call(function, getattr(np.ndarray, name), name not in OWN_FOR_VIEWS, name in AT_ONCE, True)
-    )
-
-
 def attach() -> None:
     """Attach the methods to `ndarray`."""
     own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
@@ -166,8 +160,8 @@ def attach() -> None:
     }
     own |= {name: _by_numpy(name) for name in BY_NUMPY}
     for module, names in METHODS.items():
-        own |= {name: _short_method(getattr(module, name), name) for name in names.split()}
-    own |= {name: _short_method(getattr(ndarray, name), name) for name in ("astype", "copy", "flatten")}
+        own |= {name: in_short(name, getattr(module, name), getattr(np.ndarray, name)) for name in names.split()}
+    own |= {name: in_short(name, getattr(ndarray, name), getattr(np.ndarray, name)) for name in ("astype", "copy", "flatten")}
     for name, value in own.items():
         setattr(ndarray, name, value)
 

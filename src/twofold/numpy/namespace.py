@@ -49,7 +49,7 @@ def functions_of_rows(ops: Iterable[Op]) -> dict[str, Row]:
 ROWS = functions_of_rows(OPS.values())
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
 #: are rounded alike in each mode.
-OWN_WAY = shapes.VIEWS | {"ascontiguousarray", "einsum", "from_dlpack", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+OWN_WAY = shapes.VIEWS | {"einsum", "from_dlpack", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",
@@ -59,6 +59,13 @@ AT_ONCE = frozenset({
 })  # fmt: skip
 #: Functions that are not NumPy's for small views: a product with a transposed matrix is not one with its copy, to the last bit.
 OWN_FOR_VIEWS = frozenset({"dot"})
+
+
+def in_short(name: str, function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
+    """A function or method of this package that is NumPy's own for small arrays, as far as the tables above let the name."""
+    if name in OWN_WAY:
+        return function
+    return short_call(function, numpys, of_views=name not in OWN_FOR_VIEWS, of_large=name in AT_ONCE, reads_first=True)
 
 
 def function_of_row(row: Row) -> Callable[..., Any]:
@@ -94,16 +101,14 @@ def find_attribute(name: str) -> Any:
     """
     if name not in np.__all__ and name not in vars(np) and name not in ROWS:
         raise missing_name(PACKAGE, name, np.__all__, "np")
-    if name in ROWS and not hasattr(np, name):  # a function of a newer NumPy than the one installed
-        found = function_of_row(ROWS[name])
-    elif name in MAKERS:
-        made = MAKERS[name]
-        found = made if name in OWN_WAY else short_call(made, getattr(np, name), True, name in AT_ONCE, True)
+    numpys = getattr(np, name, None)
+    if name in MAKERS:
+        found = in_short(name, MAKERS[name], getattr(np, name))
     elif name in OWN or name in ROWS:
-        found = guarded(OWN.get(name) or function_of_row(ROWS[name]), getattr(np, name))
-        found = found if name in OWN_WAY else short_call(found, getattr(np, name), name not in OWN_FOR_VIEWS, name in AT_ONCE, True)
+        found = OWN.get(name) or function_of_row(ROWS[name])
+        if numpys is not None:  # else a function of a newer NumPy than the one installed
+            found = in_short(name, guarded(found, numpys), numpys)
     else:
-        numpys = getattr(np, name)
         found = function_of(name) if isinstance(numpys, np.ufunc) else attribute(np, name)
     vars(sys.modules[PACKAGE])[name] = found  # later look-ups find it without calling the package's ``__getattr__``
     return found

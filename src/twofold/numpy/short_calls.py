@@ -34,7 +34,12 @@ ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, 
 
 
 def short_call(
-    function: Callable[..., object], numpys: Callable[..., object], of_views: bool = True, of_large: bool = False, reads: bool = False
+    function: Callable[..., object],
+    numpys: Callable[..., object],
+    *,
+    of_views: bool = True,
+    of_large: bool = False,
+    reads_first: bool = False,
 ) -> Callable[..., Any]:
     """A function that calls NumPy's own instead if all its arguments are small host arrays or no arrays.
 
@@ -48,13 +53,13 @@ def short_call(
         Whether NumPy's takes its place for views too.
     of_large
         Whether NumPy's takes its place for large arrays that are ready too, and reads views of them where they are.
-    reads
+    reads_first
         Whether NumPy's never writes to its first argument. It copies some arrays that it may not write to.
     """
     if PLAIN is not np.ndarray:
         return function
     # the three templates' ways for arguments that they do not take themselves: see the parameters
-    at_length = partial(_at_length, content_of=_first if reads else _memory) if of_large else _at_length if of_views else _by_itself
+    at_length = partial(_at_length, content_of=_first if reads_first else _memory) if of_large else _at_length if of_views else _by_itself
     names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
     call = _generated(short.any_call, numpys, names, of_views=of_views)
     template, known, names = SHORTER.get(numpys) or (short.drawn if is_draw(numpys) else None, {}, {})
