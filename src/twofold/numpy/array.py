@@ -42,8 +42,7 @@ class ndarray(Array):  # NumPy's name
     _legacy: ClassVar[bool] = False
     #: Whether symbols have the same functions, so that what computes with such arrays can be traced.
     _traceable: ClassVar[bool] = False
-    #: The class of arrays that are neither views nor elements.
-    _ordinary: ClassVar[Any]
+    _ordinary: ClassVar[Any]  # the class of arrays that are neither views nor elements
     __array_priority__ = 1000.0
     # what `indexing`, `operators` and `methods` attach
     if TYPE_CHECKING:
@@ -351,9 +350,6 @@ class ndarray(Array):  # NumPy's name
             self[...] = value
 
 
-ndarray._ordinary = ndarray
-
-
 @lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
 def _reshape_to(shape: tuple[int, ...]) -> BoundOp:
     return primitive_shape.reshape.bind(shape=shape)
@@ -451,3 +447,4 @@ def ready_memory(x: Any) -> np.ndarray | None:
 
 #: The ``out`` argument: an array to write the result to, or None.
 Out: TypeAlias = ndarray | None
+ndarray._ordinary = ndarray
