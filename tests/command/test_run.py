@@ -311,3 +311,28 @@ print(ends.min_max_dict)
     first = f"['fc_output'] {counts} -1.66137 3.80952 3.94824"
     last = ["{'fc_output': [-3.3153, 3.3153]} {}", "{'a': (-3.0, 2.0)}"]
     assert run(text) == "\n".join([first, *lines, *last, ""])
+
+
+def test_a_failed_import_changes_nothing(run):
+    text = """
+import importlib, pydoc
+import mxnet as mx
+
+array = mx.nd.array
+for name in ("mxnet.nd.array", "mxnet.ndarray.array", "mxnet.gluon.loss.L2Loss", "mxnet.metric.base", "mxnet.nd.functions"):
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        print(error.name == name)
+print(pydoc.locate("mxnet.nd.array") is array is mx.nd.array, pydoc.locate("mxnet.gluon.loss.L2Loss"), pydoc.locate("mxnet.nothing"))
+print(hasattr(mx.nd, "functions"), hasattr(mx.metric, "base"))
+"""
+    assert run(text).split("\n")[:-1] == [
+        *["True"] * 5,
+        "True <class 'twofold.gluon.loss.regression.L2Loss'> None",
+        "False False",
+    ]
+
+
+def test_importing_a_name_as_a_module_says_how_to_import_it(run):
+    assert "mxnet.nd.array: it is not a module; write `from mxnet.nd import array`" in run("import mxnet.nd.array", fails=True)

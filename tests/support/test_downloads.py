@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
@@ -222,9 +222,9 @@ def test_a_download_from_a_store_is_continued(here: Path, store: str, monkeypatc
             mx.gluon.utils.download(f"{store}/data.bin", retries=0)
     started: list[int] = []
 
-    def counted(source: resuming.RangedFile, target: object, size: int) -> None:
-        started.append(source.tell())
-        copy(source, target, size)  # type: ignore[arg-type]
+    def counted(source: resuming.Counted, target: BinaryIO, size: int) -> None:
+        started.append(target.tell())
+        copy(source, target, size)
 
     monkeypatch.setattr(resuming.shutil, "copyfileobj", counted)
     mx.gluon.utils.download(f"{store}/data.bin", sha1_hash=SHA1)

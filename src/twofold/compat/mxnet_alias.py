@@ -20,6 +20,7 @@ ROOT = __name__.partition(".")[0]
 
 # The tables' comments say what each is.
 _TABLES = tomllib.loads(Path(__file__).with_name("module_table.toml").read_text(encoding="utf-8"))
+MODULES: list[str] = _TABLES["modules"]
 SAME: dict[str, str] = _TABLES["same"]
 EVERYWHERE: list[str] = _TABLES["everywhere"]
 IMPORTED: dict[str, list[str]] = _TABLES["imported"]
@@ -37,8 +38,8 @@ class MissingName(MXNetError, AttributeError):
     """A name of an MXNet module that Twofold does not have."""
 
 
-class MissingModule(MXNetError, ImportError):
-    """An MXNet module, or a name imported from one, that Twofold does not have."""
+class MissingModule(MXNetError, ModuleNotFoundError):
+    """An MXNet module that Twofold does not have, or that MXNet does not have either."""
 
 
 def install() -> None:
@@ -132,7 +133,7 @@ class _Proxy(ModuleType):
         if value is sys.modules[ROOT]:  # `mx` of test_utils
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
-            return import_module(f"{self.__name__}.{name}")
+            return self._submodule_or_shared(name)
         # from now on an attribute of its own, found without this method
         setattr(self, name, value)
         return value
@@ -153,6 +154,7 @@ class _Proxy(ModuleType):
 
 
 _NOTHING = object()
+_ROWS = {*SOURCES, *MODULES}
 
 
 def _shown(source: object) -> list[str]:
@@ -162,10 +164,10 @@ def _shown(source: object) -> list[str]:
 
 
 def _exists(name: str) -> bool:
-    """Whether a module has names or submodules."""
+    """Whether MXNet has a module, and Twofold its names or submodules."""
     if reason_for_absence(name) is not None:
         return False
-    return bool(sources_of(name)) or any(row.startswith(name + ".") and _exists(row) for row in (*SAME, *SOURCES))
+    return name in SAME or canonical(name) in _ROWS or any(row.startswith(canonical(name) + ".") for row in _ROWS)
 
 
 def _missing(full: str) -> tuple[str, None, str]:
@@ -174,8 +176,20 @@ def _missing(full: str) -> tuple[str, None, str]:
     if why := reason_for_absence(path):
         return f"{full}: {why[0]}", None, f"{why[1]}; {WHAT_RUNS}"
     head, _, name = path.rpartition(".")
+    if any(hasattr(source, name) for source in sources_of(head)):
+        return f"{full}: it is not a module", None, f"write `from mxnet.{head} import {name}`"
     near = did_you_mean(name, (shown for source in sources_of(head) for shown in _shown(source)), "", PLACES.get(head, head))
     return f"{full}: Twofold does not have it", None, f"{near}; {WHAT_RUNS}" if near else WHAT_RUNS
+
+
+def _is_name_imported() -> bool:
+    """Whether a module is searched because ``from package import name`` has not found an attribute of that name."""
+    frame = sys._getframe(2)  # of Python's import system, which has called the finder
+    while frame.f_back is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        if frame.f_code.co_name == "_handle_fromlist":
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Finder:
@@ -186,7 +200,12 @@ class _Finder:
         if root != "mxnet":
             return None
         if not _exists(name):
-            raise MissingModule(*_missing(fullname))
+            missing = MissingModule(*_missing(fullname))
+            # The name tells callers such as `pydoc.locate` that the module is missing, not something inside it. After `from mxnet import x`
+            # Python takes such an error for an answer, and raises one of its own that does not say what to do.
+            if not _is_name_imported():
+                missing.name = fullname
+            raise missing
         return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]  # `importlib.abc` loads 30 modules
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
