@@ -3,9 +3,8 @@
     python -m twofold run examples/fine_tuning.py
 
 The published parameters were trained on a million photographs. Here the network is first trained to tell eight drawn shapes apart, and its
-parameters are written to a file, which stands for the published one: with that, load the network by ``pretrained=True``. Then there are
-four new shapes, of which there are only a few images. A network that starts from the features of the file learns them; one that starts
-anew with as few images does not.
+parameters are written to a file, which stands for the published one (which ``pretrained=True`` loads). Then it learns four new shapes from
+only a few images. A network that starts from the features of the file learns them; a network that starts from random weights does not.
 """
 
 import pathlib

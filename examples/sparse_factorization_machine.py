@@ -2,9 +2,9 @@
 
     python -m twofold run examples/sparse_factorization_machine.py
 
-Who likes what: a sample is a user, an item and some tags among 60,000 features, and the label whether the user likes the item. That depends
-on the two together, so that a linear model learns little. A key-value store keeps the weights; before each batch it sends the rows of the
-features that the batch has, which `sparse_row_id_fn` names, and the gradients have the same rows.
+A sample is a user, an item and some tags among 60,000 features; the label says whether the user likes the item. Users and items matter in
+combination, so a linear model learns little. A key-value store keeps the weights. Before each batch it sends the rows that
+`sparse_row_id_fn` names, those of the batch's features, and the gradients have the same rows.
 
 S. Rendle, Factorization Machines, ICDM 2010.
 """

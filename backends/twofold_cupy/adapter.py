@@ -66,7 +66,7 @@ TARGET = Target(
 
 
 class CupyBackend(Backend):
-    """CuPy arrays on NVIDIA GPUs. Work is issued to the stream that the thread has entered, else to its device's compute stream.
+    """CuPy arrays on NVIDIA GPUs. A thread issues work to the stream that it has entered, or by default to the device's compute stream.
 
     Raises
     ------

@@ -30,7 +30,7 @@ class Job:
 
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
-        # `_claim` decides who runs the job; `_done` is held from the start and released when the job has run.
+        # `_claim` decides which thread runs the job; `_done` is held from the start and released when the job has run.
         self._claim, self._done = threading.Lock(), threading.Lock()
         self._done.acquire()
         self._thread = 0

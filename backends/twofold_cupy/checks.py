@@ -1,7 +1,7 @@
-"""Index checks on the device: nothing waits, and reading a result computed from an invalid index raises.
+"""Index checks on the device: no call waits for them, and reading a result computed from an invalid index raises.
 
 A kernel notes the first out-of-bounds index in pinned memory, which kernels write and the host reads, and replaces invalid indices by 0
-so that later kernels stay in bounds. Arrays remember the checks that they were computed from while these are open, that is until the
+so that later kernels stay in bounds. An array remembers the checks that it depends on while they are open, that is until the
 device has passed them without an error.
 """
 
@@ -26,7 +26,7 @@ from .streams import Mark, Stream
 
 Result = TypeVar("Result")
 
-#: A note's first word while there is no error.
+#: The first word of a note in which no error has been reported.
 NO_ERROR = np.int64(2**63 - 1)
 
 
@@ -39,7 +39,7 @@ class Note(NamedTuple):
 
 
 class Check:
-    """One reading of a note: possible after a mark, numbered in issue order; ``found`` has the words if there was an error."""
+    """One check of a note, which can be read once its mark is reached. ``number`` is the order of issue; ``found`` has an error's words."""
 
     __slots__ = ("found", "mark", "note", "number", "thread")
 
@@ -56,7 +56,7 @@ class RepeatedCheck(NamedTuple):
     stream: Stream
 
     def before(self) -> None:
-        """Wait until the note of the last launch has been read: all launches write the same one."""
+        """Wait until the note of the last launch has been read: all launches write the same note."""
         self.checks.finish(self.note)
 
     def after(self) -> None:
@@ -83,18 +83,18 @@ class Checks:
         self.checks_of_array: dict[int, tuple[Any, tuple[Check, ...]]] = {}
 
     def launch_check(self, index: cupy.ndarray, out: cupy.ndarray, size: int, negative: bool) -> Note:
-        """Launch the kernels that write indices as positions from 0 into ``out`` and note the first invalid one."""
+        """Launch the kernels that write indices as positions from 0 into ``out`` and report the first invalid index in a note."""
         words = self._memory.staging((2,), np.dtype(np.int64))
         words[0] = NO_ERROR
         kernels, at = kernel_source(dtype_of(index)), np.uint64(words.ctypes.data)
         numbers = [np.int64(index.size), np.int64(-size if negative else 0), np.int64(size)]
         run(function(kernels, "tf_checked"), index.size, *numbers, index, out, at)
-        # a kernel of its own, after all threads of the first: only then is the smallest position known
+        # a second kernel: the smallest position is known only after all threads of the first
         run(function(kernels, "tf_note"), 1, np.int64(1), index, at)
         return Note(words, size, negative)
 
     def watch(self, note: Note, stream: Stream, *arrays: cupy.ndarray) -> None:
-        """Open a check of a note after the work issued to a stream so far; ``arrays`` depend on it."""
+        """Open a check, to be read after the work that the stream has been given so far; ``arrays`` depend on it."""
         if in_dry_run():
             return
         with self._lock:
@@ -115,7 +115,7 @@ class Checks:
             self._collect()
 
     def follow(self, before: int, given: Sequence[Array], results: Result) -> Result:
-        """Attach to a call's results the checks that it issued and those of its arguments.
+        """Attach to a call's results the checks that the call issued and the checks of its arguments.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Checks:
         self._raise_first_of(self._checks_of(array))
 
     def raise_first(self) -> None:
-        """Raise the first error that was not raised yet, of any array; arrays that depend on it raise it again when they are read."""
+        """Raise the first error of any array that was not raised yet. Reading an array that depends on it raises it again."""
         self._raise_first_of(set(self._open))
 
     def _raise_first_of(self, checks: set[Check]) -> None:
@@ -151,7 +151,7 @@ class Checks:
 
     def _checks_of(self, array: cupy.ndarray) -> set[Check]:
         """The checks of all arrays that share an array's memory, such as the array that it is a view of."""
-        # a copy of the table: arrays die, and remove themselves from it, at any time
+        # a copy of the table: arrays that die at any time are removed from it
         known = [(reference(), checks) for reference, checks in list(self.checks_of_array.values())]
         return {c for other, checks in known if other is not None and other.data.mem is array.data.mem for c in checks}
 
@@ -181,7 +181,7 @@ class Checks:
 
 @cache
 def kernel_source(dtype: str) -> str:
-    """The source for indices of a dtype: the kernel that checks them, and the one that reads the value of the first invalid index."""
+    """The source for indices of a dtype: one kernel checks the indices, the other reads the value of the first invalid one."""
     kind, stored = C_TYPES[dtype], STORED[dtype]
     # unsigned indices beyond 2**63 would be negative as `long long`
     is_wrong = "(unsigned long long)x >= size" if dtype.startswith("uint") else "x < low || x >= size"

@@ -80,7 +80,7 @@ class MultiStreamCapture:
     Parameters
     ----------
     streams
-        The stream that captures, which is current, and further streams that are used for nothing else.
+        The current stream, which captures, and further streams that have no other use.
     allocate
         Allocates memory of the graph; a CuPy allocator.
     """

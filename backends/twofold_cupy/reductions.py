@@ -1,4 +1,4 @@
-"""Reductions over adjacent axes by a fixed tree: the threads of a row each combine a strided subset, then the partial results pairwise.
+"""Reductions over adjacent axes by a fixed tree: each thread of a row combines a strided subset; partial results are combined pairwise.
 
 An array is viewed as (outer, n, inner) with n reduced; a long n is cut into parts, whose results are reduced again. The order depends on
 n alone, so results are reproducible, and rows (inner = 1) are summed to the same bits as inside the fused kernels of `rows`. argmax and
@@ -21,9 +21,9 @@ from .launch import THREADS, Kernel, filled, function, grid_of
 from .memory import Memory
 from .operands import computed_in, dtype_of
 
-#: The longest part that one thread block reduces, unless there are rows enough to fill the device; for argmax and argmin it is shorter.
+#: Longer rows are cut into parts of this length, unless there are this many results; the second length is that of argmax and argmin.
 PART, SEARCH_PART = 65_536, 4096
-#: Elements per thread up to which a row does not get more threads.
+#: A row gets a thread for each four elements.
 ITEMS_PER_THREAD = 4
 #: Threads of a block along the inner axis, so that a warp reads adjacent columns.
 COLUMNS = 32
@@ -81,7 +81,7 @@ def reduce_middle(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, 
     """
     if n == 0 and op in ("max", "min") and outer * inner:
         raise ParameterError(f"{op}: an empty axis has no extremum", f"shape {x.shape}", "reduce an axis that has elements")
-    # with so many results the device is full with one thread block for each
+    # this many results fill the device with one thread block each
     if n <= PART or outer * inner >= PART:
         reduce_parts(op, x, outer, n, inner, n, out)
         return

@@ -217,7 +217,7 @@ class _Printer:
         later = self._needed_later(round_) if keeps else set()
         new = [v for v in [*(-1 - k for k in inputs), *steps] if v in later and v not in self.in_registers]
         self.lines += [f"{C_TYPES[self._dtype(v)]} {_register(v)}[{max(self.items, 1)}];" for v in new]
-        # an array with a dynamic index would be in local memory: only in an unrolled loop are its elements registers
+        # the array's elements are registers only if the loop is unrolled: with a dynamic index the array is in local memory
         self.lines += ["#pragma unroll" if keeps else "#pragma unroll 1", f"for (int e = 0; e < {self.items}; ++e) {{"]
         self.lines += [f"    const {self.index} j = lane + e * {self.width};", f"    if (live && j < {self.n}) {{"]
         body = []

@@ -33,9 +33,9 @@ class Plane(NamedTuple):
     Attributes
     ----------
     n, groups, channels, filters
-        Images; and groups, each with so many channels and filters.
+        Number of images; number of groups, and the channels and filters of each group.
     size, kernel, stride, dilate, pad, out
-        Two sizes each.
+        Each for rows and for columns.
     steps
         Elements of the weight from group to group, filter to filter, and channel to channel.
     is_reversed

@@ -216,7 +216,7 @@ class NumpyNamespace(Referenced):
         n = len(kernel)
         out_size = x.shape[x.ndim - 2 * n : x.ndim - n]
         out = np.zeros((*x.shape[: x.ndim - 2 * n], *size), x.dtype)
-        # windows overlap, so their taps are added one place of the kernel at a time, at which no two windows meet
+        # windows overlap, so one place of the kernel is added at a time: there, no two windows write the same element
         for place in np.ndindex(*kernel):
             where = tuple(slice(p * d, p * d + (o - 1) * s + 1, s) for p, d, s, o in zip(place, dilate, stride, out_size, strict=True))
             out[(..., *where)] += x[(..., *place)]

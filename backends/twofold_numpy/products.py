@@ -24,9 +24,9 @@ SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
 CUT, BITS_FOR_TWO, BITS_TO_DOUBLE = 1 << 20, 27, 3
 #: Products are cut along a side at multiples of GRAIN, which suits the kernels of BLAS; no part is shorter than GRAIN.
 GRAIN = 16
-#: Nanoseconds of a multiplication, and of the work from which helpers that run Python pay: waking one takes about 50,000.
+#: Nanoseconds of a multiplication, and of the least work that pays for helpers that run Python: waking one takes about 50,000.
 MULTIPLICATION, THREADED = 0.02, 300_000
-#: Layouts whose products are kept; all are dropped at once, since a program that has so many is rare.
+#: Layouts whose products are kept; all are dropped at once, since few programs have this many.
 MAX_BOUND = 4096
 
 Product = Callable[[np.ndarray, np.ndarray, np.ndarray], object]
@@ -37,7 +37,7 @@ Strides = tuple[int, ...]
 
 @lru_cache(4096)
 def pieces_of(batch: int, rows: int, columns: int, inner: int) -> tuple[Piece, ...]:
-    """The pieces of a product (batch, rows, inner) · (batch, inner, columns), which depend on nothing else."""
+    """The pieces of a product (batch, rows, inner) · (batch, inner, columns); they depend only on these sizes."""
     pieces: list[Piece] = [(0, batch, 0, rows, 0, columns)]
     number = _number(multiplications(batch, rows, columns, inner))
     while len(pieces) < number:
@@ -50,12 +50,12 @@ def pieces_of(batch: int, rows: int, columns: int, inner: int) -> tuple[Piece, .
 
 
 def multiplications(batch: int, rows: int, columns: int, inner: int) -> int:
-    """The multiplications of a product, four times as many by a vector and 16 times as many of two, where memory is the limit."""
+    """The multiplications of a product. They count four times with one vector and 16 times with two, since memory is then the limit."""
     return batch * rows * columns * inner * (16 if rows == columns == 1 else 4 if rows == 1 or columns == 1 else 1)
 
 
 def _number(work: int) -> int:
-    """The number of pieces of so many multiplications."""
+    """The number of pieces for a product with this many multiplications."""
     return 1 if work < CUT else min(workers.MOST, 2 << max(0, (work.bit_length() - BITS_FOR_TWO) // BITS_TO_DOUBLE))
 
 

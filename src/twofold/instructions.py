@@ -19,9 +19,9 @@ class InstructionSite:
     Attributes
     ----------
     code, instruction
-        Where it is. The site holds the code, so that no other code gets its address, by which `ByInstruction` finds it.
+        Where the instruction is. The site holds the code: `ByInstruction` finds it by its address, which no other code may get.
     alone
-        How often what was issued here was computed with nothing else, so that waiting has not paid.
+        How often an operation issued here was computed alone, so that its waiting did not pay.
     """
 
     __slots__ = ("alone", "code", "instruction")
@@ -42,7 +42,7 @@ class ByInstruction(dict[tuple[int, int], S], Generic[S]):
     """Sites by the address of their code and their position in it: hashing the code would take time in proportion to its length."""
 
     def of(self, code: CodeType, position: int, new: Callable[[], S]) -> S:
-        """The site of an instruction; what ``new`` returns at first."""
+        """The site of an instruction; at its first use, ``new`` makes it."""
         place = id(code), position
         found = self.get(place)
         if found is None:

@@ -281,7 +281,7 @@ class FeedForward:
                 if monitor is not None:
                     monitor.toc_print()
                 module.update_metric(eval_metric, data_batch.label)
-                # batches count on when the data begins anew, up to `epoch_size`
+                # the count of batches goes on, up to `epoch_size`, when the data starts again
                 nbatch += 1
                 call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
                 if self.epoch_size is not None and nbatch >= self.epoch_size:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Display
 
 Item = TypeVar("Item")
-#: A number, a text, or a function that returns one, which is called only when the bar is drawn anew.
+#: A number, a text, or a function that returns one, which is called only when the bar is redrawn.
 Metric = float | str | Callable[[], object]
 #: Seconds between drawings.
 INTERVAL = 0.1

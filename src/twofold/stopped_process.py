@@ -78,7 +78,7 @@ def _end_if_stuck(process: int, missing: str) -> bytes:
                 return written
             written += more
         now = monotonic()
-        # a gap between two looks means that the watcher was stopped as well, as Ctrl-Z stops both: the seconds begin anew
+        # a gap between two looks means that the watcher was stopped too, as Ctrl-Z stops both: start counting the seconds again
         if not _is_stopped(process) or now - looked > 4 * EVERY:
             since = now
         elif now - since > LIMIT:

@@ -9,13 +9,13 @@ from typing import Any
 
 from .errors import OperatorError
 
-#: How the error for something of MXNet ends that is not here.
+#: The end of the error for a name of MXNet that is missing here.
 WHAT_RUNS = 'the page "What runs" (docs/reference/mxnet-names.md) lists MXNet\'s names'
 
 
 @cache
 def _elsewhere() -> dict[str, dict[str, str]]:
-    """Names of other libraries by the place where users look for them, with ours."""
+    """Names of other libraries with ours, by the module in which users look for them."""
     return tomllib.loads(Path(__file__).with_name("names_elsewhere.toml").read_text(encoding="utf-8"))
 
 

@@ -105,7 +105,7 @@ def serve(own: Compiler, helper: int) -> Callable[[], None]:
 
 
 def start(own: Compiler) -> None:
-    """Start the helper threads that are missing; if there are too many, stop all and start anew.
+    """Start the helper threads that are missing; if there are too many, stop all and start again.
 
     A forked child inherits no threads and starts its own.
     """

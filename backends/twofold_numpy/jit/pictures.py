@@ -1,4 +1,4 @@
-"""Images into batches as machine code: a part of an image is interpolated, mirrored, normalized and written as planes, row by row.
+"""Machine code that puts images into batches: it interpolates, mirrors and normalizes part of an image and writes planes, row by row.
 
 `llvm/picture.ll` has the code. Bytes are interpolated linearly with weights of 11 bits, as OpenCV does it: along a row to 15 bits, then
 between two rows to bytes, unless the size does not change. A row of the result needs at most two new rows of the image, and all scratch
@@ -20,14 +20,14 @@ from .compiler import Compiler, compiler
 from .ir import splat
 from .llvm_text import llvm_text
 
-#: The numbers that the code reads, eight bytes each, before the twelve of the normalization.
+#: The numbers that the code reads, eight bytes each; the twelve numbers of the normalization follow.
 INTEGERS = ("source.width", "source.height", "width", "height", "mirror", "bytes", "channels", "whole")
 NUMBERS = ("scale.x", "start.x", "scale.y", "start.y")
 _NUMBERS = struct.Struct(f"{len(INTEGERS)}q{len(NUMBERS)}d12f")
-#: Columns are computed in multiples of so many; and bytes of scratch for each: an offset, four pairs of weights, two rows of four 16-bit
+#: Columns are computed in multiples of MULTIPLE; each needs SCRATCH bytes: an offset, four pairs of weights, two rows of four 16-bit
 #: numbers, and a row of pixels.
 MULTIPLE, SCRATCH = 16, 4 + 16 + 2 * 8 + 4
-#: The result's channels one after another in a pair of neighboring pixels: what `across` multiplies with the weights of the two.
+#: The order that puts a channel of two neighboring pixels side by side, so that `across` multiplies them with the pair's two weights.
 _PAIR = (0, 4, 1, 5, 2, 6, 3, 7)
 
 

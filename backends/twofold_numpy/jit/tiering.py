@@ -216,7 +216,7 @@ class _JitKernel(Formed):
         variant = _Variant(key, *structure_of(self.program, strides))
         if strides and variant.extents.space[-1] < SHORT and not all(step.op in SIMPLE_STEPS for step in self.program.steps):
             variant.run = self._run_on_copies
-        if len(self._variants) >= MAX_VARIANTS:  # drop all at once: a program that alternates between that many layouts is rare
+        if len(self._variants) >= MAX_VARIANTS:  # drop all at once: few programs alternate between this many layouts
             self._variants.clear()
         self._variants[key] = variant
         return variant

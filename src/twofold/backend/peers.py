@@ -40,7 +40,7 @@ class Peering(Protocol):
         ...
 
     def join(self, device: Device, key: bytes, size: int, number: int) -> DeviceGroup:
-        """Form a group of so many members, with this process among them. Returns when all members have called this.
+        """Form a group of ``size`` members that includes this process. Returns when all members have called this.
 
         Raises
         ------

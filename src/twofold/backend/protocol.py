@@ -33,7 +33,7 @@ class Launcher(Protocol):
         ...
 
     def separate(self) -> "Launcher":
-        """A launcher of the same program that captures runs of its own, for one owner of arrays that stay at their addresses."""
+        """Another launcher of the same program, with its own captures, for one owner whose arrays stay at their addresses."""
         ...
 
     @property

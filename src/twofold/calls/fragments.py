@@ -60,7 +60,7 @@ squared = np.square
 
 @fragment
 def run(a, b):
-    """NumPy's function of C-contiguous arrays, hence such an array itself; of 0-d ones a scalar."""
+    """NumPy's function of C-contiguous arrays, which gives a C-contiguous array, or a scalar for 0-d arrays."""
     return (quick(fn, b, a) if reverse else quick(fn, a, b)) if legacy else fn(b, a) if reverse else fn(a, b)
 
 

@@ -221,12 +221,12 @@ def getitem(self, key):
             r = v[key]
         elif kind is tuple:
             last: Any = None
-            # An item that is no number or slice (nor None, by NumPy's rules) may be an element or array, which NumPy must get as its own.
+            # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:
                 if last.__class__ is not int and last.__class__ is not slice and (not by_numpy or last is not None):
                     if not by_numpy:
                         return get(self, key)
-                    if len(key) == 2:  # of which one is an element: NumPy's integer in its place
+                    if len(key) == 2:  # one of the two is an element: use NumPy's integer instead
                         first, last = key
                         first = first._raw if first.__class__ is element else first
                         last = last._raw if last.__class__ is element else last

@@ -43,7 +43,7 @@ def advices(has_driver: bool) -> Iterator[Advice]:
         yield Advice("slow", "fused kernels are not compiled to machine code", "unset TWOFOLD_JIT")
     else:
         yield Advice("good", "fused kernels are compiled to machine code")
-    # who has no Pillow reads no images, and needs no faster decoder
+    # without Pillow no images are read, so no faster decoder is needed
     if find_spec("PIL") is not None and find_spec("simplejpeg") is None:
         yield Advice("slow", "JPEGs are decoded by Pillow", "pip install 'twofold[jpeg]' decodes them by libjpeg-turbo directly")
     if os.environ.get("OPENBLAS_CORETYPE"):

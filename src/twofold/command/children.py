@@ -82,7 +82,7 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
         assert spec is not None
-        # so that nobody sees that the module was loaded in another way
+        # programs that look at the module find its usual loader
         spec.loader = module.__loader__ = self.own
         self.own.exec_module(module)
         _prepare(module, self.call)

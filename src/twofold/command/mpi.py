@@ -19,10 +19,10 @@ INSTALL = "pip install 'twofold[dist]'"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TWOFOLD_THREADS")
 #: Variables of this process that processes on other hosts need too.
 FORWARDED = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
-#: Options with which Open MPI tells processes of one that has died (ULFM).
+#: With these options Open MPI tells processes that another has died (ULFM).
 TOLERANT = ("--with-ft", "ulfm")
-#: With these options it also notices a lost machine: one that has sent nothing for so many seconds. Within a machine, Open MPI's daemon
-#: sees which process dies; heartbeats there would report processes as dead that hold the interpreter's lock for a long time.
+#: With these options it also notices a lost machine: one that has sent nothing for the timeout (s). Within a machine, Open MPI's daemon
+#: sees which process dies; heartbeats there would report a process as dead that holds the interpreter's lock for a long time.
 HEARTBEATS = ("--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_period", "5", "--mca", "mpi_ft_detector_timeout", "30")
 
 

@@ -113,7 +113,7 @@ def c_handle_array(objs: Sequence[Any]) -> Any:
 
 
 def ctypes2buffer(cptr: object, length: int) -> bytearray:
-    """A copy of so many bytes at a pointer to characters.
+    """A copy of ``length`` bytes at a pointer to characters.
 
     Raises
     ------

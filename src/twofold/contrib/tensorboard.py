@@ -22,7 +22,7 @@ __all__ = ["LogMetricsCallback", "LogParametersCallback", "SummaryWriter"]
 
 #: Packages whose ``SummaryWriter`` writes TensorBoard's files, in order of preference; MXNet used the first.
 WRITERS = ("mxboard", "tensorboardX")
-#: Seconds after which what was added is in the file.
+#: Seconds until an added value is in the file.
 FLUSHED = 5
 
 
@@ -81,7 +81,7 @@ class LogParametersCallback:
 
     Notes
     -----
-    The horizontal axis is the epoch; at the end of batches too, where every batch writes anew.
+    The horizontal axis is the epoch, even if histograms are written at the end of each batch.
     """
 
     def __init__(self, logging_dir: str | PathLike[str], network: "Module | Block", has_gradients: bool = True) -> None:
@@ -95,7 +95,7 @@ class LogParametersCallback:
 
 
 class SummaryWriter:
-    """Writes what TensorBoard shows, by the package ``tensorboardX``.
+    """Writes files for TensorBoard, with the package ``tensorboardX``.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class SummaryWriter:
         value
             The number, or an array of one element.
         global_step
-            Where the point is on the horizontal axis.
+            The point's position on the horizontal axis.
         """
         self._writer.add_scalar(tag, float(value), global_step)
 
@@ -171,7 +171,7 @@ class SummaryWriter:
         Parameters
         ----------
         network
-            A block, whose parameters without values are left out; or a bound module. Of several devices the first is taken.
+            A bound module, or a block, whose parameters without values are left out. Values are those on the first device.
         global_step
             Where the histograms are on the time axis.
         has_gradients
@@ -188,7 +188,7 @@ class SummaryWriter:
                 self.add_histogram(f"{name}/gradient", gradient, global_step)
 
     def add_graph(self, network: "Module | Block | Symbol", shape: Mapping[str, Sequence[int]] | None = None) -> None:
-        """Add the graph of a network, in groups: what is before an underscore in names, as in ``stage1_conv0``, is the name of a group.
+        """Add the graph of a network, in groups: the part of a name before an underscore, as in ``stage1_conv0``, names a group.
 
         Parameters
         ----------

@@ -141,7 +141,7 @@ def read_shapes(reader: Reader) -> dict[str, tuple[int, ...] | None]:
 
 
 def read_names(reader: Reader, count: int) -> tuple[str, ...]:
-    """The names after the last of so many arrays: as many, or none.
+    """The names that follow the ``count`` arrays: one for each, or none.
 
     Raises
     ------

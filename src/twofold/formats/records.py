@@ -53,7 +53,7 @@ class ArrayRecord:
         if self.dtype not in ITEM_SIZES:
             raise FormatError("array record: unknown element type", self.dtype, f"use one of {', '.join(ITEM_SIZES)}")
         view = memoryview(self.data)
-        # checked once, here: all that take a record may reshape its bytes without looking
+        # checked only here: code that takes a record may reshape its bytes without a check
         expected = math.prod(self.stored_shape) * ITEM_SIZES[self.dtype]
         if view.nbytes != expected or not view.c_contiguous:
             kind = "bytes" if view.c_contiguous else "bytes that are not contiguous"

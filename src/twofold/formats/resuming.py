@@ -1,7 +1,8 @@
 """Sources of downloads, and the partial files of interrupted downloads, which later attempts continue.
 
-The name of a partial file says what it is a part of: the URL, and what the server gave to recognize the content by (HTTP's ``ETag`` or
-``Last-Modified``). So parts of different contents are never put together. A process that writes one locks it, and another writes its own.
+The name of a partial file identifies the content: by its URL, and by what the server says about it (HTTP's ``ETag`` or
+``Last-Modified``). So parts of different contents are never put together. A process locks the file that it writes; a second process writes
+another one.
 """
 
 import contextlib
@@ -38,7 +39,7 @@ OWN = ("http://", "https://", "ftp://")
 
 
 class Rest(NamedTuple):
-    """A content from some byte on: the bytes in sequence, where they start, and the size of the whole content if it is known."""
+    """The rest of a content: its bytes in sequence, the position of the first one, and the size of the whole content if known."""
 
     file: "SupportsRead[bytes]"
     start: int
@@ -46,7 +47,7 @@ class Rest(NamedTuple):
 
 
 class Counted:
-    """A file that tells a function how many bytes each read has got.
+    """A file that tells a function how many bytes each read returned.
 
     Parameters
     ----------
@@ -70,9 +71,9 @@ class DownloadSource(NamedTuple):
     Attributes
     ----------
     identity
-        A text by which a later attempt recognizes the same content; empty if there is none.
+        A text from which a later attempt recognizes the same content; empty if there is none.
     rest
-        Opens it from some byte on, or, if that cannot be, from its start.
+        Opens the content from a given byte on, or from its start if the source cannot do that.
     """
 
     identity: str
@@ -97,7 +98,7 @@ def opened_source(url: str, local: Path | None, verify_ssl: bool) -> Iterator[Do
 
 
 def _of_answer(url: str, answer: "HTTPResponse", context: "SSLContext | None") -> DownloadSource:
-    """The content of an answer of a server of HTTP, which is asked again for a range of it."""
+    """The content of an HTTP response; a second request asks the server for a range of it."""
     tag = answer.headers.get("ETag", "")
     # If-Range needs a validator that changes with every byte of the content
     known = tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")  # a weak tag is no promise of equal bytes
@@ -112,7 +113,7 @@ def _of_answer(url: str, answer: "HTTPResponse", context: "SSLContext | None") -
         try:
             again = urlopen(Request(url, headers={"Range": f"bytes={start}-", "If-Range": known}), timeout=TIMEOUT, context=context)
         except HTTPError as error:
-            # the server has no bytes from there on: the kept part is not a beginning of this content
+            # the server has no bytes from there on, so the kept part is not the beginning of this content
             if error.code != RANGE_NOT_SATISFIABLE:
                 raise
             yield whole
@@ -120,7 +121,7 @@ def _of_answer(url: str, answer: "HTTPResponse", context: "SSLContext | None") -
         with again:
             unit, _, span = again.headers.get("Content-Range", "").partition(" ")
             place, _, size = span.partition("/")
-            # a server that knows no ranges, or whose content has changed, answers with the whole
+            # a server without ranges, or with changed content, sends the whole content
             if again.status == PARTIAL_CONTENT and unit == "bytes" and place.startswith(f"{start}-"):
                 yield Rest(again, start, int(size) if size.isdecimal() else None)
             else:
@@ -141,14 +142,14 @@ def _unverified() -> "SSLContext":
 
 
 class PartialFile:
-    """The first bytes of a content in a file of their own.
+    """A file of the first bytes of a content.
 
     Attributes
     ----------
     path
         The file.
     size
-        How many bytes there are.
+        How many bytes it holds.
     """
 
     def __init__(self, path: str, file: BinaryIO) -> None:
@@ -163,13 +164,13 @@ class PartialFile:
         FileAccessError
             If it ends too early.
         """
-        # the server has sent the content from its start, so what was kept is written again
+        # the server has sent the content from its start, so the kept bytes are overwritten
         if rest.start != self.size:
             self._file.truncate(rest.start)
         try:
             shutil.copyfileobj(rest.file, self._file, CHUNK)
         finally:
-            # also after an error: the next attempt continues with the bytes that have arrived
+            # also after an error: the next attempt continues after the bytes that have arrived
             self._file.flush()
             self.size = self._file.seek(0, os.SEEK_END)
         if rest.size is not None and self.size != rest.size:
@@ -215,11 +216,11 @@ def partial_file(target: str, url: str, source: DownloadSource) -> Iterator[Part
 
 
 def _locked(path: str) -> BinaryIO | None:
-    """A file of that name, locked; None if another process has locked it, or on file systems without locks."""
+    """A file with this name, locked; None if another process has locked it, or on file systems without locks."""
     if os.name == "nt":
         return None
     file = open(path, "ab")  # noqa: SIM115  the caller closes it
-    with contextlib.suppress(FileNotFoundError):  # in the meantime it got its final name
+    with contextlib.suppress(FileNotFoundError):  # in the meantime the file got its final name
         # the same file still: between opening and locking it, its writer may have given it its final name, and another may have made a new
         # one
         if is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):

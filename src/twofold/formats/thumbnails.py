@@ -1,4 +1,4 @@
-"""Small pictures of compressed images, to look at, and what their headers say. Pillow is loaded on first use."""
+"""Thumbnails of compressed images, and the facts in the images' headers. Pillow is loaded on first use."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from .records import Buffer
 
 SIDE = 160
-#: What files of images start with.
+#: The first bytes of image files, by format.
 SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"II*\0", b"MM\0*")
-#: For formats whose first bytes say less: further bytes, and their offset.
+#: Further bytes, and their offset, for formats that the first bytes do not identify.
 LATER = {b"BM": (b"\0\0\0\0", 6), b"RIFF": (b"WEBP", 8)}
 START = 12
 
@@ -52,7 +52,7 @@ def is_image(data: Buffer) -> bool:
     """Whether bytes start as one of the formats that record files hold."""
     start = bytes(memoryview(data)[:START])
     return start.startswith(SIGNATURES) or any(
-        # "BM" are two letters, which a text may begin with, and "RIFF" begins sounds too
+        # a text may begin with "BM", and sound files begin with "RIFF" too
         start.startswith(first) and start.startswith(later, offset)
         for first, (later, offset) in LATER.items()
     )
@@ -73,12 +73,12 @@ def image_facts(data: Buffer) -> ImageFacts:
 
 
 def thumbnail(data: Buffer, side: int = SIDE) -> Thumbnail:
-    """A picture of an image, upright, with at most so many pixels on a side. It is no larger than the image.
+    """An upright thumbnail of an image, at most ``side`` pixels wide and high, and no larger than the image.
 
     Raises
     ------
     FormatError
-        If it is not an image, a damaged one, or so large that Pillow takes it for an attack.
+        If the data is not an image, is damaged, or is so large that Pillow takes it for an attack.
     MissingDependency
         If Pillow is not installed.
     """

@@ -521,7 +521,7 @@ class Parameter:
         return self._row_copies("row_sparse_data", "a copy").rows_on(row_id.context, row_id, self.name)
 
     def row_sparse_copy(self, ctx: Device) -> NDArray:
-        """The row-sparse array on a device itself, with every stored row; raises as `row_sparse_data`."""
+        """The parameter's row-sparse array on a device, not a copy, with every stored row; raises as `row_sparse_data`."""
         copies = self._row_copies("row_sparse_data", "a copy")
         return copies.arrays[copies.place(ctx, self.name)]
 

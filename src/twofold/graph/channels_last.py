@@ -39,7 +39,7 @@ def _last(shape: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _to_last(ndim: int) -> tuple[int, ...]:
-    """The permutation that moves axis 1 of so many axes to the end."""
+    """The permutation of ``ndim`` axes that moves axis 1 to the end."""
     return _last(tuple(range(ndim)))
 
 

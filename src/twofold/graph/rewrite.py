@@ -11,7 +11,7 @@ Visit = Callable[[Application, tuple[Node | None, ...]], Node]
 
 
 def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | None = None) -> list[Node]:
-    """Replace every application by ``visit(node, new inputs)``, leaves and constants staying; ``at`` replaces some nodes beforehand."""
+    """Replace every application by ``visit(node, new inputs)``, leaves and constants stay; ``at`` gives replacements of some nodes."""
     new: dict[Node, Node] = dict(at or {})
     for n in topological(outputs, until=new):
         new[n] = visit(n, tuple([None if i is None else new[i] for i in n.inputs])) if isinstance(n, Application) else n
@@ -19,12 +19,12 @@ def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | Non
 
 
 def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
-    """The graph with some nodes replaced; nodes used only by those disappear."""
+    """The graph with some nodes replaced; nodes that only these used disappear."""
     return rebuild(outputs, reapply, at)
 
 
 def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], again: Collection[Node] = ()) -> BoundOp:
-    """A graph as an operator that the package makes for itself; what is computed from the leaves in ``again`` is computed again."""
+    """A graph as an internal operator; nodes that depend on a leaf in ``again`` are computed again, not shared with equal nodes."""
 
     def rule(xp: object, *inputs: Node) -> list[Node]:
         return substitute(

@@ -30,9 +30,9 @@ NO_OBJECT = -1
 class ImageDetIter(ImageIter):
     """Iterates over images and the boxes of their objects.
 
-    The label of an image in its record or list has a head and objects. The head is: how many numbers it has, two or more; how many an
-    object has, five or more; and whatever else. An object is: its class; left, top, right and bottom as shares of the width and height;
-    and whatever else. In a batch, labels have shape (n, most objects of an image, numbers of an object), with -1 where there is no object.
+    The label of an image in its record or list has a head and objects. The head is: its length, two or more; the length of an object,
+    five or more; and any further numbers. An object is: its class; left, top, right and bottom as shares of the width and height; and any
+    further numbers. In a batch, labels have shape (n, most objects of an image, length of an object), with -1 where there is no object.
 
     Parameters
     ----------

@@ -249,7 +249,7 @@ class Places(NamedTuple):
 def _as_given(x: Array, index: Any) -> tuple[BoundOp, list[Any]] | None:
     """The ``index`` primitive and its operands, for an index of whole axes and of arrays that can be operands directly; else None.
 
-    The arrays are a mask of one axis, or ready nonnegative places on cpu(0). A recorded or pending operation borrows them: they are
+    The arrays are a mask of one axis, or ready nonnegative indices on cpu(0). A recorded or pending operation borrows them: they are
     copied only if they are written in the meantime.
     """
     cls = type(x)._root or type(x)

@@ -104,9 +104,9 @@ class SparseValue(Value):
         return backend_for(self.device).from_host(self.dense(), self.device)
 
 
-#: The array classes by storage type, entered by those that define them.
+#: The array classes by storage type; each class is entered where it is defined.
 CLASSES: dict[str, type[AnyArray]] = {}
-#: Operators with the storage types of their operands about which a warning has been issued.
+#: Operator names and operand storage types for which a warning has been issued.
 WARNED: set[tuple[str, ...]] = set()
 
 

@@ -122,7 +122,7 @@ class Window(Task):
 
     def forget(self) -> None:
         """Drop everything. The containers are replaced: interrupted code may still add to the old ones, without effect."""
-        nothing: Any = {}  # one for all: nobody reads or fills these any more
+        nothing: Any = {}  # one for all: no code reads or fills these any more
         self.data = self.holders = self.held = self.aliases = self.inner = self.saved = nothing
         nothing = []
         self.outs = self.cuts = self.records = self.issued = nothing

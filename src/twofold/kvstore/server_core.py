@@ -421,7 +421,7 @@ class ServerCore:
             self._send(message.worker, reply(message, self._updates.states(self._rounds.shards.values())))
 
     def _count_update(self) -> None:
-        """Count an update, and send the optimizer's states to the next server after so many updates of each key."""
+        """Count an update, and send the optimizer's states to the next server every few updates of each key."""
         self._until_snapshot -= 1
         if self._following and self._until_snapshot <= 0:
             # each update of one shard counts once, so the interval grows with the number of shards

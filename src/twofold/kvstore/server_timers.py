@@ -34,7 +34,7 @@ class Overdue(NamedTuple):
     missing: list[int]
 
     def error(self, seconds: float) -> ClusterTimeout:
-        """The error with which the request is answered after so many seconds."""
+        """The error with which the request is answered after ``seconds``."""
         what = f"{Opcode(self.request.op).name}{self.place}: no answer within {seconds:g} s"
         todo = "see whether they still run, or raise TWOFOLD_KV_TIMEOUT"
         return ClusterTimeout(what, f"missing workers: {self.missing or 'the initial value'}", todo)

@@ -27,7 +27,7 @@ class _Distance(EvalMetric):
                 what, given = "metric: labels and predictions differ in shape", f"{expected.shape} and {predicted.shape}"
                 if any(m != n and 1 not in (m, n) for m, n in zip(expected.shape[::-1], predicted.shape[::-1], strict=False)):
                     raise ShapeError(what, given, "pass one label per prediction")
-                # lengths that broadcast, as of one label for all predictions: MXNet computes something there
+                # MXNet computes something for lengths that broadcast, such as one label for all predictions
                 tolerate(what, given, "pass one label per prediction", ShapeError)
             # each batch counts once, whatever its size, as in MXNet
             self._add(self._distance(expected - predicted), 1)

@@ -167,7 +167,7 @@ class DeviceGroup:
                 self._load(executor, parts[place], None)
             return
         whole = batch if isinstance(batch, DataBatch) else as_batch(batch)
-        # Most batches are like the one before: then nothing is described anew, and one device needs no other check.
+        # Most batches have the shapes of the one before: then the descriptions stay, and one device needs no other check.
         if not (fits := self._fits(whole)):
             self._adapt_to(whole)
         if fits and len(self.execs) == 1:

@@ -112,7 +112,7 @@ class Updates:
             The devices of this module, or of another module that shares some or all of its parameters.
         """
         known = self._rows
-        # A group that is bound again, or another bucket's, has other lists: then the rows, and the updater's calls, are made anew.
+        # A group that is bound again, or another bucket's, has other lists: then the rows and the updater's calls are made again.
         if known is None or known.weights is not group.param_arrays or known.grads is not group.grad_arrays:
             known = self._rows = self._rows_of(group)
         if self.store is not None:

@@ -128,7 +128,7 @@ def attach() -> None:
         functions[name] = _short_binary(name, method)
     for dunder, op in UNARY.items():
         attach_method(ndarray, f"__{dunder}__", _unary(op, FUNCTION_OF[dunder]))
-    for name, function in functions.items():  # not before: the methods' general ways are the functions as they were
+    for name, function in functions.items():  # last: until here, methods take the old functions as their general calls
         setattr(FUNCTIONS, name, function)
 
 

@@ -90,7 +90,7 @@ def dgl_adjacency(data: CSRNDArray) -> CSRNDArray:
 
 
 def _numbered(columns: np.ndarray, indptr: np.ndarray, old: np.ndarray, device: Device) -> tuple[CSRNDArray, CSRNDArray]:
-    """A square matrix of so many rows as ``indptr`` bounds, with its edges numbered from 0, and with their old numbers."""
+    """The square matrix that ``indptr`` and ``columns`` describe, once with its edges numbered from 0 and once with their old numbers."""
     shape = (len(indptr) - 1, len(indptr) - 1)
     return _matrix(np.arange(len(old)), columns, indptr, shape, device), _matrix(old, columns, indptr, shape, device)
 

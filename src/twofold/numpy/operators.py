@@ -101,7 +101,7 @@ def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:
     """An array for a Python integer that the dtype of the other operands cannot hold: of bool or floats, or infinite for comparisons."""
     value, names = values[place], [name_of_operand(v) for v in values]
     if op.algebra.compares and "bool" not in names:
-        # NumPy compares exactly: every element is on the same side of such an integer, as of an infinity
+        # NumPy compares exactly: every element is on the same side of such an integer, which an infinity may therefore replace
         return np.asarray(np.inf if value > 0 else -np.inf)
     dtype = promote(*names) if op.ufunc is None else loop_dtypes(op.ufunc, *names)[place]
     if dtype in INTEGERS or (dtype == "bool" and not holds("int64", value)):

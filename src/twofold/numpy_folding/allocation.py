@@ -1,4 +1,4 @@
-"""How the C library keeps memory that was freed: large temporaries of a script reuse it instead of being mapped anew."""
+"""How the C library keeps memory that was freed: large temporaries of a script reuse it instead of mapping new pages."""
 
 import ctypes
 import os

@@ -1,6 +1,6 @@
 """Sites: the instructions of a program that compute large arrays. Counts at a site decide whether it folds, never clocks.
 
-NumPy computes a chain, block by block, until its site has computed so many elements that compiling it is sure to pay. Operations at a site
+NumPy computes a chain, block by block, until its site has computed enough elements for compiling to be sure to pay. Operations at a site
 stop waiting if the program always read their results before another operation joined. A site makes NumPy's own arrays if none of its
 results ever became part of a chain.
 """

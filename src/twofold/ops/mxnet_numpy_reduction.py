@@ -341,7 +341,7 @@ npi_diff.sample(lambda draw: [draw(draw.real((2, 4)), n=2), draw(draw.real((3, 2
 
 
 def ediff_inputs(given: Operand | None, scalar: float | None, like: Operand, xp: Derived) -> list[Operand]:
-    """What goes before or after differences, as vectors: none, a scalar or an array."""
+    """The vectors to join before or after the differences: from a scalar or an array, or none."""
     if scalar is not None:
         return [xp.full(shape=(1,), value=scalar, dtype=xp.dtype_of(like))]
     return [] if given is None else [xp.reshape(xp.cast_like(given, like), shape=(math.prod(given.shape),))]
@@ -359,7 +359,7 @@ def npi_ediff1d(
     to_begin_scalar: float | None = None,
     to_end_scalar: float | None = None,
 ):
-    """The differences of neighbors in the flattened array, between what is given to begin and to end with: scalars or arrays."""
+    """The differences of neighbors in the flattened array, with given scalars or arrays before and after them."""
     flat = xp.reshape(input1, shape=(math.prod(input1.shape),))
     begin = input2 if to_begin_arr_given else None
     end = (input3 if to_begin_arr_given else input2) if to_end_arr_given else None

@@ -293,7 +293,7 @@ def at_least(xp: Derived, a: Operand, ndim: int) -> Operand:
 
 
 def declare_joining(doc: str, ndim: int, axis: int, row: str) -> None:
-    """Declare one of NumPy's stacking functions: arrays of at least so many axes, joined along one."""
+    """Declare one of NumPy's stacking functions: arrays are given at least ``ndim`` axes and joined along ``axis``."""
     name = re.split("[,(]", row)[0]
 
     def computed(xp, data):

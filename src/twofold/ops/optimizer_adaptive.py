@@ -107,7 +107,7 @@ def ftml_update(
     v = average(xp, beta2, v, gradient * gradient)
     # averages that begin with 0 are too small by these factors after t updates
     first, second = (like(xp, 1 - xp.power(beta, t), weight) for beta in (beta1, beta2))
-    # d of the paper, at t; `size - beta1 * d` is its sigma, by which z leans towards the weight
+    # d of the paper, at t; `size - beta1 * d` is its sigma, which pulls z towards the weight
     size = first / lr * (xp.sqrt(v / second) + epsilon)
     z = average(xp, beta1, z, gradient) - (size - beta1 * d) * weight
     return -z / size, {"d": size, "v": v, "z": z}

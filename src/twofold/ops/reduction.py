@@ -94,7 +94,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
         # squares of integers would overflow; in float64, unscaled, perfect squares stay exact. Results wrap to narrow dtypes.
         total = xp.sqrt(xp.sum(xp.square(xp.cast(x, "float64")), axis=axes, keepdims=keepdims))
         return xp.cast(xp.cast(total, "int64"), dtype)
-    # the maximum of nothing, by which the others are scaled, does not exist
+    # an empty array has no maximum to scale by
     if count_of(x.shape, axes) == 0:
         return xp.cast(xp.sqrt(xp.sum(xp.square(x), axis=axes, keepdims=keepdims)), dtype)
     scale = _scale(xp, x, axes)

@@ -71,7 +71,7 @@ class Updater:
             if not self.states_synced.get(i):
                 self._prepare(i, w)
         call = _Call(index, grad, weight, size, weight[0].context.device_id, _groups(index, weight, grad, size))
-        # only tuples cannot change while they are the same objects: lists are grouped anew in each call
+        # a tuple that is the same object has the same items; a list may have changed, so lists are grouped in each call
         if index.__class__ is grad.__class__ is weight.__class__ is tuple:
             self._calls[index[0], len(index)] = call
         return call

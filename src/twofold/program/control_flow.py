@@ -14,7 +14,7 @@ ONE = (None, None, None)
 
 
 def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> Call:
-    """The call by which a program runs a control-flow node.
+    """The call that runs a control-flow node in a program.
 
     Parameters
     ----------

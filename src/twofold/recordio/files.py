@@ -12,8 +12,8 @@ from ..errors import DTypeError, EngineError, FileAccessError, FormatError, Miss
 from ..formats.files import open_file, read_file
 from ..formats.recordio import RecordReader, RecordWriter, load_index
 
-#: Held while a forked process opens a file again. The file's own lock cannot serve: the fork copied it, perhaps while a thread of the
-#: parent held it, and nobody would release the copy.
+#: Held while a forked process opens a file again. The file's own lock cannot be used: the fork copied it, perhaps while a thread of the
+#: parent held it, and no thread would release the copy.
 _REOPENING = threading.Lock()
 
 

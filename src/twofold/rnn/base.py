@@ -251,7 +251,7 @@ class BaseRNNCell:
         return self._unroll(length, inputs, begin_state, layout, merge_outputs)
 
     def _unroll(self, length: int, inputs: Inputs | None, begin_state: Any, layout: str, merge_outputs: bool | None) -> Unrolled:
-        """`unroll` after the reset. Cells that see the whole sequence at once, such as fused ones, define it anew."""
+        """`unroll` after the reset. Cells that see the whole sequence at once, such as fused ones, override it."""
         steps = steps_of(length, inputs, layout)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []

@@ -105,7 +105,7 @@ class Queue:
         self._finish(task, error, True)
 
     def has_room(self, count: int, nbytes: int) -> bool:
-        """Whether so many tasks, which hold so many bytes, could be submitted now without waiting."""
+        """Whether ``count`` tasks that hold ``nbytes`` together could be submitted now without waiting."""
         return len(self._open) + count <= SETTINGS.lane_operations and self._nbytes + nbytes <= SETTINGS.lane_bytes
 
     def _make_room(self, nbytes: int) -> None:

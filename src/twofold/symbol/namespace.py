@@ -54,7 +54,7 @@ class Operators(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         for prefix in self._prefixes:
-            # Python asks modules for many names such as ``__path__``, of which none is an operator.
+            # Python asks modules for names such as ``__path__``, which are never operators.
             if prefix + name in NAMES and (prefix or not name.startswith("__")):
                 function = made(prefix + name, name, self.__name__)
                 setattr(self, name, function)  # made once: the next access finds it without this method

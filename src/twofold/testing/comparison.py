@@ -139,13 +139,13 @@ def locationError(a: np.ndarray, b: np.ndarray, index: tuple[int, ...], names: N
 class _Mismatches:
     """The elements of two arrays that differ by more than the tolerances, largest error first.
 
-    An error is ``|a - b| / (atol + rtol * |b|)``, so that 1 is just tolerated. No more than ``limit`` + 1 are looked for.
+    An error is ``|a - b| / (atol + rtol * |b|)``, so an error of 1 is just tolerated. At most ``limit`` + 1 elements are looked for.
     """
 
     def __init__(self, a: np.ndarray, b: np.ndarray, rtol: float, atol: float, equal_nan: bool, limit: int) -> None:
         wide_a, wide_b = (x.astype(np.float64) if x.dtype.kind in "biu" else x for x in (a, b))
         with np.errstate(all="ignore"):
-            # by a tolerance of 0 any difference is an infinite error; a tiny one keeps the order of the errors
+            # with tolerance 0 every difference would be infinite; this tiny one keeps the errors' order
             self.errors = np.abs(wide_a - wide_b) / (atol + rtol * np.abs(wide_b) + 1e-20)
         tolerated = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
         self.count = int(np.sum(~tolerated))

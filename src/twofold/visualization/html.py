@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..profiler.explanation import Report
     from ..profiler.profile import Profile
 
-#: Values are written out for so many elements, and a histogram is counted of so many, spread over the array.
+#: The most elements whose values are written out, and the most, spread over the array, that a histogram counts.
 MOST_WRITTEN, MOST_COUNTED = 1000, 100_000
 BINS, HISTOGRAM = 32, (128, 32)
 #: Larger networks, and longer tables, are cut.

@@ -87,5 +87,5 @@ def what_was_loaded(indices: Sequence[object], place: int) -> str:
 
 
 def took_too_long(timeout: float, where: str) -> EngineError:
-    """The error for a worker that has not loaded a batch in so many seconds."""
+    """The error for a worker that has not loaded a batch within ``timeout`` seconds."""
     return EngineError(f"DataLoader: a worker took longer than {timeout:g} seconds", where, "set a larger timeout, or more workers")

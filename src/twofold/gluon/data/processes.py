@@ -163,7 +163,7 @@ class WorkerProcesses:
     def _hand_out(self) -> None:
         """Send jobs to workers whose pipes have room."""
         while self._queued:
-            # counted anew each time, from the jobs that are out: there are few
+            # counted each time from the jobs that workers have, which are few
             loads = [0] * len(self._processes)
             for worker, _ in self._jobs.values():
                 loads[worker] += 1

@@ -1,4 +1,4 @@
-"""How an operator runs: by which code, and whether alone or with the operations around it."""
+"""How an operator runs: the code that computes it, and whether it runs alone or with the operations around it."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ WHOLE = 4
 
 @dataclass(frozen=True, eq=False)
 class Execution:
-    """What programs, adapters and the choice between running now and later know of an operator."""
+    """What an operator declares to programs, to adapters and to the choice between running now and deferring."""
 
     # -- by which code
     #: Its C text, such as ``"expf({0})"``; every element-wise primitive has one, so that it can join a fused kernel.

@@ -189,7 +189,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                 f"Found checkpoint with maximum number of {unit} {wanted} reached, please specify resume_from_checkpoint=False "
                 "(default value) if you wan to train from scratch.",
             )
-        # the limits mean the whole training, of which a part is done
+        # the limits count the whole training, and part of it is done
         left = wanted - done
         if unit == "epoch":
             estimator.max_epoch = left

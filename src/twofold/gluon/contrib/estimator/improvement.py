@@ -94,7 +94,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
     def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> bool:
         """Whether to stop."""
         _, value = value_of(self.monitor, "")
-        # a metric without a value, of which `value_of` has warned, says nothing about progress
+        # a metric without a value says nothing about progress; `value_of` has warned about it
         if not math.isnan(value):
             if self.monitor_op(value - self.min_delta, self.best):
                 self.best, self.wait = value, 0
