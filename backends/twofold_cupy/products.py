@@ -21,7 +21,7 @@ from .operands import dtype_of
 from .streams import Stream
 from .views import strided, strides_of
 
-#: Handles by stream; the workspace is freed with the stream. The library's part of a handle is never destroyed: that would synchronize
+#: Handles by stream; the workspace is freed with the stream. cuBLAS's part of a handle is never destroyed: that would synchronize
 #: the whole device, and so break a capture in progress.
 _handles: weakref.WeakKeyDictionary[Stream, Handle] = weakref.WeakKeyDictionary()
 
@@ -32,7 +32,7 @@ def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, 
         return
     if a.shape[-1] == 0:
         if not in_dry_run():
-            # a sum of nothing; bytes of zero are the number 0 in all of these dtypes
+            # an empty sum; zero bytes are the number 0 in all of these dtypes
             out.data.memset_async(0, out.nbytes, stream.cuda)
         return
     if dtype_of(out) not in KIND:
@@ -42,13 +42,13 @@ def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, 
 
 
 def prepare(stream: Stream) -> Handle:
-    """The cuBLAS handle of a stream, which must be current; create it before a capture, during which it cannot be."""
+    """The cuBLAS handle of the current stream. Call this once before a capture: a handle cannot be created during one."""
     found = _handles.get(stream)
     if found is None:
         try:
             found = _handles[stream] = Handle(stream)
         except cupy_memory.OutOfMemoryError:
-            # the workspace is allocated outside of `Memory`, which would have tried this by itself
+            # `Memory` retries like this by itself, but the workspace is not allocated through it
             gc.collect()
             cupy.get_default_memory_pool().free_all_blocks()
             found = _handles[stream] = Handle(stream)
@@ -63,7 +63,7 @@ def _broadcast_batch(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
 def matmul_with(
     epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Copy
 ) -> bool:
-    """A product with an epilogue as one kernel, of arrays of one dtype; False, with nothing done, if the library has none.
+    """A product with an epilogue as one kernel, of arrays of one dtype; returns False if the library has no such kernel.
 
     The leading axes of `a` are flattened into one.
     """
@@ -93,7 +93,7 @@ def einsum(xp: Namespace, subscripts: str, arrays: Sequence[Array]) -> Array:
     left, right = subscripts.split("->")
     terms = left.split(",")
     operands = [_diagonal(x, term) for x, term in zip(arrays, terms, strict=True)]
-    # each letter once, as the diagonal has left it
+    # each letter once: the diagonal has been taken
     terms = ["".join(dict.fromkeys(term)) for term in terms]
     shapes = [x.shape for x in operands]
     path = opt_einsum.contract_path(f"{','.join(terms)}->{right}", *shapes, shapes=True)[0]
@@ -102,7 +102,7 @@ def einsum(xp: Namespace, subscripts: str, arrays: Sequence[Array]) -> Array:
         remaining = "".join(dict.fromkeys("".join(terms) + right))
         while len(picked) > 1:
             (a, la), (b, lb) = picked.pop(), picked.pop()
-            # a letter is summed out as soon as neither the result nor an operand that is still to come has it
+            # a letter is summed out as soon as neither the result nor a remaining operand has it
             needed = remaining + "".join(t for _, t in picked)
             picked.append(_contract(xp, a, la, b, lb, "".join(c for c in dict.fromkeys(la + lb) if c in needed)))
         operands.append(picked[0][0])

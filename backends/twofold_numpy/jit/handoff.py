@@ -1,15 +1,15 @@
-"""Shares tasks with helper threads, without the interpreter in between: offering a piece takes less than 1 µs.
+"""Shares tasks with helper threads without calls of the interpreter: offering a piece takes less than 1 µs.
 
 A task is cut into pieces. The thread that owns the task writes it on the board, works on pieces itself, and returns when all are done;
 helpers take pieces from the board. A helper spins for the next task in machine code, without the GIL, for some 100 µs, then sleeps until a
-task large enough wakes it. No thread waits for a helper to begin, so a helper without a core costs nothing. A helper may be late with a
-piece that it has begun because it has lost its core. Then nothing is offered for four times as long as was lost, and for twice as long if
-the next piece is late too. Before a helper is woken it is moved off the core of the thread that wakes it: the system would often run the
-two in turns there.
+task large enough wakes it. No thread waits for a helper to begin, so a helper without a core costs nothing. A helper that loses its core
+may be late with a piece that it has begun. Then nothing is offered for four times the time that was lost, and for twice the last pause if
+the next piece is late too. A helper is moved off the core of the thread that wakes it: otherwise the system would often run both on that
+core in turns.
 
 | word of the board | |
 |---|---|
-| ticket | the number of the task times 65,536, and how many of its pieces are not taken |
+| ticket | the number of the task times 65,536, plus the number of its pieces that no thread has taken |
 | owner | whether a thread has a task on the board; another thread with a task then computes all pieces itself |
 | function, numbers, arguments, count | the task: ``function(numbers, arguments, count, piece)`` returns null, or refuses |
 | finished, refused | how many pieces helpers have finished, and how many of these refused |

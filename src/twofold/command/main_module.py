@@ -16,7 +16,7 @@ from ..numpy_folding.importing import is_import
 from ..numpy_folding.sites import PACKAGE as FOLDING
 from ..origin import is_inside
 
-#: What `sys.excepthook` may be.
+#: The type of `sys.excepthook`.
 ExceptionHook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
 
@@ -28,9 +28,9 @@ class Loaded(NamedTuple):
     name
         Its ``sys.argv[0]``.
     code
-        What runs.
+        The code that runs.
     variables
-        What its ``__main__`` has at the beginning.
+        The first variables of its ``__main__``.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Program(NamedTuple):
     folder
         Its ``sys.path[0]``, where its modules are.
     package
-        The package or module that ``-m`` names, without what is below it; empty for other programs.
+        The top-level package or module that ``-m`` names; empty for other programs.
     load
         Finds and compiles it, which may import packages.
     """
@@ -57,7 +57,7 @@ class Program(NamedTuple):
 
 
 def split_at_program(words: Sequence[str], valued: Collection[str]) -> tuple[list[str], list[str]]:
-    """Split a command line after the program: after a script, or after what follows ``-m`` or ``-c``.
+    """Split a command line after the program: after a script, or after the word that follows ``-m`` or ``-c``.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def of_script(path: str) -> Program:
     if not os.path.isfile(file) and not (os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)):
         raise LaunchError("run: there is no such script", path, "pass the path of a Python file")
     loader = SourceFileLoader("__main__", file)
-    # what Python puts into the module of a script: scripts and `inspect` use it
+    # Python puts this into the module of a script; scripts and `inspect` use it
     variables = {"__file__": file, "__cached__": None, "__loader__": loader, "__spec__": None}
     return Program(os.path.dirname(os.path.realpath(file)), "", lambda: Loaded(path, _compiled(_content(loader, file), file), variables))
 
@@ -110,7 +110,7 @@ def _content(loader: SourceFileLoader, file: str) -> bytes:
 
 
 def _is_archive(file: str) -> bool:
-    """Whether it is a ZIP file, which Python runs. Its own importer tells: `zipfile` takes long to load."""
+    """Whether a file is a ZIP file, which Python runs. Python's importer decides: `zipfile` takes long to load."""
     if not os.path.isfile(file):
         return False
     try:
@@ -131,7 +131,7 @@ def of_code(text: str) -> Program:
 
 
 def of_standard_input(name: str) -> Program:
-    """Code read from standard input, with its ``sys.argv[0]``: a dash, or nothing where none is on the command line."""
+    """Code read from standard input, with its ``sys.argv[0]``: a dash, or an empty text if the command line has none."""
     return Program("", "", lambda: Loaded(name, _compiled(sys.stdin.buffer.read(), "<stdin>"), {**WITHOUT_FILE, "__file__": "<stdin>"}))
 
 
@@ -152,12 +152,12 @@ def _found(name: str) -> ModuleSpec | None:
         return find_spec(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # a package that it is in has failed to import something else
+            raise  # a package that contains it has failed to import something else
         return None
 
 
 def is_importable(name: str) -> bool:
-    """Whether there is a module of this name. Nothing is imported, not even the packages that it is in."""
+    """Whether there is a module of this name. Nothing is imported, not even the packages that contain it."""
     known, places = "", None
     for k, part in enumerate(name.split(".")):
         if not part.isidentifier() or (k and places is None):
@@ -189,7 +189,7 @@ def _compiled(source: bytes, file: str) -> CodeType:
 
 
 def search_first(folder: str) -> None:
-    """Make a folder the first of ``sys.path``, where the launcher's own is."""
+    """Make a folder the first of ``sys.path``, in place of the launcher's."""
     if not sys.flags.safe_path:
         sys.path[:1] = [folder]
 
@@ -204,7 +204,7 @@ def run(program: Program, arguments: Sequence[str]) -> None:
     """
     main = ModuleType("__main__")
     sys.modules["__main__"] = main  # where pickle looks up the program's classes
-    # what Python has there until it has found the module; packages that are imported on the way may look
+    # Python's value until it has found the module; packages that are imported on the way may read it
     sys.argv[:] = ["-m", *arguments]
     code = None
     try:
@@ -220,7 +220,7 @@ def run(program: Program, arguments: Sequence[str]) -> None:
 
 
 def _without_launcher(hook: ExceptionHook) -> ExceptionHook:
-    """A hook for uncaught errors that hands on the program's own frames."""
+    """A hook for uncaught errors that passes on only the program's frames."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> object:
         # first the launcher's frames above `run`, and `run` itself with the import machinery below it
@@ -246,7 +246,7 @@ def _shorten(error: BaseException | None, seen: set[int]) -> None:
     seen.add(id(error))
     at = error.__traceback__
     while at is not None:
-        # several may follow one another, so the next one is looked at from the same place
+        # several such frames may follow one another, so look at the next one from the same place
         while at.tb_next is not None and _is_between(at.tb_next.tb_frame, error):
             at.tb_next = at.tb_next.tb_next
         at = at.tb_next

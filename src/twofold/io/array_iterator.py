@@ -32,8 +32,8 @@ class NDArrayIter(DataIter):
     ----------
     data, label
         An array (`NDArray`, or anything that NumPy accepts, converted to float32), a list of arrays, or a dict from names to arrays,
-        all of equal length; if not, the first one's counts, and a warning is issued. A dict is traversed in sorted key order; the arrays
-        of a list are named ``_0_data``, ``_1_data`` …. The rows of sparse arrays are made dense, batch by batch. Those of
+        all of equal length; otherwise a warning is issued, and the first array's length is used. A dict is traversed in sorted key order;
+        the arrays of a list are named ``_0_data``, ``_1_data`` …. The rows of sparse arrays are made dense, batch by batch. Those of
         ``h5py.Dataset`` and ``numpy.memmap``, which are in files, are read and converted to float32 batch by batch.
     batch_size
         Number of rows in a batch.
@@ -87,10 +87,10 @@ class NDArrayIter(DataIter):
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
         self.layout = layout
-        #: The place of the current batch's first row; before the first batch, where a batch before it would begin. Programs read it, as in
+        #: The position of the current batch's first row; at first, that of a batch before the first one. Programs read it, as in
         # MXNet.
         self.cursor = -batch_size
-        #: The rows that the epoch before has left over, which begin the first batch of this one. Only ``"roll_over"`` leaves any.
+        #: The rows left over from the last epoch, which begin this epoch's first batch. Only ``"roll_over"`` leaves any.
         self._rolled_over = self._order[:0]
         self.reset()
 
@@ -108,23 +108,23 @@ class NDArrayIter(DataIter):
         return [DataDesc(name, (self.batch_size, *x.shape[1:]), _described_dtype(x), self.layout) for name, x in sources]
 
     def __length_hint__(self) -> int:
-        # what is rolled over changes the number from epoch to epoch
+        # rolled-over rows change the number from epoch to epoch
         full, rest = divmod(self.num_data, self.batch_size)
         return full + bool(rest and self.last_batch_handle == "pad")
 
     def hard_reset(self) -> None:
-        """Start a new epoch at the first row, dropping rows rolled over."""
+        """Start a new epoch at the first row, and drop rolled-over rows."""
         self._shuffle()
         self.cursor = -self.batch_size
         self._rolled_over = self._order[:0]
 
     def reset(self) -> None:
         """Start a new epoch."""
-        # only an epoch that was read to its incomplete batch leaves rows over; one abandoned earlier starts afresh
+        # rows roll over only if the epoch was read to its incomplete batch; otherwise the next epoch starts at the first row
         rolls_over = self.last_batch_handle == "roll_over" and self.num_data - self.batch_size < self.cursor < self.num_data
         self._rolled_over = self._order[max(self.cursor, 0) :] if rolls_over else self._order[:0]
         self._shuffle()
-        # negative: the first batch begins with the rows rolled over, followed by row 0
+        # negative: the first batch begins with the rolled-over rows, followed by row 0
         self.cursor = -self.batch_size - len(self._rolled_over)
 
     def _shuffle(self) -> None:
@@ -177,7 +177,7 @@ class NDArrayIter(DataIter):
         Raises
         ------
         ParameterError
-            If the state is that of an iterator over another number of rows, or over rows that are not shuffled alike.
+            If the state belongs to an iterator with another number of rows, or if only one of the two shuffles.
         """
         # in two steps: the least possible cursor depends on the number of rows that have rolled over
         rolled = checked_state("NDArrayIter", state, rolled_over=rows_below(self.num_data))["rolled_over"]
@@ -212,7 +212,7 @@ class NDArrayIter(DataIter):
 
 
 def _dense_rows(x: NDArray, rows: slice | np.ndarray) -> NDArray:
-    """Rows of an array, given as a slice or by their numbers. Those of a sparse array are made dense, as in MXNet."""
+    """Rows of an array, given as a slice or by their numbers. Rows of a sparse array are made dense, as in MXNet."""
     if _is_in_file(x):
         return array(_stored_rows(x, rows))
     if not isinstance(x, BaseSparseNDArray):
@@ -226,7 +226,7 @@ def _dense_rows(x: NDArray, rows: slice | np.ndarray) -> NDArray:
 
 def _is_in_file(x: object) -> bool:
     """Whether an array is read batch by batch."""
-    h5py = sys.modules.get("h5py")  # where it is not imported nothing is of its classes
+    h5py = sys.modules.get("h5py")  # if h5py is not imported, no array is of its classes
     return isinstance(x, np.memmap) or (h5py is not None and isinstance(x, h5py.Dataset))
 
 
@@ -234,13 +234,13 @@ def _stored_rows(x: Any, rows: Any) -> np.ndarray:
     """Rows of an array in a file, given as a slice or by their numbers."""
     if isinstance(rows, slice) or isinstance(x, np.memmap):
         return np.asarray(x[rows])
-    # h5py reads several rows at once only in increasing order, each once
+    # h5py reads several rows at once only if their numbers increase without repeats
     numbers, places = np.unique(rows, return_inverse=True)
     return x[numbers][places]
 
 
 def _described_dtype(x: Any) -> Any:
-    """The dtype in the description of an array: a dataset of h5py has its own there, as in MXNet, though its batches are float32."""
+    """The dtype in the description of an array: for a dataset of h5py the file's, as in MXNet, though its batches are float32."""
     return np.float32 if isinstance(x, np.memmap) else x.dtype
 
 

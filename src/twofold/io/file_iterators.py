@@ -59,7 +59,7 @@ class MXDataIter(LoadingIter):
         self._dtype = NUMPY[dtype_name(dtype)]
         self._round = round_batch
         self._start = 0  # the first row of the epoch
-        #: The place of the current batch's first row in the order; negative before the first batch.
+        #: The position of the current batch's first row in the order; negative before the first batch.
         self._at = -batch_size
         self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), self._dtype.type)]
         self.provide_label = [DataDesc(label_name, (batch_size, *label_shape))]

@@ -1,4 +1,4 @@
-"""`CollectiveCalls`: what the workers of a cluster do together, in the same order on every worker.
+"""`CollectiveCalls`: the operations that the workers of a cluster do together, in the same order on every worker.
 
 All workers call the same methods in the same order. Each call is a task of one lane, and follows the call before it. So the calls run in
 their order on every worker, whichever thread runs them, while the program goes on.
@@ -69,7 +69,7 @@ class CollectiveCalls:
         #: Held while an operation runs, in the program's thread or the communication thread. It is the first lock to be taken: the watch's
         #: and then the channel's come after it.
         self._lock = RLock()
-        #: The labels of what all workers have agreed on and need not compare again.
+        #: The labels of the facts that all workers have agreed on and need not compare again.
         self._agreed: set[object] = set()
 
     @property
@@ -87,11 +87,11 @@ class CollectiveCalls:
         return len(self._watch.lost) + len(self._watch.silent(seconds))
 
     def share(self, figure: float) -> list[float]:
-        """Tell worker 0 a figure of three decimals; see `Watch.share`."""
+        """Tell worker 0 a figure, with three decimals; see `Watch.share`."""
         return [told / 1000 for told in self._watch.share(round(figure * 1000))]
 
     def _is_idle(self) -> bool:
-        """Whether no earlier call is still to run, so that this thread may run one itself."""
+        """Whether all earlier calls are done, so that this thread may run a call itself."""
         last = self._order.writer
         return last is None or last.is_done
 
@@ -108,7 +108,7 @@ class CollectiveCalls:
                 contributors = self._survivors.run(partial(self._group.allreduce, out, source), out)
             self._watch.end()
         if share is not None:
-            live = share.active - (share.all - contributors)  # some may have died since the workers were counted
+            live = share.active - (share.all - contributors)  # workers may have died since they were counted
             if live != self.size:  # scaled up as if all workers had contributed, so that a mean of gradients stays a mean
                 out *= out.dtype.type(self.size / live)
 
@@ -231,7 +231,7 @@ class CollectiveCalls:
             return False
         with self._lock:
             self._watch.begin("spares joining", CollectiveCall(BARRIER, np.dtype(np.int8).num))
-            # another worker may still repeat the last operation, and needs this one for it: only then may all turn to the spares
+            # another worker may still repeat the last operation, which needs this worker; only afterwards may all turn to the spares
             self._survivors.catch_up()
             pool.call()
             joined = pool.regroup(self._watch.count, self._survivors.completed)
@@ -241,7 +241,7 @@ class CollectiveCalls:
         return joined.has_newcomers
 
     def regroup(self, joined: "Joined") -> None:
-        """Go on with the workers of the cluster after spares have joined it; in a spare, begin with these workers."""
+        """Go on with the cluster's workers after spares have joined; in a spare, begin with these workers."""
         self._group.replace(joined.comm, joined.members)
         self.rank = joined.members[joined.comm.rank]
         count, self._survivors.completed = joined.facts
@@ -309,7 +309,7 @@ def _disagreement(label: object, said: dict[int, str]) -> ClusterError:
     first = next(iter(said.values()))
     other, theirs = next((rank, text) for rank, text in said.items() if text != first)
     at = next((k for k, (a, b) in enumerate(zip(first, theirs, strict=False)) if a != b), min(len(first), len(theirs)))
-    # texts list all keys, and only the surroundings of the first difference help
+    # texts list all keys; the error shows only the part around the first difference
     start = max(0, at - 60)
     given = f"worker {next(iter(said))}: …{first[start : at + 60]}…; worker {other}: …{theirs[start : at + 60]}…"
     return ClusterError(f"{in_words(label)}: the workers do not do the same", given, "run the same program with the same parameters on all")

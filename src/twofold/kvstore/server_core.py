@@ -1,7 +1,7 @@
 """`ServerCore`: what a server of a distributed store does with each message. It does no input or output and has no clock of its own.
 
 Pushes and pulls are in `push_rounds.py`. Here are the other requests: keys and their initial values, optimizers, barriers and epochs, and
-what follows when a worker leaves or another server dies.
+the consequences when a worker leaves or another server dies.
 """
 
 import json
@@ -89,11 +89,11 @@ class ServerCore:
         self._rounds = rounds = PushRounds(self._members, staleness, self._updates, self._count_update)
         self._timers = ServerTimers(timeout, silence)
         self._capacity, self._on_command = capacity, on_command
-        #: The last reply to a request in `ONCE` of each worker, which is sent again if the request is.
+        #: The last reply to each worker's request in `ONCE`. It is sent again if the request is sent again.
         self._answered: dict[int, Message] = {}
         self._rank, self._following, self._snapshot_every = rank, list(following), snapshot_every
         self._until_snapshot = snapshot_every
-        #: The last states that another server has sent, by that server. Only one server at a time sends its states here.
+        #: The last optimizer states from another server, by that server's number. Only one server at a time sends its states here.
         self._snapshots: dict[int, bytes] = {}
         handlers: dict[int, Callable[[Message], None]] = {
             Opcode.INIT: self._on_init,
@@ -146,7 +146,7 @@ class ServerCore:
             Messages and the processes to which they go. Their payloads are views of what the server stores, and valid until the next call.
         """
         self._rounds.out = out = list[tuple[int, Message]]()
-        # the worker got a message through, so none of its pushes is held back by the transport
+        # a message of the worker has arrived, so the transport holds back none of its pushes
         self._rounds.refused.discard(source)
         try:
             self._members.hear(source, self._rounds.now)
@@ -154,7 +154,7 @@ class ServerCore:
                 raise ClusterError("server: a process speaks for another", f"{source} for worker {message.worker}", "send from the worker")
             if message.op in ONCE:
                 self._once(source, message)
-            # other servers, which are no members, send their states too
+            # other servers are not members, but send their states too
             elif source in self._members or message.op == Opcode.STATE:
                 self._handlers[message.op](message)
             else:
@@ -200,7 +200,7 @@ class ServerCore:
     def is_stuck(self) -> bool:
         """Whether pushes were refused, and every worker whose push is added next was refused too, or has waited for a reply for a second.
 
-        That happens if workers push keys in different orders. One of the refused pushes must then be handled in spite of its turn.
+        That happens if workers push keys in different orders. One of the refused pushes must then be handled out of turn.
         """
         return self._rounds.is_stuck
 
@@ -227,10 +227,10 @@ class ServerCore:
         """Forget a process that has died.
 
         A worker's pushes that are already part of a sum stay in it, and the sum counts the workers that have contributed. A dead server
-        only leaves the list of those that get snapshots: the workers move its keys.
+        only leaves the list of servers that get snapshots: the workers move its keys.
         """
         self._rounds.out = out = list[tuple[int, Message]]()
-        # the first of these gets the snapshots from now on
+        # the first server of the list gets the snapshots from now on
         self._following = [server for server in self._following if server != process]
         if process in self._members:
             self._leave(process, has_died=True)
@@ -239,7 +239,7 @@ class ServerCore:
     def _leave(self, worker: int, *, has_died: bool = False) -> None:
         self._members.remove(worker, has_died=has_died)
         if self._members.live:
-            # servers use the numbers of the first live worker, and that may now be another one
+            # servers use the numbers of the first live worker, which may have changed
             self._updates.follow(self._members.live[0])
         self._rounds.forget(worker)
         self._membership_changed()
@@ -247,7 +247,7 @@ class ServerCore:
     def _membership_changed(self) -> None:
         """Complete the sums, barriers and epochs that no longer wait for any worker."""
         shards = self._rounds.shards.values()
-        # keys first: a worker that passes the barrier or begins an epoch finds the sums of those before it complete
+        # keys first: a worker that passes the barrier or begins an epoch finds all earlier sums complete
         for shard in shards:
             self._choose_sender(shard)
             self._rounds.advance(shard)
@@ -293,7 +293,7 @@ class ServerCore:
     def _on_set_optimizer(self, message: Message) -> None:
         self._updates.configure(text_in(message.payload), message.worker, self._members.live, self._rounds.shards.values())
         for shard in self._rounds.shards.values():
-            # the failure was that of the former optimizer, and pulls that come now get values of the new one
+            # the failure was the former optimizer's; later pulls get values from the new one
             shard.failure = None
         self._answer(message.worker, reply(message))
 
@@ -310,7 +310,7 @@ class ServerCore:
         self._membership_changed()
 
     def _on_done(self, message: Message) -> None:
-        """A live worker has pushed all batches of its epoch, or another one asks to join. Both go on when all live workers are done."""
+        """A live worker has pushed all batches of its epoch, or another process asks to join. Both go on when all live workers are done."""
         self._members.end_epoch(message)
         self._membership_changed()
 
@@ -343,7 +343,7 @@ class ServerCore:
         self._rounds.join(shard, message.worker, clock)
         if shard.has_value:
             self._send(message.worker, reply(message))
-        elif heir_of is None and message.worker == self._members.live[0]:  # its value is the initial one, and comes next
+        elif heir_of is None and message.worker == self._members.live[0]:  # this worker's next message is the initial value
             shard.announced[message.worker], shard.sender = 0, message.worker
             self._send(message.worker, self._wanted(message))
         else:  # parked until another worker has sent the value, or until this one is chosen to send it
@@ -357,7 +357,7 @@ class ServerCore:
     def _choose_sender(self, shard: Shard) -> None:
         """Ask a worker for the value of a shard that has none, unless one has been asked.
 
-        For a new key, the first live worker sends its value. For a part that a dead server had, the worker with the newest value does,
+        For a new key, the first live worker sends its value. For a shard of a dead server, the worker with the newest value sends it,
         once all workers have announced which value they have.
         """
         if shard.has_value or shard.sender is not None or not self._members.live:
@@ -388,7 +388,7 @@ class ServerCore:
 
     def _on_bcast(self, message: Message) -> None:
         shard = self._rounds.shard_of(message)
-        if not shard.has_value:  # a second value is of a message sent twice, or of a worker that joined later
+        if not shard.has_value:  # a second value comes from a message sent twice, or from a worker that joined later
             self._rounds.set_value(shard, message)
             # the value may be newer than the snapshot, which is sent every hundred updates only
             if shard.heir_of is not None:
@@ -412,7 +412,7 @@ class ServerCore:
     def _on_state(self, message: Message) -> None:
         """A worker asks for the optimizer's states, or sends them. Another server sends its own states, in case it dies."""
         if message.worker not in self._members:
-            # a server sends its states to the next live one, so only one server sends them here, and an older snapshot is out of date
+            # a server sends its states to the next live server, so only one sends them here, and an older snapshot is out of date
             self._snapshots = {message.worker: bytes(message.payload)}
         elif message.payload:
             self._updates.restore(bytes(message.payload), self._rounds.shards.values())

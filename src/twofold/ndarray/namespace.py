@@ -95,7 +95,7 @@ def names_in(namespace: str) -> list[str]:
     return [n for n in names if registered_name(namespace, n)]
 
 
-#: ``op`` holds the public operators, ``_internal`` all others, and each of the rest the operators with one prefix.
+#: ``op`` holds the public operators, ``_internal`` all others; each other namespace holds the operators with one prefix.
 NAMESPACES = {name: _namespace(name) for name in ("op", "_internal", "linalg", "contrib", "image")}
 for _name in control_flow.__all__:
     setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))

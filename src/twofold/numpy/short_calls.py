@@ -1,4 +1,4 @@
-"""Short calls: NumPy's own function on the contents of small arrays, and one array for its result.
+"""Short calls: NumPy's own function is called on the contents of small arrays, and its result becomes one array.
 
 A small, ready array in host memory that is not recorded holds a NumPy array, and the result of a ``twofold.np`` function of such arrays is
 by definition NumPy's. So every function is wrapped (by the templates of `calls.short`): the wrapper calls NumPy's function directly if all
@@ -50,15 +50,15 @@ def short_call(
     numpys
         NumPy's function or method of the same meaning.
     of_views
-        Whether NumPy's takes its place for views too.
+        Whether NumPy's is called for views too.
     of_large
-        Whether NumPy's takes its place for large arrays that are ready too, and reads views of them where they are.
+        Whether NumPy's is called for large ready arrays too, and reads views of them without a copy.
     reads_first
-        Whether NumPy's never writes to its first argument. It copies some arrays that it may not write to.
+        Whether NumPy's never writes to its first argument. NumPy copies some arrays that it may not write to.
     """
     if PLAIN is not np.ndarray:
         return function
-    # the three templates' ways for arguments that they do not take themselves: see the parameters
+    # the template calls one of these three if it cannot take the arguments; see the parameters
     at_length = partial(_at_length, content_of=_first if reads_first else _memory) if of_large else _at_length if of_views else _by_itself
     names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
     call = _generated(short.any_call, numpys, names, of_views=of_views)
@@ -67,7 +67,7 @@ def short_call(
 
 
 def short_form(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with its own template alone as the short path, because NumPy's function rounds in another way."""
+    """A function whose short path is only its template: NumPy's function, which rounds in another way, is not called."""
     template, known, names = SHORTER[numpys]
     return wraps(function)(_generated(template, numpys, {"general": function, **names}, **known)) if PLAIN is np.ndarray else function
 
@@ -84,7 +84,7 @@ Shape = tuple[Callable[..., Any], dict[str, bool], dict[str, Any]]
 
 
 def _shorter() -> dict[Callable[..., Any], Shape]:
-    """The shapes of the commonest functions and methods of NumPy."""
+    """The templates of the commonest functions and methods of NumPy."""
     found: dict[Any, Shape] = {}
     ufuncs = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
     reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in ufuncs.items()}  # what NumPy's methods call, with the same bits
@@ -141,7 +141,7 @@ def _at_length(
     given_options: dict[str, Any],
     content_of: Callable[[Any], np.ndarray] | None = None,
 ) -> Any:
-    """`short_call` with arguments of any kind; ``content_of`` gives the array of an argument, if not its small content alone will do."""
+    """`short_call` with arguments of any kind; ``content_of`` gives the array of an argument that need not be small."""
     arrays: list[Any] = []
     options = given_options
     try:
@@ -161,7 +161,7 @@ def _at_length(
         result = numpys(*given, **options)
     except REFUSED:
         return function(*args, **given_options)
-    for a in args:  # an argument itself, which NumPy may have written to
+    for a in args:  # the result is an argument itself, which NumPy may have written to
         if (a.__class__ is ndarray and a._content is result) or (a.__class__ is ndarrayView and getattr(a, "_seen", None) is result):
             return a
     try:
@@ -223,7 +223,7 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
 
 
 def _first(x: object) -> np.ndarray:
-    """`_memory` that NumPy does not write to."""
+    """`_memory`, for an argument that NumPy does not write to."""
     v = ready_memory(x)
     if v is None or v.dtype is BFLOAT16:
         raise NotPlain
@@ -243,7 +243,7 @@ def _memory(x: Any) -> np.ndarray:
 
 
 def _read_only(v: np.ndarray) -> np.ndarray:
-    """A view through which NumPy cannot write. A function that wants to goes the general way."""
+    """A view through which NumPy cannot write; a function that tries to takes the general path."""
     v = v.view()
     v.flags.writeable = False
     return v
@@ -251,7 +251,7 @@ def _read_only(v: np.ndarray) -> np.ndarray:
 
 @inlined
 def _wrapped(result: Any, arrays: list[Any]) -> Any:
-    """A result of NumPy's with arrays in place of NumPy's, unless Twofold lacks their dtype.
+    """A result of NumPy's with its arrays replaced by ours, unless Twofold lacks their dtype.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
         return c
     if isinstance(result, (list, tuple)):
         items = [_wrapped(item, arrays) for item in result]
-        # named tuples, as `numpy.linalg` returns them, take their items one by one
+        # named tuples, which `numpy.linalg` returns, take their items as separate arguments
         return kind(items) if kind is list or kind is tuple else kind(*items)
     return result
 
@@ -294,7 +294,7 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     function
         The fast function of its operator, for arrays with contents of any kind; None if it has no primitive.
     general
-        The ``__call__`` for everything else.
+        The ``__call__`` for all other arguments.
     """
     if PLAIN is not np.ndarray or numpys.nin > 2 or numpys.nout > 1:
         return general
@@ -302,4 +302,4 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     return _generated(template, numpys, {"function": function, "general": general}, has_function=function is not None)
 
 
-move_warnings()  # what is generated here and in `calls.arithmetic` calls NumPy with floating-point warnings on
+move_warnings()  # calls generated here and in `calls.arithmetic` run NumPy with floating-point warnings on

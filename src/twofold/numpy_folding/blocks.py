@@ -1,4 +1,4 @@
-"""Chains computed block by block by NumPy's own functions: what one operation writes is still in the cache when the next reads it.
+"""Chains computed block by block by NumPy's functions: a result is still in the cache when the next operation reads it.
 
 Every function computes an element of its result from the same elements of its operands, so blocks have NumPy's bits, and the
 floating-point errors of all blocks together are those of the whole.
@@ -20,11 +20,11 @@ from .rules import Kind, Rule, Shape, loop_types
 
 #: Bytes of a block of an array: a few of them fit into the second cache of a core.
 BLOCK = 1 << 17
-#: The same for several threads: they dispatch under the GIL, in turn, so each call must take long compared with its dispatch.
+#: The same for several threads: they dispatch one after another under the GIL, so a call must take much longer than its dispatch.
 SHARED_BLOCK = 1 << 19
 #: Nanoseconds of work from which a second thread pays.
 THREADED = 2_000_000
-#: Pieces for each thread, so that a helper that starts late still finds some to take.
+#: Pieces for each thread: enough for a helper that starts late to find some.
 PIECES = 4
 CONSTANTS = (float, int, np.ndarray)
 #: The errors that NumPy logged, by the position of the operation in the chain.
@@ -139,11 +139,11 @@ class Blockwise:
         return number
 
     def _lay_out(self) -> None:
-        """Give all arrays that are cut the same few axes: neighbouring axes over which all of them step evenly become one."""
+        """Give all arrays that are cut the same few axes: neighboring axes over which all of them step evenly become one."""
         shape = self.shape
         for _, array in self.cut:
             if array.shape != shape or not array.flags.c_contiguous:
-                # Results already have the shape and stay themselves: they are written, and a broadcast array cannot be.
+                # Results already have the shape, and are not broadcast: a broadcast array cannot be written.
                 wide = [(k, a if a.shape == shape else np.broadcast_to(a, shape)) for k, a in self.cut]
                 self.space = merge_axes(shape, [a.strides for _, a in wide]).sizes or (1,)
                 self.cut = [(k, a.reshape(self.space)) for k, a in wide]
@@ -162,7 +162,7 @@ class Blockwise:
             widest = max(widest, x.itemsize)
         if math.prod(self.space) * cost >= THREADED:
             threads = workers.count()
-        # The widest dtype limits the number of elements, so that a block of no array is larger than intended.
+        # The widest dtype limits the number of elements, so that no array's block is larger than intended.
         places = blocks(self.space, (BLOCK if threads == 1 else SHARED_BLOCK) // widest)
         if threads == 1 or len(places) == 1:
             logged(partial(self._run, places))
@@ -184,7 +184,7 @@ class Blockwise:
             own = values[first].shape
             if own != shape:
                 shape, size = own, math.prod(own)
-                # Only the last block of a row is smaller, so scratch is allocated about once, and each thread has its own.
+                # Only the last block of a row is smaller, so each thread allocates its scratch about once.
                 if not flat or flat[0][1].size < size:
                     flat = [(number, np.empty(size, dtype)) for number, dtype in self.scratch]
                 for number, memory in flat:
@@ -203,8 +203,8 @@ class Blockwise:
 
 
 def converted(fn: Callable[..., object], operands: tuple[Operand, ...]) -> Sequence[Operand | np.ndarray]:
-    """The operands with Python's numbers as arrays of the dtype to which NumPy converts them: once, instead of in each block."""
-    # `where`, `clip` and casts have no loops to ask for, and take Python's numbers as they are.
+    """The operands, with Python's numbers made arrays of the dtype to which NumPy converts them: once, instead of in each block."""
+    # `where`, `clip` and casts have no ufunc loops, and take Python's numbers as they are.
     if type(fn) is not np.ufunc:
         return operands
     # NumPy's own promotion decides: a Python number takes the dtype of the loop that the arrays select.
@@ -231,6 +231,6 @@ def blocks(space: Shape, elements: int) -> list[Place]:
     if inner <= elements or len(space) == 1:
         step = max(1, elements // inner)
         return [slice(k, k + step) for k in range(0, space[0], step)]
-    # Already the rest of the axes is larger than a block: each index of the first axis has blocks of its own.
+    # The other axes alone are larger than a block, so each index of the first axis is cut into blocks.
     rests = blocks(space[1:], elements)
     return [(k, *(rest if isinstance(rest, tuple) else (rest,))) for k in range(space[0]) for rest in rests]

@@ -1,7 +1,7 @@
-"""The buffer protocol of `FoldingArray` before Python 3.12, which has no method for it: a slot of the type is filled by hand.
+"""The buffer protocol of `FoldingArray` before Python 3.12: those versions have no method for it, so a slot of the type is filled directly.
 
-The layout of a type object up to the slot is the same in every CPython 3 on a machine; it is checked before anything is written. Where the
-check fails, ``memoryview(x)`` and ``file.write(x)`` do not work and ``numpy.asarray(x)`` takes another way.
+The layout of a type object up to the slot is the same in every CPython 3 on a machine; it is checked before anything is written. If the
+check fails, ``memoryview(x)`` and ``file.write(x)`` do not work, and ``numpy.asarray(x)`` uses another protocol.
 """
 
 import ctypes
@@ -46,7 +46,7 @@ def attach() -> object:
     def get_buffer(x: Any, view: int, flags: int) -> int:
         try:
             return get(exported(x), view, flags)
-        except Exception:  # an exception cannot cross into C: for -1 without one Python raises a SystemError
+        except Exception:  # an exception cannot cross into C; -1 without an exception makes Python raise a SystemError
             return -1
 
     @ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.c_void_p)

@@ -24,7 +24,7 @@ from .memory import LOCK, ArrayOperand, Memory, Operand, Operation, View, array_
 from .rules import ArrayKind, Rule
 from .sites import PATHS, Site
 
-#: The most operations issued since the first of a chain: then the chain is computed before another operation joins it.
+#: A chain is computed when this many operations have been issued since its first one.
 LONGEST = 64
 #: The number of the last operation that waited.
 issued = 0
@@ -51,7 +51,7 @@ class ChainNode:
     site, state
         Where it was issued, and under which error state.
     number
-        The larger, the later it was issued.
+        The order in which operations were issued.
     owner
         A weak reference to the folding array with this content. A node without an owner is computed only if something else needs it.
     first
@@ -82,7 +82,7 @@ class ChainNode:
             if type(x) is ChainNode:
                 first = min(first, x.first)
                 x.users.append(reference)
-            # The memory computes its readers before it is written or handed out, so it must know this one.
+            # The memory computes its readers before it is written or handed out, so this node must be among them.
             elif type(x) is ArrayOperand and x.memory is not None:
                 pending = x.memory.pending
                 if len(pending) >= x.memory.limit:
@@ -91,7 +91,7 @@ class ChainNode:
         self.first = first
 
     def live_consumer(self) -> "ChainNode | None":
-        """The last issued result that needs this operation, or nearly the last; None if no result needs it. `LOCK` is held."""
+        """The newest result that needs this operation, or nearly the newest; None if no result needs it. `LOCK` is held."""
         for reference in reversed(self.users):
             user = reference()
             if user is not None and user.result is None:
@@ -191,7 +191,7 @@ def _order(roots: Sequence[ChainNode]) -> list[ChainNode]:
                 user = reference()
                 if user is not None and user.result is None and user not in found:
                     result = user.live_consumer()
-                    # A user of another shape is no part of this chain. It computes the value again.
+                    # A user of another shape is not part of this chain. It computes the value again.
                     if result is not None and result.kind[0] == node.kind[0]:
                         near.append(result)
         for x in near:
@@ -250,7 +250,7 @@ class Chain:
         return found
 
     def _dead(self) -> list[np.ndarray]:
-        """The operands whose memory a result may take: no array is over it, and no operation outside this chain reads it."""
+        """The operands whose memory a result may take: no array shares it, and no operation outside this chain reads it."""
         read: dict[int, ArrayOperand] = {}
         for x in [x for node in self.order for x in node.operands if not isinstance(x, (float, int))]:
             operand = x if type(x) is ArrayOperand else x.result
@@ -263,13 +263,13 @@ class Chain:
             if x.memory is not None
             and x.array is x.memory.owner
             and not x.memory.is_seen()
-            and memories.count(x.memory) == 1  # a second operand over it could be read after the first was overwritten
+            and memories.count(x.memory) == 1  # a second operand with the same memory could be read after the first was overwritten
             and all(self._is_over(reader) for reader in x.memory.readers())
             and x.array.flags.writeable
         ]
 
     def _is_over(self, reader: Operation) -> bool:
-        """Whether an operation is never computed again after this chain, so that it needs its operands no longer."""
+        """Whether an operation is never computed again after this chain, so that its operands are no longer needed."""
         node = next((p for p in self.order if p is reader), None)
         # An operation outside the chain still waits, and will read its operands.
         if node is None:
@@ -291,7 +291,7 @@ def watch(node: ChainNode) -> None:
     _watched[node.number] = node
     if len(_watched) > MOST_WATCHED:
         compute_unread()
-        # Those that are left can still be read. The oldest are computed early, so that a program cannot make the table grow without bound.
+        # The remaining results can still be read. The oldest are computed early, so that the table cannot grow without bound.
         while len(_watched) > MOST_WATCHED:
             next(iter(_watched.values())).compute()
 
@@ -300,7 +300,8 @@ def compute_unread() -> None:
     """Compute the watched operations whose results no code can read any more, for their warnings alone.
 
     A loop that drops a result in each iteration leaves many such operations. Successive operations of one shape are computed in one pass
-    that stores no result. One by one, each would take a claim, a pass over its operands and an array for a result that is never read.
+    that stores no result. Computed one by one, each would take a claim, a pass over its operands and an array for a result that is never
+    read.
     """
     groups: list[list[ChainNode]] = []
     with LOCK:
@@ -314,7 +315,7 @@ def compute_unread() -> None:
         try:
             _compute(nodes, False)
         except BaseException:
-            # For example, the program may have turned warnings into errors since. The next read reports the rest.
+            # The program may have turned warnings into errors, for example. The next read reports the rest.
             _watched.update((node.number, node) for rest in groups[k:] for node in rest if not node.has_warned)
             raise
 

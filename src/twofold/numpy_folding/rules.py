@@ -47,7 +47,7 @@ SLOW = {
     np.isfinite: 0.3,
     np.signbit: 0.5, np.logical_xor: 0.5, np.left_shift: 0.5, np.right_shift: 0.5, np.deg2rad: 0.5, np.rad2deg: 0.5, np.positive: 0.2,
 }  # fmt: skip
-#: Functions that warn of ordinary operands. The others warn only if numbers overflow or are infinite already.
+#: Functions that warn for ordinary operands. The others warn only if numbers overflow or are already infinite.
 WARNING = {
     np.divide, np.sqrt, np.reciprocal, np.log, np.log2, np.log10, np.log1p, np.power, np.float_power, np.floor_divide, np.remainder,
     np.fmod, np.arcsin, np.arccos, np.arccosh, np.arctanh, np.exp, np.exp2, np.expm1, np.sinh, np.cosh,
@@ -94,7 +94,7 @@ def is_foldable(dtype: np.dtype) -> bool:
 
 
 class TypedRule(NamedTuple):
-    """What is known of an operation from its operands' kinds.
+    """What the kinds of its operands say about an operation.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class TypedRule(NamedTuple):
     holds
         Whether some operands are small arrays of NumPy's, which the operation copies.
     warns
-        Whether it warns of ordinary elements: zero, or negative.
+        Whether it warns for ordinary elements: zeros or negative numbers.
     """
 
     rule: Rule
@@ -119,7 +119,7 @@ class TypedRule(NamedTuple):
 
 
 MOST_TYPED = 4096
-#: Bytes per element from which `SETTINGS.fold_elements` elements fold: as many bools or bytes stay in the cache, where NumPy is faster.
+#: With fewer bytes per element, `SETTINGS.fold_elements` elements do not fold: they stay in the cache, where NumPy is faster.
 LEAST_WIDTH = 4
 
 
@@ -141,14 +141,14 @@ def _typed(key: Any, *kinds: Any) -> TypedRule | None:
     numbers = (
         [d for d in dtypes if d.kind in "iu" or d == np.float32 or (d.kind == "f" and int in kinds)] if len(arrays) < len(kinds) else []
     )
-    small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's from any size
+    small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's, whatever the size
     return TypedRule(rule, (shape, dtype), size, tuple(numbers), small, key in WARNING)
 
 
 class TypedRules(dict[tuple[object, ...], TypedRule | None]):
     """The typed rules by signature: a key of `RULES`, and for each operand its kind, or the class of a Python number.
 
-    None stands for an operation that NumPy computes immediately. The class is a dictionary, since a look-up that succeeds enters no Python
+    None stands for an operation that NumPy computes immediately. The class is a dictionary, because a successful look-up enters no Python
     function.
     """
 
@@ -185,7 +185,7 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype | None:
     if key is np.where:
         if kinds[0] != np.bool_:
             return None
-        # A zero promotes like every number of its class.
+        # A zero promotes like any number of its class.
         return np.result_type(*[k if isinstance(k, np.dtype) else k(0) for k in kinds[1:]])
     if key is np.clip:
         same = all(k is float or k is int for k in kinds[1:])
@@ -193,7 +193,7 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype | None:
     if key is np.reciprocal and not floats:
         return None
     if key is np.power and not floats:
-        return None  # integers to negative powers are errors, which the elements decide
+        return None  # a negative power of an integer is an error, and only the elements can tell
     found = loop_type(key, kinds)
     return found if found in FOLDABLE else None
 

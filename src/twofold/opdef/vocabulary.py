@@ -108,7 +108,7 @@ class Derived:
     def split(self, x: Array, indices: Sequence[int], axis: int) -> list[Array]:
         """``x`` split before each of ``indices`` along an axis."""
         edges = [0, *indices, x.shape[axis]]
-        # as NumPy, which gives an empty part where the places decrease
+        # as in NumPy, a part is empty if the indices decrease
         return [self.take_slice(x, a, max(a, b), axis) for a, b in itertools.pairwise(edges)]
 
     def tile_axis(self, x: Array, count: int, axis: int) -> Array:

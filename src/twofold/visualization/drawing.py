@@ -1,4 +1,4 @@
-"""Drawings as SVG, for browsers and notebooks, and by the package graphviz, if it is installed."""
+"""Drawings for browsers and notebooks: as SVG, and with the package graphviz if it is installed."""
 
 import importlib
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from ..formats.files import join_path, write_file
 from ..formats.urls import is_url
 
-#: The name of a file or folder, for the methods of graphviz, which choose one for None.
+#: The name of a file or folder, for the methods of graphviz; they choose a name for None.
 Place = str | PathLike[str] | None
 #: The first line of a drawing has its size.
 SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
@@ -37,10 +37,10 @@ class Svg(str):
 
     @classmethod
     def of(cls, width: float, height: float, elements: Iterable[str], scales: bool = False) -> "Svg":
-        """A drawing of a size in pixels with small text, made of SVG's elements; whether all of it scales with its width on a page."""
+        """A drawing with small text from SVG elements, with its size in pixels. ``scales``: it is narrowed to fit the page."""
         box = f' viewBox="0 0 {width:.0f} {height:.0f}"' if scales else ""
         size = f'width="{width:.0f}" height="{height:.0f}"{box}'
-        # white, as colors and black text are chosen for it: a page may be dark. With a height of its own, a narrowed drawing leaves a gap.
+        # a white background suits the colors and black text even on a dark page; with a fixed height, a narrowed drawing would leave a gap
         style = "background:#fff;max-width:100%;height:auto" if scales else "background:#fff"
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{style}" font-family="sans-serif" font-size="11">'
         return cls("\n".join([head, *elements, "</svg>"]) + "\n")
@@ -78,7 +78,7 @@ def digraph(title: str, save_format: str, drawn: Callable[[], Svg]) -> Any:
     title, save_format
         Its name, and the format in which graphviz renders it.
     drawn
-        The same graph as SVG, which stands for it where graphviz's program ``dot`` is missing.
+        Makes the same graph as SVG, for machines without graphviz's program ``dot``.
     """
     try:
         graphviz = importlib.import_module("graphviz")
@@ -92,7 +92,7 @@ def digraph(title: str, save_format: str, drawn: Callable[[], Svg]) -> Any:
             return self._sent(super().save, filename, directory, **options)
 
         def render(self, filename: Place = None, directory: Place = None, view: bool = False, **options: object) -> str:
-            """As ``graphviz.Digraph.render``, but an SVG of its own without ``dot``.
+            """As ``graphviz.Digraph.render``; if the program ``dot`` is missing, the file is the SVG of ``drawn``.
 
             A file for a URL is written to a temporary folder first, and sent from there.
             """
@@ -115,7 +115,7 @@ def digraph(title: str, save_format: str, drawn: Callable[[], Svg]) -> Any:
             whole = self._whole(filename, directory)
             if not is_url(whole):
                 return write(filename, directory=directory, **options)
-            import tempfile  # here, as it takes long to load
+            import tempfile  # imported here, because it takes long to load
 
             folder, _, name = whole.rpartition("/")
             with tempfile.TemporaryDirectory() as local:

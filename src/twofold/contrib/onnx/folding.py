@@ -13,21 +13,21 @@ from .values import Graph, Tensor
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-#: ONNX's operators that are computed, by its package's own reference implementation.
+#: The operators that are computed, by the reference implementation in ONNX's package.
 _FOLDED_NAMES = (
     "Abs Add And Cast CastLike Ceil Concat ConstantOfShape Div Equal Expand Flatten Floor Gather GatherElements GatherND Greater "
     "GreaterOrEqual Identity Less LessOrEqual Max Mean Min Mod Mul Neg Not Or Pow Range ReduceMax ReduceMin ReduceProd ReduceSum Relu "
     "Reshape Round ScatterElements ScatterND Sign Size Slice Split Sqrt Squeeze Sub Sum Tile Transpose Unsqueeze Where Xor"
 )
 _FOLDED = frozenset(_FOLDED_NAMES.split())
-#: How many elements a result may have whose size is a number in the file.
+#: The most elements of a result whose size is a number in the file.
 _LARGEST = 1 << 24
 #: The results of a node, None for those that it leaves out.
 Results = Sequence[np.ndarray | Tensor | None]
 
 
 def folded(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | None:
-    """The results of a node as arrays, None if it is not to be computed while reading."""
+    """The results of a node as arrays; None if the node should not be computed while reading."""
     shape = _shape_of(node, inputs)
     if shape is not None:
         return shape
@@ -48,7 +48,7 @@ def folded(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> 
 
 
 def _shape_of(node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | None:
-    """The result of an operator that asks for an array's shape, if that is known; None for other operators."""
+    """The result of an operator that reads an array's shape, if the shape is known; None for other operators."""
     if node.op_type not in ("Shape", "Size") or not inputs or inputs[0] is None:
         return None
     sizes = inputs[0].shape
@@ -80,7 +80,7 @@ def _partly_known(tensor: Tensor, node: "NodeProto", bounds: Mapping[str, int]) 
     return [_partial(tensor.owner, node.output[0], elements[slice(bounds.get("start", 0), bounds.get("end"))])]
 
 
-# operators that move elements about, on arrays of objects too
+# operators that only move elements work on arrays of objects too
 
 
 def Cast(x, **attributes):
@@ -117,7 +117,7 @@ _REARRANGING: dict[str, Callable[..., np.ndarray]] = {f.__name__: f for f in (Ca
 
 
 def _rearranged(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | None:
-    """The result of an operator that moves the elements of a shape about; None if it computes with them, or with other values."""
+    """The result of an operator that only moves the elements of a shape; None if it computes with them, or with other values."""
     elements = [None if t is None else t.partial if t.partial is not None else t.array for t in inputs]
     if any(t is not None and a is None for t, a in zip(inputs, elements, strict=True)):
         return None
@@ -140,7 +140,7 @@ def _count(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> int:
     return int(min(abs((float(limit.ravel()[0]) - float(start.ravel()[0])) / step), 2**62)) if step else 2**62
 
 
-#: Operators whose results can be larger than their inputs: how many elements they have.
+#: The number of a result's elements, for operators whose results can be larger than their inputs.
 _GROWING: dict[str, Callable[..., int]] = {
     "ConstantOfShape": _product,
     "Expand": lambda data, shape: _product(shape) * max(data.size, 1),
@@ -154,7 +154,7 @@ def _computed(graph: Graph, node: "NodeProto", arrays: Sequence[np.ndarray | Non
     from onnx.reference import ReferenceEvaluator
 
     names = [f"x{k}" if a is not None else "" for k, a in enumerate(arrays)]
-    # A copy with names of its own: an array that the node reads twice becomes two inputs, and omitted ones stay empty.
+    # A copy with new names: an array that the node reads twice becomes two inputs, and omitted inputs stay empty.
     alone = onnx.NodeProto()
     alone.CopyFrom(node)
     del alone.input[:], alone.output[:]
@@ -174,9 +174,9 @@ def _computed(graph: Graph, node: "NodeProto", arrays: Sequence[np.ndarray | Non
     )
     model = helper.make_model(proto, opset_imports=[helper.make_opsetid("", graph.opset)])
     try:
-        # Infinities and NaN are results like others; a warning here would name no line of the program.
+        # Infinities and NaN are valid results; a warning here would name no line of the program.
         with np.errstate(all="ignore"):
             found = iter(ReferenceEvaluator(model).run(None, {n: a for n, a in zip(names, arrays, strict=True) if a is not None}))
-    except Exception as error:  # whatever the package runs into
+    except Exception as error:  # ONNX's package may raise anything
         raise FormatError(f"{graph.place}: its constant inputs do not fit", f"{type(error).__name__}: {error}"[:200]) from None
     return [np.asarray(next(found)) if name else None for name in outputs]

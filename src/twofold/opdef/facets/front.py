@@ -1,4 +1,4 @@
-"""Under which names users find an operator, and where a front end's convention differs from NumPy's."""
+"""The names under which users find an operator, and how a front end's convention differs from NumPy's."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,12 @@ class Front:
     row: str = ""
     #: The parameters that this function passes even at their defaults, as MXNet writes them to files.
     writes: str = ""
-    #: Names under which ``np`` has it: as a ufunc, or as the function of its row.
+    #: Its names in ``np``, as a ufunc or as the function of its row.
     numpy_names: tuple[str, ...] = ()
-    #: The name under which ``npx`` has it, if no registered name begins with ``_npx_``.
+    #: Its name in ``npx``, if no registered name begins with ``_npx_``.
     npx_name: str = ""
-    #: Of MXNet's many operators of one formula: which formula, and on what (``pair``, ``broadcast``, ``scalar``, ``reversed``).
+    #: For one of MXNet's many operators with the same formula: the formula and the operands (``pair``, ``broadcast``, ``scalar``,
+    #: ``reversed``).
     variant: tuple[str, str] | None = None
 
     # -- calls
@@ -28,11 +29,11 @@ class Front:
     short_path: bool = False
     #: Tuples of numbers that imperative calls pass as float32 arrays after the inputs, so that a schedule does not recompile.
     numbers: tuple[str, ...] = ()
-    #: A parameter which if False means that the result is multiplied with what ``out`` contains.
+    #: The parameter that, if False, multiplies the result with the content of ``out``.
     starts_anew: str = ""
 
     # -- the LEGACY convention (``nd``, ``sym``); see `opdef.conventions`
-    #: For operands of one dtype NumPy's result is also that convention's, even for integers: in their dtype, wrapped.
+    #: For operands of one dtype the result is NumPy's, even for integers: in their dtype, wrapped.
     wraps: bool = False
     #: Its arithmetic is not NumPy's: x % 0 is 0, and negative powers of integers are 0; `Symbolic.symbol` names the operator that has it.
     legacy_differs: bool = False

@@ -362,7 +362,7 @@ def MeanVarianceNormalization(graph, x, *, axes=(0, 2, 3)):
 
 @reads
 def Dropout(graph, x, ratio=None, training_mode=None, *, seed=None):
-    """The operand: outside training nothing is dropped. As a layer of the symbol it drops when that is trained."""
+    """The operand: outside training nothing is dropped. The symbol gets a layer that drops elements in training."""
     if training_mode is not None and training_mode.constant.any() and (ratio is None or ratio.number):
         raise unsupported(graph, "only the form for inference is supported", "training_mode=True")
     # ONNX's default.

@@ -147,9 +147,9 @@ def RoiAlign(
     if mode != "avg":
         raise unsupported(graph, "only means are supported", mode)
     numbered = NP.concatenate([NP.expand_dims(as_dtype(batch_indices.symbol, str(rois.dtype)), 1), rois.np], axis=1)
-    # ONNX's 0 and MXNet's -1 mean the same: as many samples as the size of a cell calls for
+    # ONNX's 0 and MXNet's -1 mean the same: the size of a cell decides the number of samples
     options = {"pooled_size": (output_height, output_width), "spatial_scale": spatial_scale, "sample_ratio": sampling_ratio or -1}
-    # the half pixel came with version 16; older models mean the corners of pixels
+    # the half-pixel shift came with version 16; in older models coordinates are those of the pixels' corners
     aligned = coordinate_transformation_mode == "half_pixel" and graph.opset >= 16
     return F.contrib.ROIAlign(x.symbol, numbered, aligned=aligned, **options)
 
