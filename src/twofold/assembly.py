@@ -1,11 +1,11 @@
-"""Assembles functions: writes fragments into the functions that call them, and removes branches that are known not to be taken.
+"""Assembles functions: writes fragments into the functions that call them, and removes branches that cannot be taken.
 
 A call costs about 50 ns, as long as adding two small arrays. So the shortest paths contain their tests instead of calling them. Each test
 is nevertheless written once, as a *fragment*: a real function, which other code may call too.
 
 * `inlined` writes the fragments that a function calls into it.
-* `assembled` also makes several functions of one, the *template*: names whose values are known (``legacy``, ``reverse``) become constants,
-  branches that they rule out are left out, and the rest of its free names is found in the globals that each function is given.
+* `assembled` also makes several functions from one *template*: names with known values (``legacy``, ``reverse``) become constants, branches
+that these rule out are removed, and each function gets globals for the other free names.
 
 Templates and fragments are real Python that linters and type checkers see, and tracebacks show their lines.
 
@@ -67,14 +67,14 @@ def inlined(function: F) -> F:
 
 
 def assembled(template: Function, given: Mapping[str, object], **known: bool | int | str | None) -> FunctionType:
-    """A function made of a template.
+    """A function made from a template.
 
     Parameters
     ----------
     template
         The template.
     given
-        What its free names stand for. Names that are missing are looked up in the template's module now.
+        The values of its free names. Names that are missing are looked up in the template's module now.
     **known
         The names whose values decide beforehand.
     """
@@ -191,9 +191,9 @@ class _Known(ast.Constant):
 
 
 class _Writer:
-    """Writes one function: replaces known names, leaves out what they rule out, and writes fragments in.
+    """Writes one function: replaces known names, removes branches that they rule out, and inserts fragments.
 
-    The trees that it reads are shared by all functions made of them: it makes new nodes and changes none.
+    All functions from a template share the trees that it reads: it makes new nodes and changes none.
 
     Parameters
     ----------
@@ -202,9 +202,9 @@ class _Writer:
     known
         Values of names.
     arguments
-        In a fragment: what stands for its parameters.
+        In a fragment: the expressions that replace its parameters.
     elsewhere
-        Is given what the fragments that are written in name in their globals.
+        Receives the globals that the inserted fragments use.
     place
         In a fragment: the call, whose line all nodes get.
     """
@@ -297,7 +297,7 @@ class _Writer:
         return self._new(ast.UnaryOp, node, op=node.op, operand=operand)
 
     def _boolean(self, node: ast.BoolOp) -> ast.expr:
-        """Without the operands that decide nothing; those before one that decides everything are tests without effects."""
+        """Without the operands that decide nothing. Operands before one that decides everything are tests without effects."""
         decides = isinstance(node.op, ast.Or)
         left: list[ast.expr] = []
         for operand in node.values:

@@ -81,7 +81,7 @@ def mark_variables(variables: Arrays, gradients: Arrays, grad_reqs: str | Sequen
     variables, gradients
         An array and the array for its gradient, or lists of them.
     grad_reqs
-        ``"write"``, ``"add"`` or ``"null"``: one for all, or one each.
+        ``"write"``, ``"add"`` or ``"null"``: one for all, or one for each.
 
     Raises
     ------

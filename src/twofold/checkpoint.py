@@ -81,12 +81,12 @@ def save_checkpoint(
 
 
 def note_checkpoint(path: str) -> None:
-    """Tell the launcher of a cluster which checkpoint is the last one: it says so if the cluster fails.
+    """Tell the launcher of a cluster the name of the last checkpoint, which it prints if the cluster fails.
 
     Parameters
     ----------
     path
-        The name of the checkpoint, which is whole.
+        The name of the complete checkpoint.
     """
     folder = notes_folder()
     if folder is not None:

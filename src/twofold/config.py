@@ -16,7 +16,7 @@ TABLE: list["Setting"] = []
 class Setting:
     """A setting. Its environment variable is ``TWOFOLD_`` followed by the name in capitals.
 
-    ``is_compiled_in`` tells whether a program is compiled according to it, so that a change calls for new programs.
+    ``is_compiled_in``: compiled programs depend on the setting, so a change needs new programs.
     """
 
     default: object
@@ -76,7 +76,7 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return parse
 
 
-#: How the text of a setting is read unless its declaration says otherwise, by the type of its default.
+#: The parser of a setting's text, by the type of the default, unless the declaration gives another one.
 PARSERS: dict[type, Callable[[str], object]] = {bool: _switch, int: _count, float: _seconds}
 
 

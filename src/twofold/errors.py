@@ -57,7 +57,7 @@ import numpy
 
 
 class MXNetError(RuntimeError):
-    """The root of all errors of this library.
+    """The base class of all errors of this library.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ class FormatError(MXNetError, ValueError):
         return self.what
 
     def at_path(self, path: object) -> FormatError:
-        """Return the same error with the path of the file, unless it has one already."""
+        """Return the same error with the path of the file, unless it already has one."""
         return FormatError(self.what, self.given, self.todo, offset=self.offset, path=self.path or str(path))
 
     def _message(self) -> str:

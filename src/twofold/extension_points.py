@@ -13,12 +13,12 @@ STANDING_REPORTS: list[Callable[[], str]] = []
 
 
 def shown_in_notebooks(kind: str) -> Callable[[Any], str]:
-    """The ``_repr_html_`` of a class: IPython's protocol for what a notebook shows of an object.
+    """The ``_repr_html_`` of a class: IPython's protocol for showing an object in a notebook.
 
     Parameters
     ----------
     kind
-        The name of a function of `visualization.html`, which is loaded when something is shown.
+        The name of a function of `visualization.html`, which is loaded at the first use.
     """
 
     def _repr_html_(self: Any) -> str:

@@ -289,7 +289,7 @@ class FeedForward:
             logger.info("Epoch[%d] Resetting Data Iterator", epoch)
             train_data.reset()
             passes += 1
-            # an epoch may begin where the data ended; without a batch in a whole pass there are none
+            # an epoch may begin at the end of the data; if a whole pass has no batch, there is no data
             if self.epoch_size is None or (nbatch == 0 and passes > 1):
                 return
 
@@ -311,7 +311,7 @@ class FeedForward:
         if unknown:
             raise ParameterError("FeedForward: there is no parameter", ", ".join(unknown), "fit the model, or pass it in arg_params")
         module = self._predictor
-        # binding compiles programs: a module for the same shapes is used again
+        # binding compiles programs, so a module for the same shapes is reused
         if module is None or module.symbol is not self.symbol or [(x.name, x.shape) for x in module.data_shapes or ()] != shapes:
             module = self._predictor = Module(self.symbol, names, labels, context=self.ctx[0])
             module.bind(data.provide_data, for_training=False)
@@ -456,7 +456,7 @@ class FeedForward:
         given = {name: value for name, value in locals().items() if name not in ("symbol", "X", "y", "kwargs")}
         of_model = {name: given.pop(name) for name in ("ctx", "num_epoch", "epoch_size", "optimizer", "initializer")}
         model = FeedForward(symbol, **of_model, **kwargs)
-        model.fit(X, y, **given)  # whatever is left has the names of its parameters
+        model.fit(X, y, **given)  # the remaining arguments have the names of the optimizer's parameters
         return model
 
 

@@ -1,4 +1,4 @@
-"""``mx.npx``: what deep learning needs beyond NumPy: operators on arrays of ``mx.np``, files, devices, MXNet's switches.
+"""``mx.npx``: additions to NumPy for deep learning: operators on arrays of ``mx.np``, files, devices, MXNet's switches.
 
 The operators are those of ``mx.nd`` under NumPy's convention: results keep their dtypes, have no extra axes, indices are int64 unless
 ``dtype`` says otherwise. They are generated from the operator table on first use.
@@ -144,7 +144,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 class _Switches(threading.local):
-    """MXNet's two switches, per thread. An array's class says which semantics it has; these only tell programs that ask."""
+    """MXNet's two switches, per thread. An array's class decides its semantics; these functions only answer programs that ask."""
 
     shape = False
     array = False

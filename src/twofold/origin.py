@@ -76,7 +76,7 @@ class GeneratedLine:
             frame, depth = frame.f_back, 2
         elif not FLOATING_POINT.match(text):
             return False
-        # assembled functions have globals of their own; what the package warns of itself comes from its modules
+        # assembled functions have separate globals; warnings by the package itself come from its modules
         if frame is None or not is_inside(frame) or frame.f_globals is vars(sys.modules.get(frame.f_globals["__name__"], sys)):
             return False
         _warn_at(frame_of_user(depth), text, RuntimeWarning)

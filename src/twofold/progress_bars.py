@@ -57,7 +57,7 @@ def progress(iterable: Iterable[Item] = (), title: str = "", total: int | None =
     title
         Text before the bar.
     total
-        Number of steps; that of the iterable, if it knows one, by default.
+        Number of steps; by default the iterable's length, if it has one.
     **metrics
         Numbers or texts to show after the bar, by name; or functions that return them, called ten times a second at most.
 
@@ -87,11 +87,11 @@ class Progress(Generic[Item]):
     iterable, title, total, metrics
         As for `progress`.
     unit
-        What the steps are: empty, or ``"B"`` for bytes, which are shown in kilobytes and so on.
+        The unit of the steps: empty, or ``"B"`` for bytes, which are shown in kilobytes and so on.
     delay
         Seconds before the bar appears: short work needs none.
     logger
-        A logger whose records appear above the bar, besides those of the root logger; or the module `logging`, which stands for that.
+        A logger whose records appear above the bar, besides those of the root logger; or the module `logging`, which means the root logger.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Progress(Generic[Item]):
         logger: object = None,
     ) -> None:
         self._iterable, self._title, self._metrics = iterable, title, dict(metrics or {})
-        # 0 is what generators answer, whose length nobody knows
+        # generators, whose length is unknown, answer 0
         self.total = length_hint(iterable) or None if total is None else total
         self._unit, self._delay, self._logger = unit, delay, logger
         self._done, self._drawn_at, self._entered_at = 0, 0.0, 0.0

@@ -90,7 +90,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     def create(*args: Any, **kwargs: Any) -> Any:
         if not args and nickname not in kwargs:
             raise ParameterError(f"{nickname}.create: nothing to create", None, f"pass the name of a {nickname}")
-        # what to create may be given by keyword, as ``create(metric='acc')``
+        # the name may be given by keyword, as in ``create(metric='acc')``
         what, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(what, base_class):
             if args or kwargs:

@@ -15,7 +15,7 @@ PACKAGE = __name__.rpartition(".")[0]
 def _module_of(name: str) -> str | None:
     """The module that a public name refers to, such as ``numpy`` for ``np``; the table is complete once the package is imported."""
     where = vars(sys.modules[PACKAGE]).get("_PUBLIC", {}).get(name)
-    # a pair of module and name is no submodule, and a module of the same name is found as it is
+    # a pair of module and name is not a submodule, and a module of the same name is found directly
     return where if isinstance(where, str) and where != name else None
 
 

@@ -22,7 +22,7 @@ from .testing.sampling_checks import *
 from .testing.surroundings import *
 
 __all__ = ["Context", "Features", "Symbol", "array", "current_context", "get_cuda_compute_capability", "getenv", "np", "setenv", "use_np"]
-# what each part defines itself, not what it has imported
+# the names that each part defines, not those that it imports
 for _part in (comparison, consistency, datasets, gradient_checks, random_data, sampling_checks, surroundings):
     __all__ += [n for n, value in vars(_part).items() if not n.startswith("_") and getattr(value, "__module__", "") == _part.__name__]
 

@@ -1,6 +1,6 @@
 """Tracebacks of uncaught errors of the package: the user's lines, with the library's frames folded into one line.
 
-``TWOFOLD_TRACEBACK=full`` shows all frames. Errors of other kinds, and hooks that a program has installed, are left alone.
+``TWOFOLD_TRACEBACK=full`` shows all frames. Other kinds of errors, and hooks that a program has installed, are not affected.
 """
 
 import os
@@ -20,7 +20,7 @@ ADVISERS: list[Callable[[object, str], str]] = []
 
 
 def install(adviser: Callable[[object, str], str]) -> None:
-    """Fold the tracebacks of uncaught errors, unless the program shows them in a way of its own.
+    """Fold the tracebacks of uncaught errors, unless the program has its own hook for showing them.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def show_in_notebook(
     links = [link for k, link in enumerate(_links(trace)) if k == 0 or not is_inside(link.tb_frame)]
     kept: TracebackType | None = None
     for link in reversed(links):
-        # a chain of its own: `%debug` goes through the error's, which stays as it is
+        # a chain of its own: `%debug` goes through the error's traceback, which does not change
         kept = TracebackType(kept, link.tb_frame, link.tb_lasti, link.tb_lineno)
     cause, suppresses = error.__cause__, error.__suppress_context__
     if _is_internal(cause) or _is_internal(error.__context__):
@@ -114,7 +114,7 @@ def _folds(error: BaseException) -> bool:
 
 
 def _is_internal(error: BaseException | None) -> bool:
-    """Whether an error is the package's and was caught inside it: the error that it caused repeats what it says."""
+    """Whether an error is the package's and was caught inside it: the error that it caused repeats its message."""
     return isinstance(error, MXNetError) and _has_no_line_of_user(error)
 
 
@@ -132,7 +132,7 @@ def _folded(links: list[TracebackType], summaries: list[T]) -> Iterator[tuple[in
     """Each summary that is shown, with 0, and for a run of the library's frames their number, with None."""
     count = 0
     for link, summary in zip(links, summaries, strict=True):
-        # what the package calls belongs to it, such as NumPy and `contextlib`; what calls the package is the user's
+        # functions that the package calls, such as NumPy's and `contextlib`'s, belong to it; its callers are the user's
         if is_inside(link.tb_frame) or (count and _is_library(link.tb_frame)):
             count += 1
             continue

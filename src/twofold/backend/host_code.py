@@ -21,12 +21,11 @@ class PictureWriter(Protocol):
             The pixels (h, w, 4), uint8, at least 2 by 2; the four bytes of a pixel are neighbors, and so are the pixels of a row. Of the
             channels as many are read as the result has.
         across, down
-            Where the result's columns and rows lie. What lies outside the image is its edge.
+            Where the result's columns and rows lie. Places outside the image repeat its edge.
         mirror
             Whether the result is flipped horizontally.
         normal
-            Twelve numbers for results of float32: for each of four channels what is subtracted, by what that is multiplied, and what is
-            added then.
+            Twelve numbers for results of float32: for each of four channels a number to subtract, then a factor, then a number to add.
         out
             The result (c, h, w), C-contiguous: float32, or uint8 for the bytes themselves. Bytes are interpolated linearly, as the operator
             that resizes images does it.
@@ -46,7 +45,7 @@ class NumberReader(Protocol):
 
 
 class HostCode(Protocol):
-    """Functions that run in any thread and without the GIL. Each is None if the adapter has nothing for it."""
+    """Functions that run in any thread and without the GIL. Each is None if the adapter has no such code."""
 
     def picture_writer(self) -> PictureWriter | None:
         """What resizes and normalizes images into batches."""

@@ -1,4 +1,4 @@
-"""Products of 8-bit integers by products of floats, for adapters without code of their own for them.
+"""Products of 8-bit integers by products of floats, for adapters that have no code for them.
 
 A float32 sum of such products is exact up to 2²⁴, which bounds the number of terms; longer sums are int32 sums of such parts. ``xp`` is an
 adapter's namespace.

@@ -47,7 +47,7 @@ Array = Any
 
 
 class Reference(NamedTuple):
-    """A primitive in terms of NumPy functions: the implementation for adapters that have none of their own.
+    """A primitive in terms of NumPy functions, for adapters without their own implementation.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class Formed:
 
     @property
     def form(self) -> str:
-        """What of it is worth saying where programs are explained; empty for nothing."""
+        """Its details for explanations of programs; empty if there are none."""
         return ""
 
 
@@ -225,8 +225,8 @@ class Call(NamedTuple):
     fresh
         The source of an expression for a new array in row-major order, whatever the order of the operands; None if there is none.
     update
-        The source if ``{out}`` is the first operand's own memory, where that operand is not needed any more: it writes only what
-        changes. Empty if there is no such source.
+        The source for ``{out}`` in the memory of a first operand that is no longer needed: it writes only the elements that change. Empty
+        if there is no such source.
     """
 
     text: str
@@ -259,7 +259,7 @@ InSteps = Callable[[StepObserver, Sequence[Array]], list[Array]]
 
 
 class ProgramTraits(NamedTuple):
-    """What an adapter needs to know of a program that it may capture and launch as a whole.
+    """Facts for an adapter about a program that it may capture and launch as a whole.
 
     Attributes
     ----------

@@ -136,7 +136,7 @@ class PortableNamespace(Referenced):
         for place in product(*map(range, kernel)):
             key = window_key(lead, place, shape[lead:], stride, dilate)
             part = self.slice(x, key=(*[FULL] * len(shape), *[(p, p + 1, None) for p in place]))
-            # the same tap of different windows is at different places, so nothing is lost in one addition for all windows
+            # one tap is at a different place in each window, so a single addition for all windows loses nothing
             out = self.slice_update(out, self.add(self.slice(out, key=key), self.reshape(part, shape=shape)), key=key)
         return out
 

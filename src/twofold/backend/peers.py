@@ -32,7 +32,7 @@ class Peering(Protocol):
     dtypes: frozenset[str]
 
     def identity(self, device: Device) -> bytes:
-        """What tells a device from the others of its machine, whichever process asks. A group has each device once."""
+        """An identifier of the device within its machine, the same in every process. A group has each device once."""
         ...
 
     def new_key(self) -> bytes:

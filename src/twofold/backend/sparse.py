@@ -124,13 +124,13 @@ def coordinates_to_csr(shape: tuple[int, ...], values: np.ndarray, rows: np.ndar
 
 
 def union_of_rows(arrays: Sequence[Parts]) -> list[np.ndarray]:
-    """The rows that any of some row-sparse arrays stores, and where the rows of each are among them."""
+    """The rows that at least one of some row-sparse arrays stores, and the positions of each array's rows among them."""
     rows = np.unique(np.concatenate([indices for _, indices in arrays]))
     return [rows, *[np.searchsorted(rows, indices) for _, indices in arrays]]
 
 
 def union_of_csr(shape: tuple[int, ...], matrices: Sequence[Parts]) -> list[np.ndarray]:
-    """The places that any of some csr matrices stores: indices, ``indptr``, and where the elements of each are among them."""
+    """The places that any of some csr matrices stores: indices, ``indptr``, and the positions of each matrix's elements among them."""
     width = max(shape[1], 1)
     numbers = [rows_of(indptr) * width + indices for _, indices, indptr in matrices]
     every = np.unique(np.concatenate(numbers))
@@ -171,7 +171,7 @@ def spare_indices(indices: np.ndarray, missing: int, number: int) -> np.ndarray:
 
 
 def distinct(indices: np.ndarray) -> Parts:
-    """The distinct indices in increasing order, and where each of the given ones is among them."""
+    """The distinct indices in increasing order, and the position of each given index among them."""
     size = int(indices.max(initial=-1)) + 1
     if size > min(DENSE_RANGE * indices.size, np.iinfo(np.int32).max):
         return np.unique(indices, return_inverse=True)
@@ -184,7 +184,7 @@ def distinct(indices: np.ndarray) -> Parts:
     return np.flatnonzero(is_there), order.take(indices)
 
 
-#: Up to this many possible indices for each given one, a table of all of them is faster than sorting.
+#: Up to this many possible indices for each given index, a table of all possible ones is faster than sorting.
 DENSE_RANGE = 8
 
 

@@ -231,7 +231,7 @@ def _zeta(xp: Namespace, s: int, x: Array) -> Array:
     """Sum of (x + k)**-s over k >= 0, for x >= 0."""
     total, far, last = xp.zeros_like(x), x, zeta_terms(s)
     for _ in range(last):
-        # elements beyond the last term already are left alone: their terms are part of the tail
+        # elements that are already beyond the last term do not change: their terms are part of the tail
         near = far < last
         total = total + xp.where(near, far ** -float(s), 0)
         far = xp.where(near, far + 1, far)

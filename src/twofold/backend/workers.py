@@ -62,7 +62,7 @@ def run_all(pieces: Sequence[Task]) -> None:
     _keep_off_this_core(expected)
     for _ in range(expected):
         queue.put(help_out)
-    # counts down to the number of pieces that helpers have taken, which is the number of answers to wait for
+    # below, counts down to the number of pieces that helpers have taken: this many answers are awaited
     theirs = len(pieces)
     try:
         while left:

@@ -228,7 +228,7 @@ def in_place(self, other):
                 # NumPy's own in-place operator: it casts within a kind, and where the operands overlap it reads before it writes
                 fn(v, b, v)
                 return self
-            except (TypeError, ValueError):  # `general` raises for it, with an error that says what to do
+            except (TypeError, ValueError):  # `general` raises an error that says what to do
                 pass
     return general(self, other)
 
@@ -264,7 +264,7 @@ def product_of_view(self, other):
         self._steps is None and (self._of.__class__ is PLAIN or tls.tape is None)
     ):
         b = content(other)
-        # Aᵀ · v is v · A, and v · Aᵀ is A · v, without a copy of A. The general path makes the same exchange, so the bits are the same.
+        # Aᵀ · v is v · A, and v · Aᵀ is A · v, without a copy of A. The general path exchanges the operands too, so the bits are the same.
         if self._key is AXES_REVERSED and b.__class__ is PLAIN and b.ndim == 1 and self._under.__class__ is cls:
             a = self._under._content
             if a.__class__ is PLAIN and a.ndim == 2:

@@ -66,7 +66,7 @@ def return_element(v):
 
 @fragment
 def return_result(v):
-    """Return what a function of NumPy's has given as an array or element."""
+    """Return the result of a NumPy function as an array or element."""
     if not of_any_rank:
         return_array(v)
         if elements:

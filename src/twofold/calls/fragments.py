@@ -1,4 +1,4 @@
-"""Fragments of operators of one or two operands: NumPy's function of them, and what is returned if it is recorded or deferred."""
+"""Fragments of operators of one or two operands: NumPy's function is called on them, or the operation is recorded or deferred."""
 
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
@@ -23,7 +23,7 @@ from .contents import asarray, cls, legacy, quick, scalar_of, view
 
 #: NumPy's function; for single elements Python's operator.
 fn: Function = FREE
-#: The general path for what was given, `NotImplemented` included.
+#: The general path for the given operands; may return `NotImplemented`.
 general: Function = FREE
 #: The bound operator, its applications by nodes, and the classes that the other operand may have.
 bound_op: BoundOp = FREE
@@ -49,7 +49,7 @@ wraps: bool = FREE
 #: Whether the operator is ``**`` by NumPy's rules.
 powers: bool = FREE
 
-#: What NumPy raises where the general path raises an error that says what to do, or finds a way.
+#: NumPy's errors for calls that the general path can answer, or refuse with an error that says what to do.
 RECOVERABLE = (RuntimeError, ValueError, TypeError, MemoryError)
 #: Dtypes whose squares differ between the operator, ``x ** 2``, and the function `power`: bools give int8 in NumPy, not int64, and complex
 #: numbers are multiplied, in a fifth of the time.

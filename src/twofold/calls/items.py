@@ -26,18 +26,18 @@ from ..ops import primitive_shape
 from .contents import cls, contiguous, element, elements, native, return_small, return_view, view
 from .specialise import native_of
 
-#: The general ways: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
-#: and to raise an error that says what to do.
+#: The general functions: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
+#: and for errors that say what to do.
 get: Function = FREE
 put: Function = FREE
 reshaped: Function = FREE
-#: NumPy's index for a list or tuple with single elements and arrays in it; None if the general way has rules for what is in it.
+#: NumPy's index for a list or tuple with single elements and arrays in it; None if the general function has rules for an item in it.
 host_key: Function = FREE
 #: The view operations of an index.
 basic: Function = FREE
 #: Known beforehand: whether the method is that of views, and whose rules hold. NumPy's: integers for all axes give a scalar, and an array
-#: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied. Those
-#: of its dialect of NumPy: single elements have no axes, what is not adjacent is copied, other copies are the general way's.
+#: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied. The
+#: rules of MXNet's NumPy: single elements have no axes, parts that are not adjacent are copied, the general function makes other copies.
 of_view: bool = FREE
 by_numpy: bool = FREE
 is_dialect: bool = FREE
@@ -66,7 +66,7 @@ def is_recorded(of):
 
 @fragment
 def return_fresh(r):
-    """Return a new array with what an index with arrays selects, which is a copy already."""
+    """Return a new array with the selection of an index with arrays, which is already a copy."""
     r = contiguous(r)
     return_small(r)
 
@@ -257,7 +257,7 @@ def getitem(self, key):
             r = v[key]
         else:
             return_by_array(self, key, kind, v, of)
-    except (IndexError, ValueError, TypeError):  # the general way raises it with an error that says what to do
+    except (IndexError, ValueError, TypeError):  # the general function raises an error that says what to do
         return get(self, key)
     return_selected(self, r, key, kind, v, of)
     return get(self, key)

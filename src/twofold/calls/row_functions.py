@@ -1,6 +1,6 @@
 """The functions of rows (`opdef.numpy_rows`): their text, and the parameters that mean the same in every front end.
 
-These are ``order`` and ``**kwargs``. The arrays, ``out`` and the device are what the front ends differ in: each passes its own statements.
+These are ``order`` and ``**kwargs``. The front ends differ in their arrays, ``out`` and the device: each passes its own statements.
 """
 
 from collections.abc import Callable, Mapping

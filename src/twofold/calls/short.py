@@ -1,7 +1,7 @@
 """Templates of short calls: functions that call NumPy's own on the contents of small arrays, and make one array for its result.
 
-Each template serves one form of arguments. Other calls go to the general function, and so does a call that
-NumPy refuses: the general way raises an error that says what to do, or finds a result.
+Each template serves one form of arguments. Other calls go to the general function, and so does a call that NumPy refuses: the general
+function finds a result, or raises an error that says what to do.
 """
 
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
@@ -27,8 +27,8 @@ from .fragments import RECOVERABLE
 #: NumPy's function, and the front end's general one.
 numpys: Function = FREE
 general: Function = FREE
-#: `any_call`: what takes over for arguments that it does not look into, and for large arrays that are ready; what makes other results;
-#: and the classes of arguments that are passed on as they are.
+#: `any_call`: the functions for arguments that it does not look into, for large ready arrays, and for other results; and the classes of
+#: arguments that are passed on unchanged.
 at_length: Function = FREE
 of_large: Function = FREE
 finished: Function = FREE
@@ -82,7 +82,7 @@ def memory(a, kind):
 
 @fragment
 def return_unless_taken(a, args, options, first):
-    """Put NumPy's array or scalar in place of an argument of `any_call`, or return what the other ways give where there is none."""
+    """Put NumPy's array or scalar in place of an argument of `any_call`. If there is none, return the result of another function."""
     kind = a.__class__
     if kind is cls:
         a = a._content

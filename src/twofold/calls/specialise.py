@@ -1,4 +1,4 @@
-"""Callables of operators: templates of `arithmetic` with what is known of an operator and of the classes of its operands."""
+"""Callables of operators: templates of `arithmetic`, specialised for an operator and for the classes of its operands."""
 
 import operator
 from typing import Any
@@ -35,15 +35,15 @@ def specialise(
     cls, view
         The array class and the class of its views.
     operand
-        What else the other operand may be; for anything else a binary callable returns NotImplemented.
+        Further classes of the other operand; for all others a binary callable returns NotImplemented.
     legacy
         The calling convention.
     arity, reverse
-        1 or 2; with ``reverse`` the operands of a binary one are exchanged: the first is then a number.
+        1 or 2; ``reverse`` exchanges the operands of a binary callable: the first is then a number.
     bound_op
-        What is applied where the plain path does not hold, if not the primitive itself.
+        The operator to apply where the plain path does not, if not the primitive itself.
     general
-        Called with the operands as they were given if no short path applies; `storage.applied` if None.
+        Called with the given operands if no short path applies; `storage.applied` if None.
     element
         The class of NumPy's scalars, or None.
     """
@@ -86,15 +86,15 @@ def method_of(template: Function, op: Op, classes: tuple[type, type, type | None
     classes
         Those of arrays, their views, and elements, which are ``cls``, ``view`` and ``element`` in the template.
     names
-        What else the template names. ``fn`` and ``squared`` among it are timed while the profiler listens.
+        What else the template names. The profiler times ``fn`` and ``squared`` among them.
     **known
-        What else is known beforehand.
+        Further known values.
     """
     cls, view, element = classes
     given = {"cls": cls, "view": view, "element": element, "native": native_of(element), **names}
     keeps_axes: bool = cls._legacy  # type: ignore[attr-defined]  # of `Array`
     known = {"legacy": keeps_axes, "elements": element is not None, "of_any_rank": element is None and not keeps_axes} | known
-    # operators that have the same bits wherever their operands lie; of others NumPy has several loops
+    # operators whose bits do not depend on the operands' addresses; for others NumPy has several loops
     known["exact"] = op.simple
     method = assembled(template, given, **known)
     method.__name__ = op.name

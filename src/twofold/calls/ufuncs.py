@@ -36,7 +36,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
         return general(self, x, out=out)
     if a.__class__ is not Value and a is not None:
         try:
-            if out is not None:  # what NumPy writes to a small array that was given for the result
+            if out is not None:  # NumPy writes to a small array that was given as ``out``
                 if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
                     numpys(a, v)
                     return out
@@ -61,7 +61,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
             if kind is view and a.__class__ is Value:  # as in `ufunc_of_one`
                 x = cls()
                 x._content = a
-            # a ufunc raises for an operand that it does not know, where an operator lets Python ask the other class
+            # a ufunc raises for an operand of an unknown class, where an operator lets Python ask that class
             v = function(x, y)
             return general(self, x, y) if v is NotImplemented else v
     # 2. It is a scalar. With a Python number the result may belong on the current device, which a ``with`` block has changed.

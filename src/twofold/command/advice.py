@@ -1,4 +1,4 @@
-"""What `doctor` says first: whether Twofold works here, what would be faster, and how."""
+"""The first lines of `doctor`: whether Twofold works here, and how to make it faster."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ LOOKS = {"good": ("ok", "32"), "slow": ("slow", "33"), "broken": ("broken", "31"
 
 
 class Advice(NamedTuple):
-    """A finding: its level (``good``, ``slow`` or ``broken``), what was found, and what to do about it, if anything."""
+    """A finding: its level (``good``, ``slow`` or ``broken``), what was found, and what to do about it (empty for nothing)."""
 
     level: str
     found: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.abc import Loader  # imported late: it loads 30 modules
 
-#: The module that tells a spawned process what to do before it runs the program's first module again.
+#: The module with which `multiprocessing` prepares a spawned process, before the process runs the program's first module again.
 SPAWN = "multiprocessing.spawn"
 
 

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
-    """The parser of the command line, with the arguments of the programs asked for: those of the others would import all of them."""
+    """The parser of the command line, with the arguments of the given commands only: adding those of all commands would import them all."""
     parser = argparse.ArgumentParser(prog="twofold", description="Runs MXNet 1.x and NumPy programs; shows what is installed.")
     programs = parser.add_subparsers(title="programs", required=True, metavar="PROGRAM", dest="name")
     for name, line in PROGRAMS.items():

@@ -77,7 +77,7 @@ def _of_scikit_learn() -> Digits:
         raise MissingDependency.of("sklearn", "the demo (without MNIST's files)", "twofold[demo]") from error
     loaded: Any = load_digits(return_X_y=True)  # typed as a choice of NumPy's and pandas' classes
     images, labels = loaded
-    # a generator of its own, so that the split is the same whatever the program has drawn before
+    # a separate generator: the split does not depend on what the program has drawn before
     order = np.random.RandomState(0).permutation(len(labels))
     # scikit-learn's pixels are from 0 to 16
     images, labels = images[order].reshape(-1, 8, 8).astype(np.float32) / 16, labels[order].astype(np.float32)

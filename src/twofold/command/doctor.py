@@ -21,7 +21,7 @@ from ..device import Device
 from ..errors import MXNetError
 from .advice import print_advice
 
-#: Environment variables that take effect, besides those of the settings.
+#: Environment variables that have an effect, besides those of the settings.
 VARIABLES = {
     "TWOFOLD_ALLOW": "set by `launch --allow`: optimizers that servers may import",
     "TWOFOLD_ARRAY_API": "which library the adapter array_api uses, by its namespace",

@@ -271,7 +271,7 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
                 return action.status
             if isinstance(action, Stop):
                 say(f"{action.reason}: the job is ended, and started again from {checkpoint or 'the beginning'}")
-                job.stop(signal.SIGTERM)  # the loop goes on: the policy starts the job again once a status says that it has ended
+                job.stop(signal.SIGTERM)  # the loop continues: once a status says that the job has ended, the policy starts it again
             elif isinstance(action, Start):
                 # the slots are taken only now: until the decision another machine may have come or gone
                 hosts, variables = slots.use(action.workers + limits.servers)

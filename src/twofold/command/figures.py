@@ -36,7 +36,7 @@ def page(title: str, body: str, style: str = "") -> str:
     title
         Its title, as text.
     body
-        What follows, as HTML.
+        The content, as HTML.
     style
         Rules of CSS besides those of all reports.
     """
@@ -46,14 +46,14 @@ def page(title: str, body: str, style: str = "") -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """A table of texts, of a class of CSS if one is given; it scrolls where it is wider than the page."""
+    """A table of texts, with a CSS class if one is given; it scrolls if it is wider than the page."""
     first = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     others = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
     return f'<div class="wide"><table class="{kind}"><tr>{first}</tr>{others}</table></div>'
 
 
 def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
-    """The losses of each way, in a panel of its own: the curves of ways that agree would hide one another.
+    """The losses of each way, in separate panels: curves that agree would hide one another.
 
     Parameters
     ----------

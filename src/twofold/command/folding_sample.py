@@ -12,7 +12,7 @@ from ..profiler.explanation import explain
 
 #: Elements of the array: more than caches hold.
 ELEMENTS = 1 << 22
-#: Enough for the kernel to be compiled, which begins when a formula is met again.
+#: Enough for the kernel to be compiled, which begins when a formula occurs again.
 REPEATS = 12
 FORMULA = "np.sqrt(x * x + 0.25) * 2.0 - 1.0"
 #: Operations of the formula. Each writes an array; all but its last result are temporary.
@@ -26,7 +26,7 @@ def formula(xp: Any, x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Saving:
-    """What the same formula took.
+    """The cost of a formula in NumPy and in Twofold.
 
     Attributes
     ----------

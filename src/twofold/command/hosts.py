@@ -69,7 +69,7 @@ def _host(text: str, where: str) -> Host:
 
 
 def check_names(hosts: Iterable[Host], seconds: float = 0) -> None:
-    """Look every name up, so that a wrong one is found and named before anything starts.
+    """Look every name up, so that a wrong name is reported before anything starts.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Make the lists or records; return 1 if there was nothing to make them of, or an image was left out."""
+    """Make the lists or records; return 1 if there were no images, or an image was left out."""
     if given.list:
         return _make_lists(given)
     start = os.path.basename(given.prefix)
@@ -155,7 +155,7 @@ def _records(
             waiting.append((image, pool.submit(_record, image, given)))
             if len(waiting) < AHEAD * max(given.num_thread, 1):
                 continue
-            # records are taken in the order in which they were given to the threads, so offsets are known
+            # the threads' records are written in the order of submission, so offsets are known
             offset, record = _next(waiting, offset, index, left_out, step)
             yield record
         while waiting:

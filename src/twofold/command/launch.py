@@ -327,7 +327,7 @@ def _of(count: int, noun: str) -> str:
 
 
 def _write_trace(job: Job, folder: Path, filename: str) -> None:
-    """Merge what the processes have recorded. Those that wrote nothing are left out: servers, and processes on other file systems."""
+    """Merge what the processes have recorded. Processes that wrote nothing are left out: servers, and processes on other file systems."""
     from ..profiler.cluster import merge_traces  # here, as they take longer to load than the rest
     from ..visualization.cluster import plot_cluster
 

@@ -69,7 +69,7 @@ def split_at_program(words: Sequence[str], valued: Collection[str]) -> tuple[lis
     at = 0
     while at < len(words):
         word = words[at]
-        # what follows is the program, whatever it looks like
+        # the next word is the program, even if it looks like an option
         if word in ("-m", "-c"):
             at += 2
             break

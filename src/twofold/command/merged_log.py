@@ -21,7 +21,8 @@ FIRST_ENDED = (
     re.compile(r"rank (?P<rank>\d+) in job \d+ "),
     re.compile(r"srun: error: \S+ tasks? (?P<rank>\d+)[-,\d]*: "),
 )
-#: Lines that Open MPI prints when a process ends the others. They stand in the middle of that process's error, and the launcher says more.
+#: Lines that Open MPI prints when a process ends the others. They appear in the middle of that process's error, and the launcher's message
+#: says more.
 ABORT = re.compile(
     r"MPI_ABORT was invoked on rank|  Proc: \[\[|  Errorcode: \d+$|NOTE: invoking MPI_ABORT causes|You may or may not see output from"
     r"|exactly when Open MPI kills them\.|prterun has exited due to process rank|\"abort\"\. This may have caused other processes"
@@ -127,7 +128,7 @@ class _Log:
 
     def take(self, line: str) -> list[str]:
         """The lines to print once this one has come."""
-        # the rule above the message is dropped as well; it is still held back
+        # the line of dashes above the message has been held back; drop it too
         if ABORT.match(line):
             self.held, self._is_inside = "", True
             return []

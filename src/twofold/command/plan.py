@@ -1,4 +1,4 @@
-"""``twofold launch --plan``: what the cost model says of numbers of workers on a network, before any machine is used."""
+"""``twofold launch --plan``: the cost model's predictions for numbers of workers on a network, before any machine is used."""
 
 import argparse
 import math
@@ -106,11 +106,11 @@ def _of_symbol(path: str, shapes: Mapping[str, tuple[int, ...]]) -> int:
     found, _, _ = net.infer_shape_partial(**shapes)
     if found is None or not all(shape and all(shape) for shape in found):
         raise LaunchError("launch: --plan: shapes of inputs are missing", path, "pass --shape data=32,3,224,224")
-    # without shapes, all arguments are taken to be float32; with them, the types of the parameters follow from those of the inputs
+    # without shapes, all arguments are taken to be float32; with shapes, the parameters' dtypes follow from those of the inputs
     kinds, _, _ = net.infer_type(**dict.fromkeys(shapes or net.list_arguments(), "float32"))
     return sum(
         math.prod(shape) * ITEMSIZE[dtype_name(kind)]
         for name, shape, kind in zip(net.list_arguments(), found, kinds or [], strict=True)
-        # what is left are the parameters, whose gradients are summed
+        # the remaining arguments are the parameters, whose gradients are summed
         if name not in shapes and not name.endswith("label")
     )

@@ -1,7 +1,7 @@
 """Slots of a Ray cluster: each is an actor without state that holds the CPUs and GPUs of one process for as long as it lives.
 
-Ray carries no data of the training and keeps none: it says which machines there are, and starts Open MPI's daemons on them, so that they
-need no ssh. An actor that has died is requested again; Ray starts it once a machine has room, or lets its autoscaler add one.
+Ray neither carries nor stores data of the training: it lists the machines and starts Open MPI's daemons on them, so that they need no ssh.
+An actor that has died is requested again; Ray starts it once a machine has room, or lets its autoscaler add one.
 """
 
 import os
@@ -25,8 +25,8 @@ from .mpi import THREADS
 
 #: The address of a cluster that is started on this machine for the job.
 LOCAL = "local"
-#: Variables that Ray reads when it is imported: nothing is reported to its makers, and it prints nothing, such as a page about each machine
-#: that dies, between the lines of the job.
+#: Variables that Ray reads when it is imported: it reports no usage statistics, and prints nothing between the job's lines, such as a page
+#: about each machine that dies.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "^"}
 #: For a private cluster also: Ray kills no actor because other programs fill the memory, and only holders of the token may use it.
 OWN = {"RAY_memory_monitor_refresh_ms": "0", "RAY_AUTH_MODE": "token"}
@@ -152,7 +152,7 @@ class _Slot:
     actor
         Its handle.
     answer, death
-        The promised results of ``where`` and of ``hold``. The second can only be an error, which says that the actor has died.
+        The promised results of ``where`` and of ``hold``. The second can only be an error: the actor has died.
     address, gpus
         Where it is; an empty address until it is known.
     is_used
@@ -175,7 +175,7 @@ class RaySlots:
     ray
         The module, connected.
     request
-        How many slots are asked for, and what each has.
+        The number of slots to ask for, and the CPUs and GPUs of each.
     folder
         The folder of notes to the launcher, which is made on each machine. Worker 0's note of the last checkpoint is brought here.
     """
@@ -224,7 +224,7 @@ class RaySlots:
         # Open MPI then starts the processes itself, and asks for no daemon
         if [host.name for host in hosts] == [self._here]:
             hosts = [Host("localhost", count)]
-        # `STARTER` stands in for ssh. Without a tree every daemon is asked for from here, where the actors are known.
+        # `STARTER` stands in for ssh. Without a tree this process, which knows the actors, starts every daemon.
         starter = {"PRTE_MCA_plm": "ssh", "PRTE_MCA_plm_ssh_agent": str(self._starter), "PRTE_MCA_plm_ssh_no_tree_spawn": "1"}
         threads = {name: os.environ.get(name, str(self._request.cpus)) for name in THREADS}
         return hosts, {**os.environ, **threads, **starter, **self._gpus(self._here)}
@@ -293,7 +293,7 @@ class RaySlots:
                     slot.address, slot.gpus = found
 
     def _replace(self, slot: _Slot) -> None:
-        # told to the policy even if a new slot comes at once: the process in this one is gone
+        # the policy learns of it even if a new slot comes at once: the process in this slot is gone
         self._is_lost |= slot.is_used
         self._ray.kill(slot.actor)
         self._slots[self._slots.index(slot)] = self._asked()

@@ -204,7 +204,7 @@ def _print_explanation() -> None:
 def load_ipython_extension(shell: Any) -> None:
     """Called by ``%load_ext twofold``: ``import numpy`` in later cells, and in modules of the current folder that they import, folds.
 
-    Names that are bound already stay what they are, so import numpy again. ``import mxnet`` imports Twofold.
+    Names that are already bound do not change, so import numpy again. ``import mxnet`` imports Twofold.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[t
     Parameters
     ----------
     key
-        The index. A boolean array of NumPy is replaced by the places of its true elements only if it is one of bools of ``mx.np``.
+        The index. A boolean array is replaced by the indices of its true elements only if it is an array of ``mx.np``.
     shape
         The array's shape.
 
@@ -101,7 +101,7 @@ def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[t
     key
         The tuple.
     code
-        1 or 0 if the index is True or False, which stand for a new axis; else -1.
+        1 or 0 if the index is True or False, which add a new axis; else -1.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[t
             parts.append(part)
     if len(places) > 1:
         raise IndexingError("Cannot use more than one ellipsis (`...`) for indexing", repr(key), "leave out all but one")
-    # None adds an axis and takes none; what is left over goes where the ellipsis stands, else to the end
+    # None adds an axis and takes none; the remaining axes go in place of the ellipsis, or to the end without one
     missing = len(shape) - sum(part is not None for part in parts)
     at = places[0] if places else len(parts)
     return (*parts[:at], *[slice(None)] * max(missing, 0), *parts[at:]), code

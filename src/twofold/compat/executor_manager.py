@@ -38,7 +38,7 @@ class DataParallelExecutorGroup:
     sym
         The symbol.
     arg_names, param_names
-        Its arguments, and those of them that are parameters.
+        Its arguments, and the arguments that are parameters.
     ctx
         The devices.
     slices
@@ -112,13 +112,13 @@ class DataParallelExecutorManager:
     Parameters
     ----------
     symbol
-        The symbol; that of the default bucket if there are several.
+        The symbol, or the default bucket's symbol if there are several.
     ctx
         The devices.
     train_data
         Describes the batches.
     arg_names, param_names, aux_names
-        The symbol's arguments, those of them that are parameters, and its auxiliary states; found in the symbol if they are None.
+        The symbol's arguments, the arguments that are parameters, and its auxiliary states; taken from the symbol if None.
     work_load_list
         The devices' shares of the work; equal if None.
     logger

@@ -111,7 +111,7 @@ class _Proxy(ModuleType):
 
     @property
     def __all__(self) -> list[str]:
-        # an empty list is a list too: a module of private names has none for a star import, least of all those that it imports itself
+        # an empty list counts as a list: a module of private names exports nothing to a star import, not even its own imports
         listed = (getattr(source, "__all__", None) for source in self.__dict__["_sources"])
         shown = (dir(source) if names is None else names for source, names in zip(self.__dict__["_sources"], listed, strict=True))
         return sorted({name for names in shown for name in names if not name.startswith("_")})
@@ -129,7 +129,7 @@ class _Proxy(ModuleType):
                 break
         else:
             return self._submodule_or_shared(name)
-        # a module that is found in a module must be a proxy again, which knows MXNet's names
+        # a module found in a module must be a proxy too, so that it has MXNet's names
         if value is sys.modules[ROOT]:  # `mx` of test_utils
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):

@@ -178,7 +178,7 @@ def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """The decorator of a function of (x1, x2, out) that does for it what `wrap_np_unary_func` does for functions of (x, out)."""
+    """The decorator of a function of (x1, x2, out) that corresponds to `wrap_np_unary_func` for functions of (x, out)."""
 
     @functools.wraps(func)
     def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:

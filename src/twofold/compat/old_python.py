@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-#: Names removed in NumPy 1.24 and 2, with their values: first those that NumPy has under another name too, which is given with them.
+#: Names removed in NumPy 1.24 and 2, with their values: first the names that NumPy has under another name, which is given too.
 NUMPY_NAMES: dict[str, Any] = {
     second: getattr(np, name)
     for name, names in {

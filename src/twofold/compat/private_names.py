@@ -34,7 +34,7 @@ _Nesting = Any
 
 
 def _apply_weighting(F: Functions, loss: Operand, weight: float | None = None, sample_weight: Operand | None = None) -> Operand:
-    """A loss times the weights of the samples, which broadcast to it, and times a number: what losses of scripts call."""
+    """A loss times the weights of the samples, which broadcast to it, and times a number; the loss classes in scripts call it."""
     if weight is not None and not isinstance(weight, Number):
         raise InvalidValue("weight must be a number", repr(weight), "pass weights of samples as sample_weight")
     return weighted(F, loss, weight, sample_weight)

@@ -53,7 +53,7 @@ def _blas() -> str:
 def feature_list() -> list[Feature]:
     """All features, in MXNet's order.
 
-    CUDA means that there are GPUs and an adapter for them. The names of processors' extensions say what NumPy uses; SIGNAL_HANDLER,
+    CUDA: there are GPUs and an adapter for them. The names of processors' extensions say what NumPy uses; SIGNAL_HANDLER,
     whether Python prints a traceback when the process crashes.
     """
     gpus, cpu, blas = gpu_count() > 0, _cpu(), _blas()

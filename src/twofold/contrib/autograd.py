@@ -93,7 +93,7 @@ def compute_gradient(outputs: Arrays) -> None:
 
 
 def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] | None = None) -> Callable[..., tuple[list[NDArray], Any]]:
-    """A function that returns the gradients of a function, and what it returns.
+    """A function that returns the gradients of ``func`` and its value.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class SummaryWriter:
         Parameters
         ----------
         tag
-            The curve's name; those with the same beginning up to a slash are shown together.
+            The curve's name; curves with the same text before a slash are shown together.
         value
             The number, or an array of one element.
         global_step

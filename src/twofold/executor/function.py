@@ -75,7 +75,7 @@ class TypedGraph:
     updates
         Operations that change states when backward runs.
     passed
-        Those of them that gradients of the outputs flow through, in the order in which backward visits them.
+        The operations in ``updates`` that gradients of the outputs flow through, in the order in which backward visits them.
     """
 
     inputs: Sequence[Node]

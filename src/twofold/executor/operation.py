@@ -217,7 +217,7 @@ def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
     """The inner values that updates of states read. Inputs of the graph need not become outputs."""
     found: dict[Node, _Hidden] = {}
     for number, update in enumerate(graph.updates):
-        # all values that an update could read; `topological` then tells which of them it does
+        # all values that an update could read; `topological` then says which operations it does
         own = [(False, k, o) for k, o in enumerate(update.operands) if o is not None]
         own += [(True, k, r) for k, r in enumerate(update.results)]
         new = new_states([update])

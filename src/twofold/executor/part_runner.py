@@ -28,18 +28,19 @@ from .transport import add_contents, arrays_on, values_on, zeros
 
 
 class Residuals(NamedTuple):
-    """What a training forward saved for backward.
+    """The state that a training forward saved for backward.
 
     Attributes
     ----------
     training
         The mode of that forward.
     arrays
-        For each part what its backward reads: arrays, or Values.
+        For each part the arrays or Values that its backward reads.
     joined
         Whether forward joined a window.
     tape
-        Owns the arguments among them: while it lives, a write into one makes a copy instead of overwriting what backward will read.
+        Owns the arguments among them: while it lives, a write to an argument makes a copy instead of overwriting a value that backward will
+        read.
     views
         The contents of the arguments that are views, whose owners are not overwritten while these live.
     """

@@ -58,8 +58,8 @@ class Training:
     Attributes
     ----------
     joins
-        Whether they may join the device's window, where an optimizer's update follows them: one program for the whole step. Not what
-        runs user code or computes again what forward knows.
+        Whether they may join the device's window, where an optimizer's update follows them: one program for the whole step. Excludes
+        programs that run user code or recompute values of forward.
     largest
         Elements of the largest array: small graphs do not join (see `imperative.dispatch.joins_window`).
     heads
@@ -71,7 +71,7 @@ class Training:
     saved
         Positions of the residuals among forward's results.
     shared
-        Those of them that are outputs or states written, which callers hold too.
+        The saved residuals that callers hold too, as outputs or written states.
     """
 
     def __init__(self, graph: FunctionGraph, device: Device) -> None:

@@ -151,7 +151,7 @@ def _unpack(file: BinaryIO, whole: BinaryIO) -> None:
         if size > LARGEST_HEADER + LARGEST_RATIO * packed:
             raise _wrong_size("fewer", expected, reader.offset)
         file.seek(min(CHUNK, packed))
-        # one round beyond the expected size is enough to know that the file has more
+        # one read beyond the expected size shows that the file has more
         while head and whole.tell() <= size:
             whole.write(head)
             # compressed bytes that the last round had no room for come before new ones

@@ -173,7 +173,7 @@ def download(
         raise ParameterError("Can't construct file-name from this URL.", url, "Please set the `path` option manually.")
     target = os.path.expanduser(name if path is None else path)
     if folder_exists(target):
-        # as MXNet names it: by what follows the last slash, even if that is a query
+        # as MXNet names it: by the text after the last slash, even if it is a query
         target = join_path(target, name)
     if file_exists(target) and not overwrite and (sha1_hash is None or check_sha1(target, sha1_hash)):
         return target

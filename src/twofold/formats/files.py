@@ -193,7 +193,7 @@ def folder_entries(path: Name) -> list[str]:
 def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
     """The files that a parameter of an iterator names: file names separated by semicolons, folders, or a pattern.
 
-    A folder stands for its own files, sorted by name, without those in folders inside it. As in MXNet, a name without a file or folder is
+    A folder means the files directly in it, sorted by name. As in MXNet, a name without a file or folder is
     a regular expression for whole paths of the files in its folder: ``data/train-.*[.]rec``. Names of missing files are kept: opening
     them raises the error.
 
@@ -249,7 +249,7 @@ def _matching(name: str, beside: tuple[str, ...]) -> list[str]:
 
 
 def make_folder(path: Name) -> None:
-    """Create a folder, and those that it is in, unless it exists."""
+    """Create a folder and its parents, unless they exist."""
     name = os.fspath(path)
     with named_errors(name, "create"):
         if is_url(name):

@@ -150,7 +150,7 @@ class Picture:
     def sampled(
         self, box: tuple[int, int, int, int], inverse: Sequence[float], size: tuple[int, int], nearest: bool, fill: int
     ) -> ArrayRecord:
-        """The pixels (height, width, channels) of an affine map of a part.
+        """The pixels (height, width, channels) of part of an image under an affine map.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ def _most_pixels(data: Buffer) -> float:
 
 @contextlib.contextmanager
 def decoding(data: Buffer) -> Iterator[Image]:
-    """An image that Pillow has opened; what goes wrong with it is a `FormatError`."""
+    """An image that Pillow has opened; errors inside the block become a `FormatError`."""
     pillow = _pillow("reading images")
     try:
         with pillow.open(io.BytesIO(data)) as image:

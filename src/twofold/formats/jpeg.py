@@ -62,8 +62,8 @@ def decode_jpeg(data: Buffer, channels: int, most: float) -> ArrayRecord | None:
 
     Returns
     -------
-    The pixels (h, w, channels), uint8; None for what is left to Pillow: other formats, images that are to be turned or have other colors,
-    and damaged ones, because Pillow has better messages.
+    The pixels (h, w, channels), uint8; None for images that are left to Pillow: other formats, images to be rotated, other color spaces,
+    and damaged images, for which Pillow has better messages.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def iterate_arrays(reader: Reader) -> Iterator[tuple[ArrayRecord, bool]]:
         If the file does not start as one, or at the array that is damaged.
     """
     for _ in range(_read_count(reader)):
-        # an array with axes is the same in V2 and V3, so what the block was written under is known by its version only
+        # an array with axes is the same in V2 and V3, so only the version says under which semantics a block was written
         is_numpy = reader.peek_u32("an array's magic number") == V3
         yield read_array(reader), is_numpy
 

@@ -150,7 +150,7 @@ class _Machine:
             if self.stack[position] is _MARK:
                 items = self.stack[position + 1 :]
                 del self.stack[position:]
-                # the items are counted already; this is the list that now holds them, with a pointer for each
+                # the items were counted before; this counts the list that now holds them, with a pointer for each
                 self.budget.spend(NODE_COST + 8 * len(items))
                 return items
         raise FormatError("pickle: an opcode finds no mark on the stack", todo="the file is damaged")

@@ -105,7 +105,7 @@ class _Resolver:
                 raise FormatError("pickle: an object is nested too deeply or contains itself", given, "optimizer states never are")
             # identities stay unique here: the tree keeps all its nodes alive
             self.open.add(id(node))
-            # `open` holds the nodes above this one: meeting one of them again is a cycle
+            # `open` holds the nodes above this one: a node that occurs again below itself is a cycle
             children = _children(node)
             values = [self.resolve(child, depth + 1) for child in children]
             self.measure(node, children)

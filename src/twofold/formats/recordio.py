@@ -108,7 +108,7 @@ class RecordReader:
             kind, content = self._content(self._bytes_at(HEADER.size, self.offset), inside=True)
             parts.append(content)
         self._last = begin, self.offset
-        # the writer has divided the content at magic numbers, and left them out
+        # the writer has split the content at magic numbers and left those out
         return MAGIC.join(parts)
 
     def offsets(self, damaged: Callable[[FormatError], None] | None = None) -> Iterator[int]:
@@ -162,7 +162,7 @@ class RecordReader:
         """
         end = self.size()
         start, stop = self._last
-        # one byte on, so that the same damaged place is not found again
+        # search from the next byte, so that the same damaged place is not found again
         block = 1 + (start if stop == self.offset else self.offset)
         while block < end:
             data = self._bytes_at(SEARCHED, block)

@@ -25,7 +25,7 @@ LONGEST = 40  # letters of a file's name that its temporary file's name repeats;
 
 @contextlib.contextmanager
 def replacement(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of an old one, or of none, at the end of the block; if the block fails nothing changes.
+    """Open a new file that replaces the old one, if any, at the end of the block; if the block fails nothing changes.
 
     Parameters
     ----------

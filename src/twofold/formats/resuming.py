@@ -82,7 +82,7 @@ class DownloadSource(NamedTuple):
 
 @contextlib.contextmanager
 def opened_source(url: str, local: Path | None, verify_ssl: bool) -> Iterator[DownloadSource]:
-    """The content of a URL, or of the local file that stands for it."""
+    """The content of a URL, or of the local file used in its place."""
     if local is not None:
         with open(local, "rb") as file:
             whole = Rest(file, 0, os.fstat(file.fileno()).st_size)
@@ -221,8 +221,8 @@ def _locked(path: str) -> BinaryIO | None:
         return None
     file = open(path, "ab")  # noqa: SIM115  the caller closes it
     with contextlib.suppress(FileNotFoundError):  # in the meantime the file got its final name
-        # the same file still: between opening and locking it, its writer may have given it its final name, and another may have made a new
-        # one
+        # check that it is still the same file: after it was opened, its writer may have given it its final name, and another process may
+        # have made a new one
         if is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             return file
     file.close()

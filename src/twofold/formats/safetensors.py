@@ -70,7 +70,7 @@ def read_header(reader: Reader) -> tuple[dict[str, object], dict[str, str]]:
     size = reader.u64("the header's size")
     if size > LARGEST_HEADER:
         raise reader.error("not a safetensors file: its header would be too large", f"{size} bytes", offset=0)
-    # from here on offsets count from the end of the header, where the reader stands
+    # offsets below count from the end of the header, which is the reader's position
     header = parse_json(reader.take(size, "the header"), "safetensors header")
     if not isinstance(header, dict):
         raise reader.error("the header is not an object of arrays", type(header).__name__, offset=8)

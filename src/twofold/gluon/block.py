@@ -206,7 +206,7 @@ class Block:
         return self
 
     def initialize(self, init: InitializerLike = DEFAULT, ctx: Contexts = None, verbose: bool = False, force_reinit: bool = False) -> None:
-        """Initialize all parameters; those of unknown shape in the first forward pass.
+        """Initialize all parameters; parameters of unknown shape are initialized in the first forward pass.
 
         Parameters
         ----------
@@ -386,7 +386,7 @@ def described(value: object) -> str:
 
 def _argument_like(name: str, cls: type) -> str:
     """What to do about an argument that a block's class does not have."""
-    # of all constructors: most pass on what they do not know
+    # of all constructors: most pass on arguments that they do not take
     names = [n for c in cls.__mro__ if c is not object and "__init__" in vars(c) for n in inspect.signature(vars(c)["__init__"]).parameters]
     return did_you_mean(name, [n for n in dict.fromkeys(names) if n not in ("self", "kwargs", "unknown")], f"see help of {cls.__name__}")
 

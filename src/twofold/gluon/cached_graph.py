@@ -91,7 +91,7 @@ class CachedGraph:
         except (ShapeError, DTypeError):
             self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
             raise
-        outputs = []  # not a comprehension, which is a frame of its own in each call
+        outputs = []  # not a comprehension, which would enter another frame in each call
         for content in contents:
             outputs.append(wrap(NDArray, content))  # noqa: PERF401
         return outputs

@@ -48,7 +48,7 @@ class Copies:
         self.contexts = list(contexts)
         self.stype, self.grad_stype = stype, grad_stype
         data = data.tostype("default") if data.stype != "default" else data
-        # Copies even where the device is the same: the caller's array must not change with the weight.
+        # Copies even on the same device: the caller's array must not change with the weight.
         self.arrays: list[NDArray] = [data.copyto(c) if stype == "default" else with_every_row(data.copyto(c)) for c in self.contexts]
         self.grads: list[NDArray] | None = None
         self.places: dict[Device | None, int] = {c: k for k, c in enumerate(self.contexts)}

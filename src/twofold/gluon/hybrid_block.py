@@ -38,7 +38,7 @@ BACKENDS = ("MKLDNN", "ONEDNN")
 
 
 class Naming(TypedDict, total=False):
-    """The arguments of `Block`, which all layers take as ``**kwargs``: what its parameters are called, and which exist already."""
+    """The arguments of `Block`, which all layers take as ``**kwargs``: the prefix of its parameters' names, and existing parameters."""
 
     prefix: str | None
     params: ParameterDict | None

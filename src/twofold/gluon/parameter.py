@@ -154,7 +154,7 @@ class Parameter:
             return
         self._grad_req = req
         if self._copies is not None:
-            self._copies.grads = None  # what "add" has summed so far does not count after "write", nor the reverse
+            self._copies.grads = None  # gradients summed under "add" do not count after a change to "write", nor the reverse
             self._copies.attach(req)
 
     @property
@@ -249,7 +249,7 @@ class Parameter:
             return
         self._copies = None
         own = next((i for i in (init, self.init) if i is not None), default_init)
-        # Always by way of a deferred initialization, which is finished immediately if the shape is known.
+        # This always makes a deferred initialization, and finishes it immediately if the shape is known.
         self._deferred = _Deferred(own, default_init, context_list(ctx))
         if self._is_shaped:
             self._finish_deferred_init()
@@ -299,7 +299,7 @@ class Parameter:
     def _load_init(self, data: NDArray, ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
         """Set the parameter to an array read from a file; see `ParameterDict.load_dict`."""
         data = self._accept(as_legacy(data), cast_dtype, dtype_source)
-        # Devices that were chosen by `initialize` stay; only a parameter that has none takes those of the call.
+        # Devices chosen by `initialize` stay; only a parameter without devices takes those of the call.
         contexts = self._deferred.contexts if self._deferred is not None else None if self._data is None else self.list_ctx()
         wanted = None if ctx is None else context_list(ctx)
         if contexts is not None and wanted is not None and set(wanted) != set(contexts):

@@ -172,7 +172,7 @@ def _common_prefix(names: Sequence[str]) -> str:
 
 
 def symbol_of(block: Block, shape: Mapping[str, Sequence[int]]) -> Symbol:
-    """The graph of a block: as it was last traced, or composed of symbols named like the given shapes, for pictures."""
+    """The graph of a block for drawing: the last trace, or one composed of symbols named like the given shapes."""
     parameters = block.collect_params()
     names = [name for name in shape if name not in parameters]
     if isinstance(block, HybridBlock) and block._trace is not None and set(names) <= set(block._trace.names):

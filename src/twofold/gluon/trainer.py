@@ -163,7 +163,7 @@ class Trainer:
         return self._kvstore if self._has_store else wanted if isinstance(wanted, KVStoreBase) else None
 
     def _send(self, k: int) -> None:
-        """Send a parameter's initial value to the store, unless that is done or the value is not known yet."""
+        """Send a parameter's initial value to the store, unless it was sent or the value is not known yet."""
         if k in self._unsent and self._params[k]._data is not None and self._kvstore is not None:
             arrays = self._params[k]._initialized().arrays
             # all workers start from the values of the first one

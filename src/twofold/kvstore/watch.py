@@ -69,7 +69,7 @@ class Watch:
     def __init__(self, channel: Channel, timeout: float, fail: Callable[[str], None]) -> None:
         self._channel, self._timeout, self._fail = channel, timeout, fail
         #: Guards `count`, `_current`, `_finished` and `_invitations` together, so that a worker that finishes while an operation begins is
-        #: invited to it exactly once. The channel's lock may be taken inside it, never the other way round.
+        #: invited to it exactly once. The channel's lock may be taken while this lock is held, never the reverse.
         self._lock = threading.RLock()
         #: The number of operations that this worker has begun. It is the same on all workers in the same operation.
         self.count = 0
@@ -155,7 +155,7 @@ class Watch:
         take_part
             Takes part in an operation with zeros.
         poll_recovery
-            Called again and again meanwhile; see `Survivors.poll_recovery`.
+            Called repeatedly meanwhile; see `Survivors.poll_recovery`.
         """
         everyone = range(self._channel.size)
         with self._lock:

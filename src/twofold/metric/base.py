@@ -157,7 +157,7 @@ alias = registry.get_alias_func(EvalMetric, "metric")
 
 
 def check_label_shapes(labels: Arrays, preds: Arrays, wrap: bool = False, shape: bool = False) -> tuple[Arrays, Arrays]:
-    """Check that labels and predictions agree in number or shape, and return them.
+    """Check that labels and predictions have the same number or shape, and return them.
 
     Parameters
     ----------

@@ -33,9 +33,9 @@ class Accuracy(EvalMetric):
                         f"label {label.shape}, prediction {pred.shape}",
                         "pass scores for each class, or classes with the shape of the labels",
                     )
-                # shapes alone tell scores from classes, as in MXNet: scores have an axis more
+                # only the shapes distinguish scores from classes, as in MXNet: scores have one more axis
                 pred = pred.argmax(axis=self.axis)
-            # MXNet compares integers: a prediction that is a class already may be a float such as 1.7, which means 1.
+            # MXNet compares integers: a prediction that is a class may be a float such as 1.7, which means 1.
             expected, predicted = label.astype("int32").ravel(), pred.astype("int32").ravel()
             # the check builds messages, so only a mismatch pays for it
             if len(expected) != len(predicted):

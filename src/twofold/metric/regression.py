@@ -149,7 +149,7 @@ class PearsonCorrelation(EvalMetric):
             else:
                 self._moments.add(pairs)
                 self._global_moments.add(pairs)
-                # the number of updates, by which `get` divides what is multiplied by it below
+                # the number of updates: the sum below is multiplied by it, because `get` divides by it
                 self.num_inst += 1
                 self.global_num_inst += 1
         if self.average == "micro":

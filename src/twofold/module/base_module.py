@@ -346,7 +346,7 @@ class BaseModule(ModuleInterface):
             raise InvalidValue("fit: please specify number of epochs", None, "pass num_epoch")
         if getattr(train_data, "provide_data", None) is None:
             raise NotData("fit: train_data must be an iterator over batches", type(train_data).__name__, "create an NDArrayIter")
-        # a module that is bound already stays as it is, unless forced
+        # a module that is already bound does not change, unless forced
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         # bound first: a BucketingModule has no symbol before
         arguments = self.symbol.list_arguments() if isinstance(self.symbol, Symbol) else ()

@@ -93,7 +93,7 @@ class SequentialModule(BaseModule):
     # binding
 
     def _bind(self, request: Binding) -> None:
-        """Bind all modules; ``inputs_need_grad`` is for the first, and the labels are for those that take them."""
+        """Bind all modules; ``inputs_need_grad`` is for the first module, and the labels go to the modules that take them."""
         data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req = request
         if shared_module is not None:
             raise InvalidValue("Shared module is not supported", type(shared_module).__name__, "omit it")

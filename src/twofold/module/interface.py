@@ -100,7 +100,7 @@ class ModuleInterface:
         Raises
         ------
         NotReady
-            If not; the message says what to call.
+            If it is not; the message says what to call.
         """
         missing = None
         if not self.binded:
@@ -197,7 +197,7 @@ class ModuleInterface:
         self._after_bind(request)
 
     def _bind(self, request: "Binding") -> None:
-        """Do what `bind` is asked for, whether the module is bound already or not."""
+        """Carry out a call of `bind`, whether or not the module is already bound."""
         raise self._undefined("bind")
 
     def _after_bind(self, request: "Binding") -> None:

@@ -224,7 +224,7 @@ class Module(BaseModule):
     def _after_bind(self, request: Binding) -> None:
         shared = request.shared_module
         if isinstance(shared, Module):
-            # the same dicts: what one module reads from the devices, the other has too
+            # the same dicts: values that one module reads from the devices, the other has too
             self._arg_params, self._aux_params, self.params_initialized = shared._arg_params, shared._aux_params, True
             if shared.optimizer_initialized:
                 self.borrow_optimizer(shared)
@@ -287,7 +287,7 @@ class Module(BaseModule):
             return
         self._require("init_params")
         group = self._exec_group
-        # the first device's array stands for all copies: shape and dtype are the same
+        # the first device's array describes all copies: their shape and dtype are the same
         arguments = dict(zip(self._param_names, (block[0] for block in group.param_arrays), strict=True))
         states = dict(zip(self._aux_names, (block[0] for block in group.aux_arrays), strict=True))
         if initializer is None and allow_missing and not allow_extra:  # MXNet ignores unknown names if all known ones are given

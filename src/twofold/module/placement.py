@@ -1,4 +1,4 @@
-"""`GroupLayout`: what the executors of a module compute and on which devices, whatever the shapes of batches."""
+"""`GroupLayout`: the graph and the devices of a module's executors, which do not depend on the shapes of batches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

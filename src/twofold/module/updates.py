@@ -49,7 +49,7 @@ class Updates:
         #: The store if this process updates its arrays. A user-defined store and one on servers have updaters of their own.
         self._in_process = store._in_process if on_store and store is not None else None
         #: What updates weights in this process; None if the store has an updater of its own.
-        # one updater for both: what runs in a store of this process is the same object as on the devices
+        # one updater for both: a store in this process runs the same object as the devices
         self._working: Updater | None = None if on_store and self._in_process is None else get_updater(optimizer)
         # of the last step; valid as long as the group has the same lists
         self._rows: _Rows | None = None
@@ -89,7 +89,7 @@ class Updates:
             self.store.set_optimizer(self.optimizer)
 
     def restart(self, group: DeviceGroup, params: Mapping[str, NDArray]) -> None:
-        """Replace the stored parameters by other values. A user-defined store keeps its own.
+        """Replace the stored parameters by other values. A user-defined store keeps its own values.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Updates:
                 self.store.row_sparse_pull(name, out=array, row_ids=numbers)
 
     def _rows_of(self, group: DeviceGroup) -> "_Rows":
-        """The arrays to update, which stay the same as long as the group is bound to the same ones."""
+        """The arrays to update, the same objects until the group is bound to others."""
         # a parameter with grad_req null has None for a gradient, on all devices
         rows = [row for row in zip(group.param_names, group.param_arrays, group.grad_arrays, strict=True) if row[2][0] is not None]
         count = len(group.contexts)
@@ -224,7 +224,7 @@ class Updates:
         # integer keys do not name devices; their number tells how many there were, as each trained weight has one key per device
         count = max(1, len(states) // max(1, len(trained)))
         keys = {name: [self.places[name] * count + k for k in range(count)] for name in trained}
-        # keys of some other scheme, such as a user's own: they are left as they are
+        # keys of another scheme, such as a user's, do not change
         if {key for column in keys.values() for key in column} != set(states):
             return None
         return {name: [states[key] for key in column] for name, column in keys.items()}
@@ -300,10 +300,10 @@ def prepare_optimizer(
         return create_optimizer(optimizer, **{"sym": symbol, "param_idx2name": names, "rescale_grad": scale, **params})
     if not isinstance(optimizer, Optimizer):
         raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "create one with mx.optimizer.create")
-    # an optimizer that the user made is left as it is, but gradients of a module are sums over the batch
+    # a user's optimizer does not change, but gradients of a module are sums over the batch
     if optimizer.rescale_grad != scale:
         text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"
         warn(f"Optimizer created manually outside Module but {text}. Is this intended?")
-    if not optimizer.idx2name:  # names of its own take precedence: multipliers may refer to them
+    if not optimizer.idx2name:  # the optimizer's own names take precedence: multipliers may refer to them
         optimizer.idx2name = {**names}
     return optimizer

@@ -39,7 +39,7 @@ CALLS = _Calls(ndarray)
 
 @cache
 def _function(op: Op) -> Callable[..., Any]:
-    """The generated function of an operator. It remembers parameters as they were given: parsing takes longer than a small operation."""
+    """The generated function of an operator. It caches given parameters, since parsing takes longer than a small operation."""
     return function_of(op, op.name, CALLS.call, __name__, fast=CALLS.fast)
 
 
@@ -115,7 +115,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
             host = np.array(items, dtype=kind)
         except TypeError as error:
             raise DTypeError(f"array: {error}", repr(object)[:60], "pass numbers") from None
-        # `ascontiguousarray` gives a 0-d array an axis, which is removed again
+        # `ascontiguousarray` gives a 0-d array an axis; remove it
         return from_host(ndarray, np.ascontiguousarray(host).reshape(host.shape), where)
 
     def empty(self, shape: Shape, dtype: DTypeLike = None, order: str = "C", ctx: DeviceLike = None, device: DeviceLike = None) -> ndarray:
@@ -221,7 +221,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         return self.operand(a).shape
 
     def may_share_memory(self, a: Array, b: Array, max_work: int | None = None) -> bool:
-        """Whether two arrays are the same or views of the same memory."""
+        """Whether two arrays are one object or views of the same memory."""
         first, second = [x if type(x)._root is None else x._base for x in (a, b)]
         return first is second
 

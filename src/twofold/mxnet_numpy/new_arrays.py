@@ -40,15 +40,15 @@ class Creation(Functions[Array]):
         """The elements in a dtype."""
 
     def zeros_like(self, a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None) -> Any:
-        """Zeros in the shape of an array, in its dtype unless another is given."""
+        """Zeros with an array's shape, and its dtype unless another is given."""
         return self.full_like(a, 0, dtype, order, ctx, out, device)
 
     def ones_like(self, a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None) -> Any:
-        """Ones in the shape of an array, in its dtype unless another is given."""
+        """Ones with an array's shape, and its dtype unless another is given."""
         return self.full_like(a, 1, dtype, order, ctx, out, device)
 
     def empty_like(self, prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None) -> Any:
-        """Zeros in the shape of an array (or another one), in its dtype unless another is given. ``subok`` has no effect."""
+        """Zeros with an array's shape and dtype, unless others are given. ``subok`` has no effect."""
         only_c("empty_like", order)
         if shape is not None:
             return self.zeros(shape, dtype)

@@ -73,7 +73,7 @@ _OPERANDS = frozenset({ndarray, ndarrayView, float, int})
 
 
 def _short_unary(name: str, primitive: Op) -> Callable[..., Any]:
-    """The function of one array, with a short path where nothing else is given."""
+    """The function of one array, with a short path if there are no other arguments."""
     general = getattr(FUNCTIONS, name)
     dialects = elementwise.UNARY[name][0]
     bound_op = dialects.bind()

@@ -16,7 +16,7 @@ Structure: TypeAlias = "list[Structure] | None"
 
 
 def flatten(nested: object, kind: type[T], refuse: Callable[[str], Exception]) -> tuple[list[T], Structure]:
-    """The items in nested lists, in order, and the structure needed to nest others alike (None for a single item).
+    """The items in nested lists, in order, and the structure to nest other items in the same way (None for a single item).
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class CustomOpProp:
     def declare_backward_dependency(self, out_grad: Sequence[int], in_data: Sequence[int], out_data: Sequence[int]) -> list[int]:
         """The arrays that backward reads, by the numbers given here; all of them by default.
 
-        An operand or result that is left out is not kept for backward, and raises there if it is read.
+        An operand or result that is left out is not saved for backward; reading it there raises an error.
         """
         return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
 

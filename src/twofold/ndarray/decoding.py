@@ -24,7 +24,7 @@ def imdecode(
     str_img
         The compressed image: JPEG, PNG or another format that Pillow knows.
     clip_rect
-        The rectangle (x0, y0, x1, y1) of the image that is wanted; four zeros stand for all of it.
+        The rectangle (x0, y0, x1, y1) of the image to return; four zeros mean the whole image.
     out
         The array to write to, (c, h, w) or (n, c, h, w).
     index
@@ -32,7 +32,7 @@ def imdecode(
     channels
         3 for red, green and blue, 1 for gray.
     mean
-        What is subtracted, (c, h, w).
+        The array to subtract, (c, h, w).
 
     Returns
     -------

@@ -152,7 +152,7 @@ def dgl_csr_neighbor_uniform_sample(
     num_neighbor: int = 2,
     max_num_vertices: int = 100,
 ) -> list[Any]:
-    """Subgraphs around seeds: of each vertex some neighbors at random, of these some neighbors, and so forth.
+    """Subgraphs around seeds: some random neighbors of each seed, some random neighbors of these, and so on.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ FUNCTIONS: dict[Callable[..., Any], tuple[Op, dict[str, str]]] = {
 }
 
 
-#: Python's operators, which NumPy's scalars on the left of one turn into calls of ufuncs.
+#: Python's operators by ufunc: with a NumPy scalar on the left, an operator becomes a call of a ufunc.
 PYTHON_OPERATORS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.add: operator.add,
     np.subtract: operator.sub,

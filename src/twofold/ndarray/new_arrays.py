@@ -55,7 +55,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             values: Any = np.asarray(source_array)
             v = HOST.quick(values.astype, TYPES[dtype], "C")  # always a copy
         except (*RECOVERABLE, KeyError):
-            pass  # the general way finds a result, or raises an error that says what to do
+            pass  # the general function finds a result, or raises an error that says what to do
         else:
             return _cell(v)
     if is_recorded(source_array):
@@ -237,7 +237,7 @@ def fill(cls: type[A], shape: Shape, value: float | int | bool, dtype: object, d
         try:
             zeros = np.zeros(shape, NUMPY[dtype_name(dtype)])  # type: ignore[arg-type]
         except (TypeError, ValueError, MemoryError):
-            pass  # the general way raises an error that says what to do
+            pass  # the general function raises an error that says what to do
         else:
             if is_plain(zeros):
                 return wrap(cls, zeros)

@@ -30,7 +30,7 @@ class _OperandType(type):
 
 
 class _Operand(metaclass=_OperandType):
-    """Matches the arrays that `NDArray`'s operators accept: all but those of MXNet's NumPy dialect, subclasses that do not mix with it."""
+    """Matches the arrays that `NDArray`'s operators accept: not arrays of MXNet's NumPy, though these are subclasses."""
 
 
 OPERAND = (*NUMBERS, _Operand)
@@ -159,7 +159,7 @@ def _unary(op: Op) -> Callable[[Any], Any]:
 
 def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The function of an operator, with a fast path if the operator is a unary ufunc without parameters."""
-    # other functions have the shorter way of generated functions (`Fast`), which is a few frames longer than this
+    # other functions have the short path of generated functions (`Fast`), which takes a few more frames than this one
     if not (op.primitive and op.ufunc is not None and op.result == "ufunc" and len(op.inputs) == 1 and not op.params):
         return general
     quick = _unary(op)

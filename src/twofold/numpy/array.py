@@ -40,7 +40,7 @@ class ndarray(Array):  # NumPy's name
 
     __slots__ = ()
     _legacy: ClassVar[bool] = False
-    #: Whether symbols have the same functions, so that what computes with such arrays can be traced.
+    #: Whether symbols have the same functions, so that computations on such arrays can be traced.
     _traceable: ClassVar[bool] = False
     _ordinary: ClassVar[Any]  # the class of arrays that are neither views nor elements
     __array_priority__ = 1000.0
@@ -314,7 +314,7 @@ class ndarray(Array):  # NumPy's name
         return math.trunc(self.item())
 
     def __hash__(self) -> int:
-        # 0-d arrays stand for NumPy's scalars, which are keys of dictionaries and members of sets
+        # 0-d arrays take the place of NumPy's scalars, which can be keys of dictionaries and members of sets
         if self.shape:
             raise DTypeError("unhashable type: 'ndarray'", f"shape {self.shape}", "use a tuple of numbers, or id()")
         if is_recorded(self):  # a table keyed by the number, as those of parameters are, would lose the gradient silently

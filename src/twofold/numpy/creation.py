@@ -69,7 +69,7 @@ def array(
     if isinstance(object, Array):
         out = _converted(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
     elif tls.tape is not None and isinstance(object, (list, tuple)) and is_recorded(object):
-        # arrays of one dtype are joined as they are; of anything else NumPy finds the common dtype
+        # arrays of one dtype are joined directly; for other inputs NumPy finds the common dtype
         kinds = {item._dtype if isinstance(item, ndarray) else None for item in object}
         if dtype is None and not ndmax and len(kinds) == 1 and None not in kinds:
             out = stacked(object, ndarray, operand)
@@ -402,5 +402,5 @@ def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
 
 
 def read_only(a: ndarray) -> ndarray:
-    """A view of an array that refuses writes: that of a copy where NumPy has a view, or of what NumPy does not let write."""
+    """A read-only view: of a copy that stands for a view of NumPy's, or of an array that NumPy makes read-only."""
     return broadcast_view(a, a.shape)

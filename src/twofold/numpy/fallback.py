@@ -88,7 +88,7 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
 def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
     """Write to a recorded array, or write recorded values to an array, as an operation with a gradient.
 
-    NumPy's function runs on element numbers instead of elements: first those of the target, then those of the values. Positions,
+    NumPy's function runs on numbers that stand for elements: the target's are numbered first, then those of the values. Positions,
     repetitions and broadcasting are therefore NumPy's by construction.
 
     Raises
@@ -211,7 +211,7 @@ class _Namespace(ModuleType):
 
 @cache
 def _polynomial(cls: Any) -> type:
-    """A class of polynomials that refuses recorded coefficients: NumPy's would silently convert them to an array of its own."""
+    """A class of polynomials that refuses recorded coefficients: NumPy's function would silently convert them to a NumPy array."""
 
     @wraps(cls.__init__)
     def __init__(self: Any, *args: object, **options: object) -> None:
@@ -322,7 +322,7 @@ def attribute(module: ModuleType, name: str) -> Any:
         return _Namespace(found, MODULES[name])
     if name in INDEXED:
         return _Indexed(name, found)
-    # functions that dispatch on the class of their arguments have a class of their own, which is not public
+    # functions that dispatch on the class of their arguments have a class that is not public
     is_function = isinstance(found, (FunctionType, BuiltinFunctionType, type(np.sum)))
     return wrapped(found) if is_function and name not in PLAIN_FUNCTIONS else found
 

@@ -1,4 +1,4 @@
-"""The forms of NumPy functions without an operator for recorded arrays. `differentiable` enters them, their callers read them."""
+"""The forms of NumPy functions without an operator for recorded arrays. `differentiable` enters them, callers look them up."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

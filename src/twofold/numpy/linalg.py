@@ -254,7 +254,7 @@ def qr(a: ndarray, mode: str = "reduced") -> Any:
 
 
 def _completed(u: ndarray) -> tuple[ndarray, int]:
-    """Orthonormal columns (…, m, k), and m - k more that make them a basis; the number of those."""
+    """Orthonormal columns (…, m, k) extended by m - k further ones to a basis; returns the basis and that number."""
     more = run(linear_algebra.complement, u)
     return concatenate([u, more], -1), more.shape[-1]
 

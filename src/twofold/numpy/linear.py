@@ -113,7 +113,8 @@ def einsum(
 def _view_by_subscripts(subscripts: str, x: ndarray) -> ndarray | None:
     """What einsum makes of one array without adding: a view, read-only if it has to be a copy. None if it adds."""
     have, arrow, want = subscripts.replace(" ", "").partition("->")
-    # without an arrow the result has all letters in alphabetical order; a letter that stands twice is summed over, which is no view
+    # without an arrow the result has all letters in alphabetical order; a letter that occurs twice is summed over, so the result is not a
+    # view
     want = want if arrow else "..." * ("..." in have) + "".join(sorted(have.replace("...", "")))
     # letters for the axes that the ellipsis stands for
     free = [k for k in LETTERS if k not in have][: max(x.ndim - len(have.replace("...", "")), 0)]

@@ -356,7 +356,7 @@ def _by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarr
     if first is None or second is None or first.dtype != second.dtype:
         return None
     seen = first if matrix is a else second
-    # BLAS takes gaps between rows, but none inside them; the stride of an axis of size 1 says nothing
+    # BLAS takes gaps between rows, but not within them; the stride of an axis of size 1 has no meaning
     if seen.flags.c_contiguous or seen.strides[1] != seen.itemsize or seen.shape[1] < 2:
         return None
     try:
@@ -370,8 +370,8 @@ def _by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarr
 def _attach_products(op: Op) -> None:
     """Attach the matrix product to `ndarrayView`, which multiplies transposed matrices without a copy.
 
-    One by a vector is multiplied from its other side, and of others BLAS takes the transposed form. That depends on the expression and on
-    sizes alone, so every mode has the same bits.
+    One by a vector is multiplied from its other side, and of others BLAS takes the transposed form. The choice depends only on the
+    expression and on sizes, so every mode has the same bits.
     """
     plain, reflected = getattr(ndarray, f"__{op.python}__"), getattr(ndarray, f"__r{op.python}__")
     multiply = getattr(HOST.xp, op.name)

@@ -63,7 +63,7 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
             try:
                 result._content = content(HOST.as_array(HOST.quick(function, data)), CPU)
                 return result
-            except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+            except Exception:  # `invoke` finds a result, or raises an error that says what to do
                 pass
         result._content = invoke(bound_op, (x,))[0]
         return result
@@ -86,8 +86,8 @@ def _inline_operand(v: Value) -> np.ndarray | None:
 def _below(x: Any, axis: Axis) -> tuple[ndarray, Axis] | None:
     """The array that a large view shows with its axes in another order, and its axes to reduce: as NumPy, in the order of the memory.
 
-    None if the view is another one, or the axes that are left would be in another order. It depends on the expression and on sizes alone,
-    so every mode has the same bits.
+    None if the view is another one, or the axes that are left would be in another order. The choice depends only on the expression and on
+    sizes, so every mode has the same bits.
     """
     found = x._permuted()
     if found is None or x.size < GAPS:

@@ -179,7 +179,7 @@ def clip(
 
 
 def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
-    """Limits, without those beyond the range of an integer array's dtype: no element passes them, and the dtype cannot hold them."""
+    """The limits; one that an integer array's dtype cannot hold becomes None, since no element passes it."""
     kind = np.dtype(x.dtype)
     if kind.kind not in "iu":
         return low, high

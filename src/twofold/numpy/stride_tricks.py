@@ -71,7 +71,7 @@ def sliding_window_view(
 ) -> ndarray:
     """All windows of a size, along new last axes: a read-only view, so that only windows that are used are copied.
 
-    On GPUs all of them are copied, also where a slice of them is used.
+    On GPUs all windows are copied, even if only a slice of them is used.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def sliding_window_view(
         return read_only(_copied_windows(x, window_shape, axis))
     order = (*[k for k in range(ndim) if k not in axes], *axes)
     ones = (1,) * len(kernel)
-    # the axes that windows slide along go last for `unfold`, which adds those of the windows, and then back to their places
+    # the axes that windows slide along go last for `unfold`, which appends the windows' axes, and then back to their places
     return array._view(
         permute_dims.bind(axes=order),
         unfold.bind(kernel=kernel, stride=ones, dilate=ones),

@@ -175,7 +175,7 @@ class ufunc:  # NumPy's name
     def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
         """Apply the function to all pairs of elements of two arrays."""
         a, b = operands(A, B)
-        # the axes of the first array stand before those of the second, so that broadcasting makes all pairs
+        # the axes of the first array come before those of the second, so that broadcasting makes all pairs
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def reduceat(self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:

@@ -16,8 +16,8 @@ KEPT = 512 << 20
 def keep_freed_memory() -> bool:
     """Let glibc keep freed blocks of less than `MAPPED` bytes for the next array, for all of the process; False for another C library.
 
-    By default glibc returns the end of the heap to the system whenever 128 KB of it are free, and maps large arrays one by one. Then each
-    temporary array consists of fresh pages, which cost up to eight times as much as computing its elements (arrays of 800 KB).
+    By default glibc returns the end of the heap to the system whenever 128 KB of it are free, and maps each large array separately. Then
+    each temporary array consists of fresh pages, which cost up to eight times as much as computing its elements (arrays of 800 KB).
     """
     if sys.platform != "linux" or "CS_GNU_LIBC_VERSION" not in os.confstr_names:
         return False

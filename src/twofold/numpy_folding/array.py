@@ -409,7 +409,7 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
 
 
 def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = None) -> FoldingArray | np.ndarray:
-    """A folding array for a large array that a function has just made; the array itself where folding is impossible or does not pay.
+    """A folding array for a large array that a function has just made, or the array itself if folding is impossible or does not pay.
 
     Parameters
     ----------

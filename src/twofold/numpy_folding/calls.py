@@ -46,7 +46,7 @@ class Given:
     Attributes
     ----------
     fresh
-        Whether the function keeps nothing of its operands, and its results share no memory with them.
+        Whether the function keeps no operand, and its results share no memory with the operands.
     arrays
         Folding arrays, with the views that stand for them in the call.
     others

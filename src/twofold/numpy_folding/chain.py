@@ -136,7 +136,7 @@ def _give_to(array: View, result: ArrayOperand, memory: Memory) -> None:
 def _compute(roots: Sequence[ChainNode], stored: bool) -> None:
     """Compute operations of one shape. If not ``stored``, no code can read the results: the operations run for their warnings alone."""
     while (chain := _claim(roots, stored)) is not None:
-        if isinstance(chain, ChainNode):  # an operand of another shape, which is a chain of its own
+        if isinstance(chain, ChainNode):  # an operand of another shape, which is a separate chain
             _compute([chain], True)
             continue
         results: list[np.ndarray] = []

@@ -41,7 +41,7 @@ class Line(NamedTuple):
 
 
 def lines() -> list[Line]:
-    """The lines that computed or made large arrays, those that computed most elements first, then in the order of the program.
+    """The lines that computed or made large arrays, by the number of elements computed, then in the order of the program.
 
     Examples
     --------

@@ -59,14 +59,14 @@ def _functions_of(name: str) -> Functions:
 def face_of(module: ModuleType, own: Mapping[str, object], later: Mapping[str, Callable[[], object]] | None = None) -> ModuleType:
     """A module that looks like another one, with some names of its own.
 
-    It is an instance of `ModuleType` itself: Python finds its attributes in a fifth of the time that an instance of a subclass takes.
+    It is an instance of `ModuleType` itself: Python finds its attributes in a fifth of the time that a subclass's instance needs.
 
     Parameters
     ----------
     module
         The other one.
     own
-        Its own names; functions get a first argument, which is of no use to them.
+        Its own names; functions get an additional first argument, which they ignore.
     later
         Makes names on their first use.
     """

@@ -41,7 +41,7 @@ class Importers(NamedTuple):
         """Whether a module, given by its name and its variables, is one of the importers."""
         if any(name == package or name.startswith(package + ".") for package in self.packages):
             return True
-        # A submodule belongs to the program if its top package does, in whatever folder the submodule lies.
+        # A submodule belongs to the program if its top package does, whatever folder the submodule is in.
         head = sys.modules.get(name.partition(".")[0])
         return self.folder is not None and self.folder in folders_of(variables if head is None else vars(head))
 
@@ -99,8 +99,8 @@ def uninstall() -> None:
 def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
     """Let some modules import another module as ``numpy``, from now on.
 
-    The built-in function is replaced, not the built-ins of single modules: those would be a copy, which does not see what
-    ``gettext.install`` or a debugger puts into ``builtins`` later.
+    The built-in function is replaced, not the built-ins of single modules: a module's copy would not see names that ``gettext.install`` or
+    a debugger puts into ``builtins`` later.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
     ) -> object:
         if name[:5] != "numpy" or level or name.partition(".")[0] != "numpy" or not sees_another(globals):
             return before(name, globals, locals, fromlist, level)
-        before(name, globals, locals, fromlist, 0)  # loads the submodules, or says that there is none
+        before(name, globals, locals, fromlist, 0)  # loads the submodules, or raises an error if there is none
         return below(load(), name) if fromlist else load()
 
     __import__.__code__ = _hidden(__import__.__code__)

@@ -123,7 +123,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., object]:
             return given.folded(function(given.plain(a), *args, **options), site())
         try:
             found = function(a, *args, **options)
-        # NumPy raises ValueError if ``__array__`` returns anything but NumPy's own array, and a folding array is none.
+        # NumPy raises ValueError if ``__array__`` does not return NumPy's own array, and a folding array is not one.
         except ValueError:
             if not hasattr(type(a), "__array__") or isinstance(a, (np.generic, np.ndarray)):
                 raise

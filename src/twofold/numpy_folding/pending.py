@@ -113,7 +113,7 @@ def shorten(operands: tuple[object, ...]) -> None:
 
 
 def admit(operands: tuple[Any, ...]) -> tuple[Operand, ...] | str:
-    """Operands as a pending operation refers to them, or why it cannot read them later. `LOCK` is held."""
+    """The operands in the form that a pending operation keeps, or the reason why it cannot read them later. `LOCK` is held."""
     found: list[Operand] = []
     for x in operands:
         t = type(x)

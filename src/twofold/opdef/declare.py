@@ -41,8 +41,8 @@ def op(
     aux
         Names of the inputs that are auxiliary states.
     like, without
-        An operator whose parameters this one has too, but for those left out; the rule's own come after them, and it may name
-        those that it reads without repeating what they are. If the rule takes ``*arrays``, it has the inputs of that operator as well.
+        An operator whose parameters this one has too, except some; the rule's own parameters follow. The rule may name parameters of
+        ``like`` that it reads, without annotations. If the rule takes ``*arrays``, it has the inputs of that operator as well.
     **facts
         Other fields of `Op`: ``outputs``, ``visible``, ``output_names``, ``mutates``, ``method``, ``numpy_names``, ``differentiable`` …
 

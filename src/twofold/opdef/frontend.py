@@ -106,7 +106,7 @@ def docstring_of(op: Op, name: str = "") -> str:
 
 
 def _example_of(op: Op, name: str) -> list[str]:
-    """A call with the parameters of the first declared sample, and the shapes of its arrays; no lines where there is none."""
+    """A call with the parameters of the first declared sample, and the shapes of its arrays; empty without a sample."""
     # the samples are made for tests; the first is the plainest, and stands beside the rule, so it cannot become wrong
     given = op.samples[0](Draw()) if op.samples else []
     sample = given[0] if isinstance(given, list) and given else given
@@ -201,7 +201,7 @@ class Fast(NamedTuple):
 
 
 def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
-    """Look up the parameters as they were given; required arrays must be present, and scalars must be Python numbers."""
+    """Look up the parameters in their given form; required arrays must be present, and scalars must be Python numbers."""
     required = [i.name for i in op.inputs if not i.optional and not i.injected][: -1 if op.variadic else None]
     # 0 and -0.0 are equal, but not as floats: the key has their text
     parts = [f"{k} if {k} is NULL or {k} else str({k})" if k in op.ambiguous else k for k in keywords]

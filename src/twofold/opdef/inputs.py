@@ -1,4 +1,4 @@
-"""What is known of an operator's array inputs, and aliases for common facts, with which rules annotate them.
+"""Facts about an operator's array inputs, and aliases of common ones; rules annotate their inputs with these.
 
 ``bias: Bias = None`` says that the bias is present unless ``no_bias`` is set. Inputs without an annotation have no such facts.
 """
@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-#: `Input.present` of what stands after an optional input, and is required nevertheless.
+#: `Input.present` of a required input that comes after an optional one.
 ALWAYS = ("", None)
 
 
@@ -30,7 +30,7 @@ class Input:
     own_dtype
         Whether its dtype is independent of those of the other inputs.
     dtype_param
-        The parameter that determines its dtype if nothing else does.
+        The parameter that determines its dtype if no array does.
     wide
         Whether it is float32 for 16-bit data.
     """

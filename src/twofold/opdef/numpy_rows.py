@@ -6,9 +6,9 @@
 
 - The first ones are its arrays, whatever their names (``*arys`` and ``seq`` of a variadic operator: any number, or a sequence of them). If
   the operator has a parameter of the first one's name, numbers or arrays are accepted there, as by samplers.
-- ``axis: dim1`` passes the argument as the operator's parameter ``dim1``. A parameter is passed where it differs from the row's default,
-  and always if it is among the operator's ``writes``.
-- ``out`` is written to, ``ctx`` and ``device`` name a device, ``order`` must be ``"C"`` unless the operator has it, and ``**kwargs`` takes
+- ``axis: dim1`` passes the argument as the operator's parameter ``dim1``. A parameter is passed if it differs from the row's default, and
+always if it is among the operator's ``writes``. - ``out`` is written to, ``ctx`` and ``device`` name a device, ``order`` must be ``"C"``
+unless the operator has it, and ``**kwargs`` takes
   the options of NumPy's ufuncs, which have no effect.
 """
 
@@ -41,7 +41,7 @@ class Row(NamedTuple):
     name: str
     #: The parameters as Python writes them.
     head: str
-    #: The names of the arrays, with the star of ``*arys``; and of those that may be left out.
+    #: The names of the arrays, with the star of ``*arys``; and the names of the arrays that may be left out.
     arrays: tuple[str, ...]
     optional: tuple[str, ...]
     #: The parameters that are numbers, or arrays in place of the operator's inputs.
@@ -107,7 +107,7 @@ def rows_of(ops: Iterable[Op]) -> list[Row]:
 
 
 def params_lines(row: Row) -> list[str]:
-    """Statements that gather the operator's parameters in ``params``, those that are left out at their defaults last."""
+    """Statements that gather the operator's parameters in ``params``; parameters that are left out at their defaults come last."""
     op, always, lines = row.op, [], []
     for name, passed_as, default in row.params:
         if name in ("ctx", "device") or row.has(name):

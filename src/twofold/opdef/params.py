@@ -38,7 +38,7 @@ class Kind:
     runtime
         Whether the value is an input of the program rather than part of its structure.
     ambiguous
-        Whether another value is equal to this one but means something else, as -0.0 is to 0 where a float is wanted.
+        Whether an equal value can mean something else, such as -0.0 and 0 for floats.
     """
 
     name: str

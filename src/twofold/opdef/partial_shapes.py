@@ -15,7 +15,7 @@ def first_known(*sizes: int | None) -> int | None:
 
 
 def agreed(*shapes: Partial) -> Partial:
-    """The common shape of all, from what is known of each; None if nothing is known or their numbers of axes differ."""
+    """The common shape of all, from the known sizes of each; None if nothing is known or their numbers of axes differ."""
     known = [s for s in shapes if s is not None]
     if len({len(s) for s in known}) != 1:
         return None
@@ -88,7 +88,7 @@ def reshaped(shape: Partial, result: Partial, codes: Sequence[int]) -> tuple[Par
 
 
 def _applied(before: list[int | None], codes: list[int]) -> tuple[list[int | None], list[int | None], list[tuple[int, int]]]:
-    """(sizes before, sizes after, which of them are equal), as far as the codes tell; the operator itself rejects invalid ones."""
+    """(sizes before, sizes after, which of them are equal), as far as the codes determine them; the operator rejects invalid codes."""
     after: list[int | None] = []
     copies: list[tuple[int, int]] = []
     at = k = 0

@@ -1,4 +1,4 @@
-"""Rules, the functions that say what an operator does, and the decorators that attach them to it."""
+"""Rules, the functions that define an operator, and the decorators that attach them to it."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Samples: the shapes, ranges and parameters on which the generated tests and benchmarks run an operator. Pure descriptions.
 
-A sample rule stands beside its operator and returns what ``draw`` gives::
+A sample rule is attached to its operator and returns the results of ``draw``::
 
     @sigmoid.sample
     def _(draw):
@@ -31,7 +31,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Sample:
-    """Inputs (None: omitted), parameters, and what the results are checked for.
+    """Inputs (None: omitted), parameters, and the checks of the results.
 
     Attributes
     ----------

@@ -34,9 +34,9 @@ MOST_BOUND_OPS = 4096
 class Op:
     """An operator: everything the package knows about it, set where it is declared.
 
-    The fields of `Op` itself are the core, which many parts of the package read; what only some of them read is in facets. The comment
-    above each field describes it. Decorators such as `opdef.declare.op` accept all fields but the rules as keyword arguments, those of
-    facets too; rules are attached by decorators (``@relu.grad``), each at most once.
+    The fields of `Op` itself are the core, which many parts of the package read; facets have the fields that only some parts read. The
+    comment above each field describes it. Decorators such as `opdef.declare.op` accept all fields but the rules as keyword arguments, those
+    of facets too; rules are attached by decorators (``@relu.grad``), each at most once.
     """
 
     # -- identity
@@ -129,7 +129,7 @@ class Op:
     storage: Storage = Storage()  # noqa: RUF009
     front: Front = Front()  # noqa: RUF009
 
-    #: The last bound operators asked for, by parameters as they were given; at most `MOST_BOUND_OPS`.
+    #: The bound operators that were requested last, by parameters in their given form; at most `MOST_BOUND_OPS`.
     bound_ops: "dict[object, BoundOp]" = field(default_factory=dict, init=False)
     #: All bound operators that are in use, by canonical parameters. Weak: a node, view or program that holds one keeps it unique, and
     #: a loop over ``x[k]`` does not keep one for every ``k``.
@@ -258,7 +258,7 @@ class Op:
             If a parameter is unknown, missing or of the wrong kind.
         """
         try:
-            # most calls repeat parameters: as they were given, before they are parsed, they are a key
+            # most calls repeat parameters: their given form, before parsing, is a key
             found = self.bound_ops.get((legacy, tuple(params.items())))
         except TypeError:  # an unhashable value, such as a list for a shape
             found = None
@@ -275,7 +275,7 @@ class Op:
         return tuple(p.name for p in self.params.values() if p.kind.ambiguous is not never)
 
     def is_plain(self, given: Mapping[str, object]) -> bool:
-        """Whether a table may be keyed by these parameters as they were given: all that are equal to them make the same bound_op."""
+        """Whether these parameters, in their given form, may be keys of a table: equal parameters make the same bound operator."""
         return not any(self.params[name].kind.ambiguous(given[name]) for name in self.ambiguous if name in given)
 
     def _bind_checked(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
@@ -318,7 +318,7 @@ class Op:
         values = tuple(full.values())
         # both conventions would give the same results: they share programs
         legacy = legacy and not self.numpy
-        # one object for all spellings of the same parameters, such as 2 and (2,) where a shape is wanted
+        # one object for all spellings of the same parameters, such as 2 and (2,) for a shape
         return self.interned.setdefault((legacy, exact(values) if self.ambiguous else values), BoundOp(self, full, legacy))
 
     def __call__(self, xp: Any, *inputs: Any, **params: Any) -> Any:

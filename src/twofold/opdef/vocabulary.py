@@ -154,7 +154,7 @@ class Derived:
         gradient: Rule | None = None,
         **params: object,
     ) -> Any:
-        """The result of a function on NumPy arrays, for what the primitives cannot express.
+        """The result of a function on NumPy arrays, for computations that the primitives cannot express.
 
         Parameters
         ----------

@@ -101,7 +101,7 @@ def _targets(
     # the axes of `labels` are (image, box, numbers); each overlap below belongs to (image, anchor, box)
     real = np.logical_and.accumulate(labels[:, :, 0] != -1, axis=1)  # rows after the first class -1 are padding
     overlap = np.where(real[:, None], _overlaps(np, anchors, labels[:, :, 1:5]), -1)
-    # one to one, best pairs first: every box gets an anchor of its own, even if none overlaps it by the threshold
+    # one to one, best pairs first: every box gets a separate anchor, even if none overlaps it by the threshold
     partner = matched(np, overlap, overlap > LEAST_OVERLAP, True, -1)
     best, nearest = overlap.max(2), overlap.argmax(2)
     positive = (partner >= 0) | (best > overlap_threshold)
@@ -226,7 +226,7 @@ def _detections(np, scores, offsets, anchors, *, clip, threshold, nms_threshold,
 
 
 def _suppressed(np, rows, threshold, force_suppress, topk):
-    """Rows (class, score, box) in the order of scores, with the class -1 where a better box suppresses them."""
+    """Rows (class, score, box) in the order of scores; a row that a better box suppresses gets the class -1."""
     # MXNet does not even sort then
     if not 0 < threshold <= 1:
         return rows
@@ -262,7 +262,7 @@ def multibox_detection(
 ):
     """Detections (b, n, 6), rows (class, score, box), from probabilities (b, classes, n) and offsets (b, n · 4).
 
-    The offsets are those from anchors (1, n, 4). An anchor's class is the most probable one but for the background, which is class 0
+    The offsets are those from anchors (1, n, 4). An anchor's class is the most probable one apart from the background, which is class 0
     (``background_id`` has no effect, as in MXNet); anchors whose probability is below ``threshold`` are dropped. Among boxes of one class
     (of all classes with ``force_suppress``) that overlap by at least ``nms_threshold``, only the best keeps its class; the others get the
     class -1, and so do all boxes after the ``nms_topk`` best. A threshold outside (0, 1] suppresses none. Rows without a detection are -1.

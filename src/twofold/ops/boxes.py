@@ -49,7 +49,7 @@ def box_iou(xp, lhs, rhs, *, format: Format = "corner"):
     # a box whose ends are exchanged has no area; without the maximum, two negative sides would give a positive area
     areas = [xp.maximum(b[2] - b[0], 0) * xp.maximum(b[3] - b[1], 0) for b in (one, two)]
     union = areas[0] + areas[1] - shared
-    # nothing is shared where the union is 0; a NaN remains one
+    # the share is 0 if the union is 0; NaN remains NaN
     return xp.where(xp.equal(shared, 0), 0, shared / xp.where(xp.equal(union, 0), 1, union))
 
 
@@ -148,7 +148,7 @@ def matched(np, score, allowed, descending, most):
     order = np.argsort(-flat if descending else flat, axis=1, kind="stable")
     rank = np.empty((b, r * c), "int64")
     np.put_along_axis(rank, order, np.arange(r * c)[None], 1)
-    # pairs that are not allowed get a rank beyond all others; later so do those of rows and columns that are taken
+    # pairs that are not allowed get a rank beyond all others, and so, later, do pairs of used rows and columns
     rank, none = np.where(allowed, rank.reshape(b, r, c), r * c), r * c
     found, at = np.full((b, r), -1), np.full((b, r), none)
     image, row = np.indices((b, r))

@@ -73,7 +73,7 @@ def col2im(xp, data, *, output_size: Shape, kernel: Shape, stride: Shape = (), d
 def _spread(xp, part, axis, at, dilate, stride, number, size, pad):
     """Elements of windows, put where they are along an axis of the padded image: ``at * dilate``, and one each ``stride``."""
     if stride > 1:
-        # `stride` - 1 zeros behind each element, by padding an axis of size 1; those behind the last element are cut off again
+        # `stride` - 1 zeros after each element, by padding an axis of size 1; the zeros after the last element are cut off
         apart = xp.pad(
             xp.expand_dims(part, axis + 1), width=tuple((0, stride - 1 if k == axis + 1 else 0) for k in range(len(part.shape) + 1))
         )

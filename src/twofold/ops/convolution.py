@@ -145,7 +145,7 @@ def deconvolution(
     full = tuple(s * (d - 1) + e * (k - 1) + 1 for s, d, e, k in zip(stride, sizes, dilate, kernel, strict=True))
     out, before = _output_place(full, stride, pad, adj, target_shape)
     steps = {"stride": stride, "dilate": dilate, "groups": num_group}
-    # these sizes are what a convolution maps to the given windows; other ones are computed in full and cropped
+    # a convolution maps images of these sizes to the given windows; other sizes are computed in full and cropped
     if all(f <= o + 2 * b < f + s for f, s, o, b in zip(full, stride, out, before, strict=True)):
         y = xp.convolve_data(x, w, size=out, pad=before, **steps)
     else:

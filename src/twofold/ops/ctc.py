@@ -161,8 +161,8 @@ def ctc_loss(
 ):
     """-log of the probability of each label (n,), over all ways to spell it in t steps with blanks; data (t, n, c) are logits.
 
-    Labels (n, l) are padded with 0 where the blank is the first symbol, with -1 where it is the last, or have ``label_lengths``
-    (n,). ``data_lengths`` (n,) gives the steps that count. The loss and the gradient of a label that no path spells are 0.
+    Labels (n, l) are padded with 0 where the blank is the first symbol, with -1 where it is the last, or ``label_lengths`` (n,) are given.
+    ``data_lengths`` (n,) gives the steps that count. The loss and the gradient of a label that no path spells are 0.
     """
     lengths = _used(data_lengths, label_lengths, use_data_lengths, use_label_lengths)
     _check(data, label, lengths)

@@ -18,7 +18,7 @@ def user_forward(xp, handle, *arrays, types: Static, needs: Static, label: str):
     types
         (shape, dtype) of each result.
     needs
-        What the object's backward reads besides the head gradients: positions among the operands, then the results.
+        The arrays that the object's backward reads besides the head gradients: positions among the operands, then the results.
     label
         Its name in messages.
     """

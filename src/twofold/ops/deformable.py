@@ -43,7 +43,7 @@ def _places(xp, offset, kernel, stride, dilate, pad, groups, sizes):
 
 
 def _at_edges(xp, y, x, height, width):
-    """Positions (p,) moved to the edge of the image if they are within a pixel of it, and which are inside."""
+    """Positions (p,), moved to the edge of the image if they are within a pixel of it; and which of them are inside."""
     inside = [xp.logical_and(xp.greater_equal(at, 0), xp.less(at, size)) for at, size in ((y, height), (x, width))]
     return xp.clip(y, 0, height - 1), xp.clip(x, 0, width - 1), xp.logical_and(*inside)
 
@@ -121,7 +121,7 @@ def _product(xp, columns, weight, parts):
         # one product for all images: their windows are rows of one matrix
         whole = xp.reshape(columns, shape=(n * length, count * c))
         return xp.reshape(xp.matmul(whole, xp.reshape(filters, shape=(count * c, f))), shape=(n, length, f))
-    # each group of channels meets only its own filters: one product per group, as a batch
+    # filters read only their own group of channels: one product per group, as a batch
     split = xp.permute_dims(xp.reshape(columns, shape=(n * length, count, parts, depth)), axes=(2, 0, 1, 3))
     found = xp.matmul(xp.reshape(split, shape=(parts, n * length, count * depth)), filters)
     return xp.reshape(xp.permute_dims(found, axes=(1, 0, 2)), shape=(n, length, f))

@@ -76,7 +76,7 @@ def _permutations(items):
 
 @primitive(reference=_cofactors, floats=FLOATS)
 def cofactors(xp, A, *directions):
-    """Matrices of cofactors, which are the determinants' gradients, differentiated along each of the directions in turn.
+    """Matrices of cofactors, the determinants' gradients, differentiated along each direction in turn.
 
     Determinants are polynomials: unlike det(A) · inverse(A)ᵀ, this is finite for singular matrices too, and so are its gradients.
     """

@@ -35,7 +35,7 @@ def _(shapes, results, *, axis):
     if data is None:
         return shapes, results
     at = _sliced_axis(data, axis)
-    # the index's length is the axis's size, whichever of them is known
+    # the index's length and the axis's size are equal: the known one gives the other
     size = index[0] if index else None
     data = (*data[:at], data[at] if size is None else size, *data[at + 1 :])
     return (data, (data[at],)), [(*data[:at], None, *data[at + 1 :])]

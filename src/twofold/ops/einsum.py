@@ -21,7 +21,7 @@ def explicit_terms(subscripts, ndims):
         raise ParameterError(
             "einsum: the numbers of operands and terms differ", f"{subscripts!r} for {len(ndims)}", "pass one term for each"
         )
-    # ellipses are spelled out with letters that occur nowhere else: the primitive knows none
+    # the primitive has no ellipses: they are replaced by letters that occur nowhere else
     unused = [c for c in string.ascii_letters if c not in subscripts]
     # the widest ellipsis decides; narrower ones align with its last axes, as in broadcasting
     wide = max((n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)

@@ -188,7 +188,7 @@ def clip_range(xp, data, *, a_min: Scalar, a_max: Scalar):
 
 @clip_range.grad
 def _(xp, dout, data, a_min, a_max):
-    # not from the result: it cannot tell an element at a bound from one beyond it
+    # not from the result, in which an element at a bound looks like one beyond it
     outside = xp.logical_or(xp.less(data, a_min), xp.greater(data, a_max))
     return dout * xp.logical_not(outside)
 

@@ -141,8 +141,8 @@ def embedding(
 ):
     """Rows of ``weight`` (input_dim, output_dim) at the indices ``data`` (s…), clipped: (s…, output_dim).
 
-    ``dtype`` is that of a weight whose dtype is not known yet. ``sparse_grad`` makes the gradient of the weight row-sparse in symbols; of
-    arrays it is what ``attach_grad`` says.
+    ``dtype`` is that of a weight whose dtype is not known yet. ``sparse_grad`` makes the gradient of the weight row-sparse in symbols; the
+    gradient of an array has the storage type given to ``attach_grad``.
     """
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(

@@ -18,9 +18,9 @@ def _call(np, *arrays, function, types, grad, given):
 
 @primitive(reference=_call, host_only=True, outputs=lambda function, types, grad, given: len(types))
 def host_call(xp, *arrays, function: Static, types: Static, grad: Static, given: Static):
-    """``function(np, *arrays, **given)`` on NumPy arrays: results of the given ``types``, with a gradient rule of its own.
+    """``function(np, *arrays, **given)`` on NumPy arrays: results of the given ``types``, with a given gradient rule.
 
-    Rules write it as ``xp.host``, which says what the parameters are.
+    Rules write it as ``xp.host``, which describes the parameters.
     """
 
 

@@ -213,7 +213,7 @@ def _hue_changed(xp, x, factor):
     # the smallest and the largest part do not change with the hue; see Smith, "Color gamut transform pairs", 1978
     light = both / 2
     parts = []
-    for turn in (2, 0, 4):  # a channel is the largest while the hue is less than 1 from its own, the smallest beyond 2
+    for turn in (2, 0, 4):  # a channel is the largest if the hue is less than 1 from that channel's, and the smallest beyond 2
         away = xp.remainder(hue + turn, 6)
         ramp = xp.clip(xp.minimum(away, 4 - away), 0, 1)
         parts.append(xp.where(colored, low + extent * ramp, light))

@@ -35,7 +35,7 @@ def _centers(np, size, new):
 
 def _linear(np, size, new):
     low, share = _centers(np, size, new)
-    # beyond the centers of the outermost pixels there is nothing to interpolate: the edge is repeated
+    # beyond the centers of the outermost pixels the edge is repeated, since there is no second pixel to interpolate with
     share = np.where((low < 0) | (low >= size - 1), 0, share)
     low = np.clip(low, 0, size - 1)
     return np.stack([low, np.minimum(low + 1, size - 1)], 1), np.stack([1 - share, share], 1)
@@ -127,7 +127,7 @@ def resized(np, image, *, height, width, interp):
         return image
     shrinks = h >= height and w >= width
     halved = (h, w) == (2 * height, 2 * width)
-    # where both sides are halved OpenCV replaces linear interpolation by the mean of four pixels, which is the same but for rounding
+    # if both sides are halved, OpenCV replaces linear interpolation by the mean of four pixels, which differs only in rounding
     kind = AREA if interp == LINEAR and halved else interp
     taps = _covered if kind == AREA and shrinks else _enlarged_area if kind == AREA else _TAPS[kind]
     rows, columns = taps(np, h, height), taps(np, w, width)

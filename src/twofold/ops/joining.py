@@ -76,7 +76,7 @@ def stack(xp, *data, axis: int = 0):
 @stack.infer
 def _(shapes, results, *, axis, **_):
     one = agreed(*shapes, without_axis(results[0], axis))
-    # one shape for all: what is known of any operand, or of the result, holds for each
+    # one shape for all: a known size of any operand or of the result holds for each
     return [one] * len(shapes), results
 
 

@@ -58,7 +58,7 @@ def product_gradients(xp, dout, a, b, transpose_a, transpose_b):
 @dot.sparse
 def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     found = sparse_product(xp, lhs, rhs, transpose_a, transpose_b)
-    # no product of what is stored is known: the operands are made dense
+    # there is no product for these storage types, so the operands are made dense
     if found is None and forward_stype in (None, "default"):
         return None
     if found is None:
@@ -66,7 +66,7 @@ def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     return found if forward_stype in (None, stype_of(found)) else xp.convert(found, forward_stype)
 
 
-# rows beyond the shape meet no column of the matrix
+# rows beyond the shape correspond to no column of the matrix
 dot.spare_rows(lambda stypes, *, transpose_a, **_: stypes == ["csr", "row_sparse"] and not transpose_a)
 
 

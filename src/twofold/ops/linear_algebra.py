@@ -6,8 +6,8 @@ and reverse mode algorithmic differentiation", 2008; I. Murray, "Differentiation
 J. Townsend, "Differentiating the singular value decomposition", 2016.
 
 Eigenvectors and singular vectors are determined up to a sign (a rotation, where values repeat). Their gradients are meaningful for
-functions that do not depend on that choice. Where values repeat, these gradients are not finite; those of the values alone are. Only
-one triangle of a symmetric matrix is read, and its gradient is symmetric.
+functions that do not depend on that choice. If values repeat, these gradients are not finite; gradients of the values alone are finite.
+Only one triangle of a symmetric matrix is read, and its gradient is symmetric.
 """
 
 from ..dtype import COMPLEX, promote

@@ -69,7 +69,7 @@ def _label_shape(shape, multi_output, preserve_shape):
 
 
 def _label_counts(shape, multi_output, preserve_shape):
-    """The numbers of labels that are taken: one for each row, or, as MXNet infers them where rows are samples, more."""
+    """The accepted numbers of labels: one for each row; if rows are samples also more, as MXNet infers them."""
     count = math.prod(_label_shape(shape, multi_output, preserve_shape))
     return (count,) if multi_output else (count, math.prod(shape[:-1]))
 

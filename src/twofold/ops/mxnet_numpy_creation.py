@@ -29,7 +29,7 @@ for _op in (npi_zeros, npi_ones):
 
 @made("_npi_full_like", row="full_like(a, fill_value, dtype=None, order='C', ctx=None, out=None, device=None)")
 def npi_full_like(xp, a, *, fill_value: float, ctx: str = "", dtype: DType | None = None):
-    """An array of a shape like another's, filled with one value, in its dtype unless another is given."""
+    """An array with another's shape, filled with one value, and with its dtype unless one is given."""
     return xp.full(shape=a.shape, value=fill_value, dtype=dtype or xp.dtype_of(a))
 
 

@@ -14,7 +14,7 @@ def reflected(count: int, before: int, after: int, mode: str) -> list[int]:
     if mode == "edge":
         return [min(max(k, 0), count - 1) for k in range(-before, count + after)]
     # a period of the axis and its mirror image, without the repeated ends where it is reflected at their centers
-    # both kinds of mirrors repeat with a period, which is why padding may be wider than the axis
+    # both kinds of mirroring are periodic, so padding may be wider than the axis
     period = [*range(count), *(range(count - 1, -1, -1) if mode == "symmetric" else range(count - 2, 0, -1))] or [0]
     return [period[k % len(period)] for k in range(-before, count + after)]
 

@@ -71,7 +71,7 @@ def _gamma(xp, rng, shape, dtype, parameters):
 
 def _gumbel(xp, rng, shape, dtype, parameters):
     loc, scale = parameters
-    # -log(E) has the standard Gumbel distribution if E is exponential; the ones below follow from E in the same way, by inversion
+    # -log(E) has the standard Gumbel distribution if E is exponential; the distributions below also follow from E by inversion
     return loc - scale * xp.log(exponential(xp, rng, shape, dtype))
 
 
@@ -121,7 +121,7 @@ def declare(name: str, formula: Formula, row: str, *names: str, default: object 
         return sampled(xp, formula, rng, chosen(tuple(given[n] for n in names), arrays), size, dtype, batch=name.endswith("_n"))
 
     kind = inspect.Parameter
-    # MXNet's signature: as many optional arrays as parameters, which are given in order for those whose number is None
+    # MXNet's signature: as many optional arrays as parameters; the given arrays are, in order, the parameters whose number is None
     inputs = [kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in (*[f"input{k}" for k, _ in enumerate(names, 1)], "rng")]
     settings = [
         *[kind(n, kind.KEYWORD_ONLY, default=default, annotation=float | None) for n in names],

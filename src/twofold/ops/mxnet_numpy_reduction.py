@@ -154,7 +154,7 @@ def npi_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int =
 def npi_std(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The standard deviation along axes: the square root of the variance."""
     variance = deviation(xp, a, axis, dtype, ddof, keepdims)
-    # the root of the integer variance, which is truncated again at the end
+    # the root of the integer variance; the result is truncated too
     wide = variance if xp.dtype_of(variance) in FLOATS else xp.astype(variance, dtype="float64")
     return xp.cast(xp.sqrt(wide), deviation_dtype(xp.dtype_of(a), dtype))
 
@@ -180,7 +180,7 @@ def average_outputs(*, returned: bool, **_: object) -> int:
 def npi_average(xp, a, weights=None, *, axis: Axis = None, returned: bool = False, weighted: bool = True):
     """The weighted mean along axes; with ``returned`` the sums of the weights too. Without weights it is the mean, of integers too.
 
-    ``weighted`` is written by MXNet and has no effect: whether there are weights says the same.
+    MXNet writes ``weighted`` to files. It has no effect here, since the inputs show whether there are weights.
     """
     dtype = xp.dtype_of(a)
     if weights is None:
@@ -297,7 +297,7 @@ def npi_percentile(
 ):
     """The percentiles ``q`` (an array, or a scalar ``q_scalar``) along axes, of all elements if None; of integers in float32.
 
-    ``interpolation`` says what to take between two elements. The axes of ``q`` come first.
+    ``interpolation`` decides the result between two elements. The axes of ``q`` come first.
     """
     dtype = mean_dtype(xp.dtype_of(a))
     axes = normalized_axes(axis, len(a.shape))

@@ -176,7 +176,7 @@ np_moveaxis.sample(lambda draw: draw(draw.real((2, 3, 4)), source=(0, 1), destin
 
 @numpy_op("_np_roll", keeps_shape=True, row="roll(a, shift, axis=None)")
 def np_roll(xp, data, *, shift: Axis = None, axis: Axis = None):
-    """The elements shifted along axes, those beyond the end coming in at the beginning; of the flattened array if ``axis`` is None."""
+    """The elements shifted along axes; elements beyond the end reappear at the beginning. The array is flattened if ``axis`` is None."""
     if shift is None:
         raise ParameterError("roll: no shift", None, "pass shift")
     if axis is None:

@@ -1,6 +1,6 @@
 """AdamW: Adam whose weight decay is applied to the weight itself; the gradient's scale is an array, as of a dynamic loss scaler.
 
-An update whose scale is 0 or not finite is left out: weight and states stay what they are.
+An update whose scale is 0 or not finite is skipped: weight and states do not change.
 Source: Loshchilov & Hutter, "Decoupled weight decay regularization", ICLR 2019.
 """
 
@@ -18,7 +18,7 @@ def _updated(xp, weight, grad, mean, var, rescale_grad, *, lr, eta, wd, beta1, b
         gradient = xp.clip(gradient, -clip_gradient, clip_gradient)
     new_mean, new_var = average(xp, beta1, mean, gradient), average(xp, beta2, var, gradient * gradient)
     new = weight - eta * (lr * new_mean / (xp.sqrt(new_var) + epsilon) + wd * weight)
-    # selected after computing: the scale is an array, which is not known when the program is made. What is left out may be NaN
+    # Selected after computing: the scale is an array, whose value is not known when the program is compiled. What is left out may be NaN
     return [xp.where(applies, after, before) for after, before in ((new, weight), (new_mean, mean), (new_var, var))]
 
 

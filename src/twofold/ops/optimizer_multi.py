@@ -1,6 +1,6 @@
 """Updates of many weights by one operator, the norms that layer-wise rates are made of, and checks for finite gradients.
 
-The arrays of a weight stand together: weight, gradient, states; then those of the next weight. A ``preloaded`` operator takes the rates
+The arrays of each weight come together: weight, gradient, states; then those of the next weight. A ``preloaded`` operator takes the rates
 and decays as two arrays at the end.
 """
 

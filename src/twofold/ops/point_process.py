@@ -18,7 +18,7 @@ def _check(lda, alpha, beta, state, lags, marks, valid_length, max_time):
 
 
 def _events(xp, lda, alpha, beta, state, lags, marks, valid_length, max_time):
-    """What the likelihood and its gradient are made of, for n sequences of t events with k marks.
+    """The terms of the likelihood and its gradient, for n sequences of t events with k marks.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def hawkesll(xp, lda, alpha, beta, state, lags, marks: Index, valid_length, max_
     intensity = xp.where(xp.greater(counts, 0), _at_marks(xp, own, lda) + strength * rate * excited, 1)
     remains, initial = own * xp.exp(-beta * xp.expand_dims(ages, 2)), xp.exp(-beta * xp.expand_dims(max_time, 1))
     left = xp.sum(remains, axis=1) + state * initial
-    # the integral of the excitation: what was there and what the events added, less what is left at the end
+    # the integral of the excitation: the initial excitation plus that of the events, less the rest at the end
     spent = xp.sum(own, axis=1) + state - left
     # the log-likelihood of a point process is Σ ln λ(tᵢ) - ∫ λ(t) dt; this is the integral
     compensator = lda * xp.expand_dims(max_time, 1) + alpha * spent
@@ -109,7 +109,7 @@ def _gradient(xp, head, lda, alpha, beta, state, lags, marks, valid_length, max_
 
 @hawkesll.grad
 def _(xp, dout, lda, alpha, beta, state, lags, marks, valid_length, max_time):
-    # as in MXNet, the parameters alone have gradients, and those of the likelihoods alone
+    # as in MXNet, only the parameters have gradients, and only those of the likelihoods
     if dout[0] is None:
         return (None,) * 8
     return *_gradient(xp, dout[0], lda, alpha, beta, state, lags, marks, valid_length, max_time), *[None] * 5

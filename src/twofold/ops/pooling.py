@@ -181,7 +181,7 @@ def _whole_maximum_transposed(xp, dout, x):
 def _counts(xp, windows, count_include_pad, dtype):
     """The divisors of the windows' means: a scalar, or an array that broadcasts over the windows.
 
-    Padding of ``pad`` on both sides counts unless ``count_include_pad`` is false; elements of a window beyond it never count.
+    Padding of ``pad`` on both sides counts unless ``count_include_pad`` is false; elements of a window beyond the padding never count.
     """
     # an axis whose windows all count alike gives a number: if all do, the divisor is a scalar of the program
     factors = [_count_along(xp, w, count_include_pad, dtype) for w in windows]

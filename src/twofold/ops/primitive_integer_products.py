@@ -1,4 +1,4 @@
-"""Products of 8-bit integers with int32 sums, as ONNX's MatMulInteger and ConvInteger compute them: what quantized layers consist of.
+"""Products of 8-bit integers with int32 sums, as ONNX's MatMulInteger and ConvInteger compute them. Quantized layers consist of these.
 
 One operand has int8 or uint8 elements, the weight int8 ones. Sums are those of integer arithmetic, bit for bit; beyond int32 they wrap.
 """

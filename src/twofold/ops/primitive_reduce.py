@@ -343,7 +343,7 @@ def _(xp, dout, arrays, *, subscripts):
     grads = []
     for k, term in enumerate(terms):
         others = [(t, a) for j, (t, a) in enumerate(zip(terms, arrays, strict=True)) if j != k]
-        # a letter of one operand alone was summed over: its gradient is the same along that axis, and is broadcast
+        # a letter that only one operand has was summed over: the gradient is constant along its axis, and is broadcast
         known = set(right).union(*[t for t, _ in others])
         kept = "".join(letter for letter in term if letter in known)
         g = xp.einsum(dout, *[a for _, a in others], subscripts=",".join([right, *[t for t, _ in others]]) + "->" + kept)

@@ -28,7 +28,7 @@ def _(data, *, shape):
 @reshape.rows
 def _(xp, row_form, node):
     (data,) = node.operands
-    # rows stay rows as long as their number does: what is in them is reshaped with the result
+    # rows stay rows if their number does not change: their content is reshaped like the result
     return row_form(data) if data.shape[:1] == node.shape[:1] else None
 
 

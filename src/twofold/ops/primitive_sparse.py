@@ -91,7 +91,7 @@ def _rows_at(np, values, places, numbers):
 
 @primitive(host_only=True, reference=_rows_at)
 def stored_rows(xp, values, places: Index, numbers: Index):
-    """Rows of a row-sparse array: of its stored rows (n, …) those at ``places``, and zeros where a place is -1.
+    """Rows of a row-sparse array: its stored rows (n, …) at ``places``, with zeros for a place of -1.
 
     ``numbers`` are the rows' numbers in the whole array, so that its gradient has rows that are not stored too.
     """

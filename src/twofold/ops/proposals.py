@@ -118,8 +118,8 @@ def multi_proposal(
     ``cls_prob`` (n, 2 · anchors, h, w) has the probabilities of background and object for each anchor, ``bbox_pred`` (n, 4 · anchors, h, w)
     offsets from it (of its corners with ``iou_loss``), ``im_info`` (n, 3) the images' heights, widths and scales. Anchors, one for each of
     ``ratios`` and ``scales``, are ``feature_stride`` pixels apart. Boxes narrower than ``rpn_min_size`` times the image's scale come last.
-    The best ``rpn_pre_nms_top_n`` boxes (all if not positive) are thinned out: those that overlap a better one by more than ``threshold``
-    go. Where fewer than wanted remain they are repeated. No gradient.
+    The best ``rpn_pre_nms_top_n`` boxes (all if not positive) are thinned out: a box that overlaps a better one by more than ``threshold``
+    is dropped. Where fewer than wanted remain they are repeated. No gradient.
     """
     given = {"rpn_pre_nms_top_n": rpn_pre_nms_top_n, "rpn_post_nms_top_n": rpn_post_nms_top_n, "threshold": threshold}
     given |= {"rpn_min_size": rpn_min_size, "scales": scales, "ratios": ratios, "feature_stride": feature_stride, "iou_loss": iou_loss}

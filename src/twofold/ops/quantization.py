@@ -103,7 +103,7 @@ def _constants(xp, low, high):
 
 
 def chosen_type(out_type, low):
-    """The dtype that "auto" stands for, given the calibrated minimum or None."""
+    """The dtype that "auto" means, given the calibrated minimum or None."""
     if out_type != "auto":
         return out_type
     return "uint8" if low is not None and low >= 0 else "int8"
@@ -164,10 +164,10 @@ def _divergences(np, hist, levels):
     for k in range(half, middle + 1):
         start, stop = middle - k, min(middle + k + 1, len(hist))
         inside = hist[start:stop].copy()
-        # the outermost bins are left out of what is quantized, while p gets all that is beyond the threshold there
+        # the outermost bins are not quantized; in p they also count the elements beyond the threshold
         inside[0] = inside[-1] = 0
         p = inside.copy()
-        # what lies outside is put into the outermost bins
+        # elements outside go into the outermost bins
         p[0], p[-1] = hist[: start + 1].sum(), hist[stop - 1 :].sum()
         found[k - half] = _divergence(np, p, _coarse(np, inside, p, levels))
     return found

@@ -80,7 +80,7 @@ def quantized_concat(xp, *data, num_args: int, dim: int = 1):
     kinds = [kind_of(xp, "quantized_concat", x) for x in arrays]
     dtype = "uint8" if set(kinds) == {"uint8"} else "int8"
     low, high = _extreme(xp, lows, xp.minimum), _extreme(xp, highs, xp.maximum)
-    # what 1 stands for in the result; each array is converted from its own unit to this one
+    # the number that 1 means in the result; each array is converted to this unit
     unit = largest(xp, low, high) / HALF_LEVELS[dtype]
     real = [
         _as_float(xp, x) * (largest(xp, *own) / (HALF_LEVELS[kind] * unit))
@@ -138,7 +138,7 @@ def quantized_elemwise_mul(xp, *arrays, min_calib_range, max_calib_range, enable
     bounds = largest(xp, lhs_min, lhs_max) * largest(xp, rhs_min, rhs_max)
     calibrated = min_calib_range is not None and max_calib_range is not None
     if not enable_float_output and not calibrated:
-        # what the largest int32 number stands for, in units of the products
+        # the number that the largest int32 means, in units of the products
         whole = bounds * (LEVELS["int32"] / LEVELS["int8"] ** 2)
         return product, vector(xp, -whole), vector(xp, whole)
     real = _as_float(xp, product) * (bounds / HALF_LEVELS["int8"] ** 2)
@@ -197,7 +197,7 @@ def quantized_embedding(xp, data: Index, weight: Index, min_weight: Limit, max_w
     return out, vector(xp, min_weight), vector(xp, max_weight)
 
 
-# inference: what comes before the ends of ranges, and the results, which are 8-bit integers or sums with a range
+# inference: the shapes of the inputs before the ends of ranges, and the results, which are 8-bit integers or sums with a range
 
 
 def _shaped(first, result=None):

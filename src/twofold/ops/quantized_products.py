@@ -12,7 +12,7 @@ from .windows import channels_first, from_channels_first, per_axis
 
 
 def _without_bias(name, arrays, no_bias):
-    """The operands in order, with None for those of a bias that is left out; they may be given without gaps, as MXNet's are."""
+    """The operands in order, with None for those of an omitted bias; like MXNet's, they may be given without gaps."""
     present = [x for x in arrays if x is not None]
     if len(present) != (6 if no_bias else 9):
         given = f"{len(present)} arrays with no_bias={no_bias}"
@@ -41,7 +41,7 @@ def _operands(xp, name, arrays, no_bias):
 
 def _with_range(xp, kind, out, data_bound, weight_bound):
     """The sums, and the range that int32 numbers of their unit stand for."""
-    # the range says what the largest int32 number stands for: one unit of the products times the number of levels
+    # the range gives the meaning of the largest int32 number: one unit of the products times the number of levels
     whole = (data_bound / LEVELS[kind]) * (weight_bound / LEVELS["int8"]) * LEVELS["int32"]
     return out, vector(xp, -whole), vector(xp, whole)
 

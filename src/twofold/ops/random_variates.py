@@ -25,7 +25,7 @@ def gamma(xp, rng, alpha, shape, dtype):
     d = alpha + xp.astype(small, dtype=dtype) - 1 / 3
     c = 1 / xp.sqrt(9 * d)
     found = xp.broadcast_to(d, shape=shape)
-    # all rounds are computed for all elements and the last accepted one is kept, which is as good a sample as the first
+    # all rounds are computed for all elements, and the last accepted number is kept, which is distributed like the first
     for k in range(GAMMA_ROUNDS):
         x = normal(xp, substream(xp, rng, 2 * k + 1), shape, dtype)
         root = 1 + c * x

@@ -104,8 +104,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
 
 @norm.sparse
 def _(xp, dense, data, *, axis, ord, keepdims, **_):
-    # what is not stored adds nothing
-    # only of the whole array: norms along an axis would have to know where the stored elements are
+    # only a norm of the whole array needs the stored elements alone; along an axis their positions would matter
     whole = ord == 2 and not keepdims and chosen_axes(data, axis, False) == tuple(range(len(data.shape)))
     return dense(xp.reshape(data.values, shape=(-1,))) if whole and axis is None else None
 
@@ -144,7 +143,7 @@ def _(xp, dout, data, out, *, ord, axis, keepdims):
     axes = chosen_axes(data, axis, False)
     if ord == 1:
         return spread(xp, dout, data, axes, keepdims) * xp.sign(data)
-    # d|x| = x / |x|: the quotient is at most 1, where a division of the whole product could overflow before
+    # d|x| = x / |x|: the quotient is at most 1, while dividing the whole product could overflow
     return spread(xp, dout, data, axes, keepdims) * (data / spread(xp, out, data, axes, keepdims))
 
 

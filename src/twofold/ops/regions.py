@@ -1,4 +1,4 @@
-"""Regions of feature maps in a fixed number of bins: maxima, means, and interpolated means (ROIPooling, PSROIPooling, ROIAlign).
+"""Pooling of regions of feature maps to a fixed number of bins: maxima, means, and interpolated means (ROIPooling, PSROIPooling, ROIAlign).
 
 A region is a row (image, left, top, right, bottom) in pixels of the picture; ``spatial_scale`` is the feature map's size over the
 picture's. The result of a region of no image is 0, and regions have no gradient.

@@ -28,7 +28,7 @@ def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_
 def _(shapes, results, *, shape, reverse, **_):
     if not shape:
         return shapes, results
-    # codes that are read from the right are those of the reversed shape, read from the left
+    # reading codes from the right is reading those of the reversed shape from the left
     order = slice(None, None, -1 if reverse else 1)
     found = reshaped(*[None if s is None else s[order] for s in (shapes[0], results[0])], codes=shape[order])
     before, after = [None if s is None else s[order] for s in found]

@@ -6,7 +6,7 @@ from ..errors import ParameterError, ShapeError
 from ..opdef import Input, Operand, Shape, op
 
 Mode = Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"]
-#: An operand whose size alone matters; its dtype is its own.
+#: An operand of which only the size matters; its dtype may differ.
 Like = Annotated[Operand | None, Input(present=("mode", "like"), own_dtype=True)]
 
 

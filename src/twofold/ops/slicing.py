@@ -39,7 +39,7 @@ def _(xp, dense, data, *, begin, end, step):
     if stype_of(data) != "csr" or any(s not in (None, 1) for s in step):
         return None
     key = key_of("slice", data.shape, begin, end, step)
-    # a csr matrix knows where its rows begin, so a range of rows is a range of what is stored; a step would have to copy row by row
+    # a csr matrix stores where its rows begin, so a range of rows is a range of stored elements; a step would copy row by row
     bounds = [slice(*k).indices(n)[:2] for k, n in zip(key, data.shape, strict=True)]
     return xp.csr_slice(data, bounds[0], bounds[1])
 

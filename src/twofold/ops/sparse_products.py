@@ -23,7 +23,7 @@ def _product(xp, lhs, rhs):
     if isinstance(rhs, Sparse):  # only the rows that are read, each once
         columns, indices = xp.distinct(indices)
         matrix = rows_of_numbers(xp, rhs, *xp.padded(columns))
-    # batches differ in their numbers of elements and columns: padded, most have shapes that occurred before, and reuse those programs
+    # batches differ in their numbers of elements and columns: after padding, most shapes have occurred before, so programs are reused
     values, indices = xp.padded(lhs.values, indices)
     found = xp.csr_matmul(xp.upcast(values), indices, lhs.indptr, xp.upcast(_columns(xp, matrix)))
     return xp.downcast(_shaped(xp, found, rhs), matrix)

@@ -26,7 +26,7 @@ def with_scalar(keeps):
 
 
 def stored_with_scalar(xp, dense, data, **params):
-    """A function of an array and a scalar is applied to what is stored, whatever f(0, scalar) is."""
+    """A function of an array and a scalar is applied to the stored elements only, whatever f(0, scalar) is."""
     return data.with_values(dense(data.values))
 
 
@@ -135,7 +135,7 @@ KEEPS = {
     # an infinite factor or a divisor 0 would make NaN of a zero; like MXNet, these rules leave what is not stored a zero
     "mul": _always,
     "div": _always,
-    # of a comparison: where it is false for a 0 on the left
+    # of a comparison that is false for a 0 on the left
     "equal": lambda scalar: scalar != 0,
     "not_equal": _zero,
     "greater": lambda scalar: scalar >= 0,

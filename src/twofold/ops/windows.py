@@ -8,12 +8,12 @@ from ..errors import ParameterError, ShapeError
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None
 
 
-#: The value of each parameter of windows along an axis where it is left out.
+#: The default of each parameter of windows along an axis.
 DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0}
 
 
 def per_axis(name, ndim, **given):
-    """Each parameter of windows with one value per spatial axis (its default where it is omitted), in the given order.
+    """Each parameter of windows with one value per spatial axis (its default if it is omitted), in the given order.
 
     Raises
     ------

@@ -55,7 +55,7 @@ class Adam(Optimizer):
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
         items = list(each(index, weight, grad, state))
-        # one by one where weights may share memory: the second update must read what the first has written
+        # one by one if weights may share memory: the second update must read the first one's result
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
             self._apply(operands, [self._scalars(*step) for step in self._begin_all([i for i, _, _, _ in group])])
@@ -66,7 +66,7 @@ class Adam(Optimizer):
         return tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
 
     def _apply(self, operands: Sequence[Sequence[NDArray]], scalars: list[tuple[float, ...]]) -> None:
-        # 0 means no bound here, but is a bound to the operator: the parameter is left out then
+        # here 0 means no bound, but the operator would take it as a bound: leave the parameter out
         params = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
         update_weights(optimizer_adaptive.adam_update, operands, scalars, lazy_update=self.lazy_update, **params)
 

@@ -76,7 +76,7 @@ class Optimizer:
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        # a user's subclass of an optimizer that takes lists rarely expects them: unless it says so, it gets one weight at a time
+        # a user's subclass of an optimizer with lists rarely expects lists: unless it declares so, it gets one weight at a time
         if "update" in vars(cls) and "aggregate_num" not in vars(cls):
             cls.aggregate_num = 0
 
@@ -271,7 +271,7 @@ class Optimizer:
             Dict from parameter name or index to multiplier. Other parameters use the attribute of the symbol's variable;
             without one, 1 if the name ends in ``_weight`` or ``_gamma``, else 0.
         """
-        # decay pulls towards 0, which means nothing for the offset of a unit
+        # decay pulls towards 0, which makes no sense for a unit's offset
         without = {name: 0.0 for name in self.idx2name.values() if not self._is_decayed(name)}
         self.wd_mult = {**without, **self._attributes("__wd_mult__"), **args_wd_mult}
 
@@ -346,7 +346,7 @@ class Optimizer:
         Parameters
         ----------
         progress
-            A result of `get_progress`; what this class has no use for is left out.
+            A result of `get_progress`; entries that this class does not use are ignored.
         """
         for name in self.progress_attributes:
             if name in progress:
@@ -364,7 +364,7 @@ class Optimizer:
         device_ids
             Ids of the devices.
         """
-        # a weight that was moved before is still counted, at an old value, where it was
+        # a weight that was moved before is still counted at its old place, with an old value
         counts: dict[Index, int] = {}
         for table in self._all_index_update_counts.values():
             for index, number in table.items():
@@ -386,7 +386,7 @@ class Optimizer:
         return list(zip(self._get_lrs(indices), self._get_wds(indices), map(self._index_update_count.__getitem__, indices), strict=True))
 
     def _scaling(self) -> Scaling:
-        # MXNet's operators take a negative bound for none, and its optimizers pass none for 0
+        # MXNet's operators read a negative bound as no bound, and its optimizers pass no bound for 0
         return {"rescale_grad": self.rescale_grad, "clip_gradient": self.clip_gradient or -1.0}
 
     def _common(self, lr: float, wd: float) -> Common:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """The arguments of `Optimizer` that every optimizer hands on, besides the learning rate, whose default some of them change."""
+    """The arguments that every optimizer passes to `Optimizer`, besides the learning rate: some optimizers have another default for it."""
 
     rescale_grad: float
     param_idx2name: Mapping[int, str] | None

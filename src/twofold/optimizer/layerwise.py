@@ -136,7 +136,7 @@ class LAMB(Optimizer):
         lr, wd, t = self._begin(index)
         scalars = tuple(map(float, (self.beta1, self.beta2, self.epsilon, t, wd, self.rescale_grad, lr)))  # in the operator's order
         bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound, "clip_gradient": self.clip_gradient}
-        # a bound of 0 is none, as in MXNet; the operator's own defaults then stand
+        # a bound of 0 means no bound, as in MXNet; the operator's defaults then apply
         given = {name: float(bound) for name, bound in bounds.items() if bound}
         update_weights(optimizer_lamb.lamb_update, [(weight, grad, *state)], [scalars], bias_correction=self.bias_correction, **given)
 

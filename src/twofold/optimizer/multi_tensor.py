@@ -109,14 +109,14 @@ def _several(
         groups = []
         for k in range(count):
             own = list(scalars if shared else scalars[k * width : (k + 1) * width])
-            # literals again stand where the rule expects them, and are folded when it is compiled
+            # literals are back in the positions where the rule expects them, and are folded when it is compiled
             for place, value in fixed:
                 own.insert(place, value)
             groups.append((*arrays[k * each : (k + 1) * each], *own))
         return tuple(result for group in groups for result in _checked(bound_op, group, run_rule(xp, bound_op, group)))
 
     inputs = count * each + (width if shared else count * width)
-    # not in the registry: no user calls it, and its name says what an error is about
+    # not in the registry: no user calls it, and its name appears in errors
     several = unregistered(f"{op.name} of {count}", rule, inputs, count * bound_op.count)
     return several, (0, *bound_op.written)
 

@@ -77,7 +77,7 @@ class SGD(WithMaster):
             self._apply([i], [w], [g], [mom])
 
     def _apply(self, index: Any, weight: Sequence[NDArray], grad: Any, state: Any) -> None:
-        """Update all weights with one program. Either all of them have a momentum or none does."""
+        """Update all weights with one program. Either all weights have a momentum or none has."""
         # Python's floats are weak scalars; the dtype of NumPy's would take part in promotion
         self._update_count(index)
         scale = float(self.rescale_grad)

@@ -26,7 +26,7 @@ class Updater:
         #: Whether each state is on the device of its weight: states from a file are on the CPU until their weight is updated.
         self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
-        #: What is known of calls with the same tuples, by the first index and their number. A call with other arrays replaces it.
+        #: Cached facts about calls with the same tuples, by the first index and the tuples' length. A call with other arrays replaces it.
         self._calls: dict[tuple[Index, int], _Call] = {}
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
@@ -131,7 +131,7 @@ class Updater:
         dump_optimizer
             Include the optimizer and its update counts: MXNet too then continues with this optimizer instead of its own.
         dump_progress
-            Include the update counts, and what else updates have changed in the optimizer. MXNet ignores them.
+            Include the update counts, and everything else that updates have changed in the optimizer. MXNet ignores them.
         """
         progress = self.optimizer.get_progress() if dump_progress else None
         return state_files.dump(self.states, self.optimizer if dump_optimizer else None, progress)

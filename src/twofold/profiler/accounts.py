@@ -31,7 +31,7 @@ class Accounts:
     def __init__(self, changed: Callable[[Device, int, int], None]) -> None:
         self.ledgers: dict[Device, Ledger] = {}
         self._changed = changed
-        #: Weak references by the identity of what they refer to, which is free for reuse only once `_died` has removed it.
+        #: Weak references by the identity of their object. The identity can be reused only after `_died` has removed the entry.
         self._known: dict[int, object] = {}
         #: Frees not yet accounted for. Weak reference callbacks append to it: they may run at any point, so they must take no lock.
         self._dead: deque[tuple[Device, int, int]] = deque()

@@ -41,8 +41,8 @@ def merge_traces(filenames: Sequence[Path], filename: Path, names: Sequence[str]
     Notes
     -----
     Clocks of different machines are aligned by the sums over workers: none ends, on any worker, before all workers have begun it. Each sum
-    bounds the difference of two clocks from both sides; the middle between the closest bounds is taken, or no difference if that is
-    between them, as on one machine.
+    bounds the difference of two clocks from both sides; the middle between the closest bounds is taken, or 0 if 0 is between them, as on
+    one machine.
     """
     given = [f"worker {rank}" for rank in range(len(filenames))] if names is None else list(names)
     if not filenames or len(given) != len(filenames):

@@ -21,7 +21,7 @@ PAUSE_PER_WRITE = 20
 
 
 def set_config(**kwargs: object) -> None:
-    """Configure what is recorded and where it is written. Options not given are reset to their defaults.
+    """Configure which events are recorded and where they are written. Options not given are reset to their defaults.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Report:
         return sum(f.nbytes for f in self.flushes)
 
     def __enter__(self) -> "Report":
-        # operations that already wait would otherwise run inside the block, fused with its own
+        # operations that are already pending would otherwise run inside the block, fused with its own
         flush_here()
         self._thread, self._owner = this_thread(), get_ident()
         listen(self)
@@ -172,9 +172,9 @@ def explain() -> Report:
     Returns
     -------
     Report
-        A context manager. After the block, `str` of it describes what ran. Operations that wait already run before the block, and those
-        that still wait at its end run there, so that the report is about the block alone, and about all of it. Without a block,
-        ``print(mx.explain())`` in a script run by ``python -m twofold run --numpy`` says which of its lines fold, which do not, and why.
+        A context manager. After the block, `str` of it describes what ran. Operations that are pending before the block run before it, and
+        operations pending at its end run there, so that the report covers exactly the block. Without a block, ``print(mx.explain())`` in a
+        script run by ``python -m twofold run --numpy`` says which of its lines fold, which do not, and why.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from .profiling import PROGRAM, Title
 
 
 class CacheEntry:
-    """An entry of a cache. ``used`` tells whether it was found again since it was made or last spared by an eviction."""
+    """An entry of a cache. ``used``: whether it was looked up since it was made or last survived an eviction."""
 
     used = False
 

@@ -163,7 +163,7 @@ class Program:
         return self.backend.quietly(function, (arrays, tell))
 
     def for_owner(self) -> "Program":
-        """The program with captured forms of its own; itself if the backend captures nothing.
+        """The program with separate captured forms; the same program if the backend captures nothing.
 
         A captured form holds the addresses of its arrays, and memory for its results. Owners that shared a captured form would
         invalidate it for each other at every run, and its memory would outlive them.
@@ -176,7 +176,7 @@ class Program:
         return own
 
     def _traits(self, plan: ProgramPlan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
-        """What the backend knows about the program, given the leaves that are dead after a run."""
+        """The facts for the backend about the program, given the leaves that are dead after a run."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
         return traits_of(plan, taken, left, code.in_steps, device)
 

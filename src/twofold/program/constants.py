@@ -28,7 +28,7 @@ def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list
             continue
         if is_const(n) or all(i is None or i in fixed or is_const(i) for i in n.inputs):
             fixed.add(n)
-    # only the outermost: what lies below them is computed with them
+    # only the outermost: the nodes below are computed with them
     used = [i for n in order if n not in fixed for i in n.inputs if i is not None and i in fixed]
     wanted = [n for n in dict.fromkeys([*used, *(o for o in outputs if o in fixed)]) if _is_worth(n)]
     if not wanted:

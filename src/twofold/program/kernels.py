@@ -131,7 +131,7 @@ def compile_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callable
 def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
     """Nodes computed from random words element by element, whose bits must be the same in every run.
 
-    Comparisons (bools), and what reductions or products compute, are left out.
+    Comparisons (bools), and values computed by reductions or products, are left out.
     """
     found: set[Node] = set()
     for step in steps:

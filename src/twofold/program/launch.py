@@ -1,4 +1,4 @@
-"""Programs that an adapter captures and launches as a whole: what it needs to know about them, and when it launches them."""
+"""Programs that an adapter captures and launches as a whole: the facts that it needs about them, and when it launches them."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -18,7 +18,7 @@ from .plan import ProgramPlan
 def traits_of(
     plan: ProgramPlan, donated: Collection[int], dead: Collection[int], in_steps: InSteps, device: Device | None
 ) -> ProgramTraits:
-    """What an adapter needs to know about a program.
+    """The facts about a program that an adapter needs.
 
     Parameters
     ----------

@@ -27,12 +27,12 @@ from .constants import fold_constants
 
 @dataclass
 class PassContext:
-    """What passes know about the program besides its graph.
+    """The facts about the program, besides its graph, that passes use.
 
     Attributes
     ----------
     target
-        What the backend that will run it can do.
+        The capabilities of the backend that will run it.
     big
         Whether an element-wise node, or a reduction, may be part of a kernel.
     boundaries
@@ -141,7 +141,7 @@ def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: PassCon
         Naming the pass and the invariant, if the setting ``verify`` is on and a pass broke one.
     """
     found, changed = list(outputs), list[str]()
-    operators: set[Op] | None = None  # found when a pass asks for them, and again after a pass that changed the graph
+    operators: set[Op] | None = None  # computed when a pass needs them, and again after a pass that changed the graph
     for row in PASSES:
         if not row.is_wanted(context):
             continue

@@ -37,7 +37,7 @@ class ProgramPlan(NamedTuple):
     memory
         Where each value lives.
     reshaped
-        For outputs that only reshape a value that is not an output itself: that value. It is computed in the output's memory.
+        The value that an output only reshapes, if that value is not an output itself. It is computed in the output's memory.
     """
 
     outputs: list[Node]

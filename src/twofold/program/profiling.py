@@ -60,7 +60,7 @@ def mark_of(step: Step, plan: ProgramPlan) -> Mark:
 
 
 class Profiled:
-    """The function that a program calls instead of its own body while there are observers.
+    """The function that a program calls instead of its body while there are observers.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from ..formats.recordio import RecordReader, RecordWriter, load_index
 _REOPENING = threading.Lock()
 
 
-#: A key of a record: whatever the index's ``key_type`` makes of its text, an integer unless the program says otherwise.
+#: A key of a record: the index's ``key_type`` applied to its text, by default an integer.
 Key = Hashable
 
 

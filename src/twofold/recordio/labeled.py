@@ -138,7 +138,7 @@ def pack_img(header: HEADER | tuple[int, Label, int, int], img: np.ndarray | Arr
         If Pillow is not installed.
     """
     pixels = np.asarray(img.asnumpy() if isinstance(img, Array) else img)
-    # an axis of one channel is left out: image formats know gray images by two axes
+    # an axis of one channel is dropped: image formats take gray images with two axes
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[..., 0]
     if pixels.size == 0 or not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))):

@@ -71,7 +71,7 @@ class BaseRNNCell:
     prefix
         Prefix of the names of nodes and parameters.
     params
-        Where the cell's variables are; cells that are given the same share their weights. New ones if None.
+        The container of the cell's variables; cells with the same container share their weights. New ones if None.
     """
 
     #: What to do instead of calling a cell that has no single steps; None if it has.
@@ -282,6 +282,6 @@ def taken(arrays: dict[str, T], name: str) -> T:
 
 
 def missing_array(name: str, arrays: Mapping[str, object]) -> UnboundArgumentError:
-    """The error for an array of a cell that is not among those given."""
+    """The error for a cell's array that is missing among the given ones."""
     given = f"{', '.join(sorted(arrays)):.200}" or "no arrays"
     return UnboundArgumentError(f"the cell's array {name} is missing", given, "pass all arrays of the cell, under its prefix")

@@ -29,7 +29,7 @@ def encode_sentences(
     vocab
         Numbers of words; a new dict, in which words are numbered as they appear, if None.
     invalid_label, invalid_key
-        The number that stands for no word, which a new dict has under this key.
+        The number that means no word, and its key in a new dict.
     start_label
         The first number given.
     unknown_token
@@ -83,7 +83,7 @@ class BucketSentenceIter(DataIter):
     batch_size
         Number of sentences in a batch.
     buckets
-        Lengths to pad sentences to: each goes to the smallest that holds it, longer ones are dropped with a warning. All lengths of
+        Lengths to pad sentences to: each goes to the smallest bucket that holds it; longer ones are dropped with a warning. All lengths of
         at least ``batch_size`` sentences if None.
     invalid_label
         The number to pad with.

@@ -1,4 +1,4 @@
-"""Observers: layers report what they run; by default nothing listens.
+"""Observers: layers report what they run; by default there are no listeners.
 
 Code that takes microseconds anyway tests `LISTENERS`, which is empty while nothing listens. Shorter code (the generated callables for small
 arrays) tests nothing: the function that it calls is replaced by a timed one while there are listeners (`exchangeable`).

@@ -89,7 +89,7 @@ class Queue:
                 var.read_by(task)
             for var in writes:
                 var.written_by(task)
-            task.before.discard(task)  # what a task both reads and writes makes it its own predecessor
+            task.before.discard(task)  # a variable that the task both reads and writes would make it its own predecessor
             for earlier in task.before:
                 earlier.after.append(task)
             task.is_submitted = True
@@ -120,7 +120,7 @@ class Queue:
     # running
 
     def _start(self, ready: list[Task]) -> None:
-        """Run short tasks, and those that become ready by them, in this thread; hand the others to their lanes."""
+        """Run short tasks, and the short tasks that these make ready, in this thread; hand the others to their lanes."""
         here = ready
         while here:
             task, *here = here
@@ -151,7 +151,7 @@ class Queue:
             self._start(ready)
 
     def _perform(self, task: Task) -> list[Task]:
-        # what it reads was never computed: it fails with the same error, and does not run
+        # a value that it reads was never computed: it fails with the same error, and does not run
         error = next((t.error for t in task.sources if t.error is not None), None) if task.sources else None
         inherited = error is not None
         interrupt: BaseException | None = None
@@ -186,7 +186,7 @@ class Queue:
                 later.before.discard(task)
                 if not later.before:
                     ready.append(later)
-            task.sources.clear()  # kept, since a new list costs more: windows are tasks, too, and most have neither
+            task.sources.clear()  # reused, since a new list costs more: windows are tasks too, and most have neither
             task.after.clear()
             if self._gates:
                 self._open_gates()
@@ -299,7 +299,7 @@ class Queue:
             worker.stop()
 
     def close(self) -> None:
-        """At exit: run what is left in this thread, since no more threads can be started."""
+        """At exit: run the remaining tasks in this thread, since no more threads can be started."""
         self.runs_here = True
         self.pause()
 

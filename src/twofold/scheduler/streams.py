@@ -1,7 +1,7 @@
 """Ordering between the queues (CUDA streams) of GPUs, for which the host only issues work.
 
-Computation joins a device's compute queue in the order in which the host issues it. Copies have queues of their own. Where one queue
-depends on another, it waits for a mark (event) recorded in that one; nothing else orders the two.
+Computation joins a device's compute queue in the order in which the host issues it. Copies have queues of their own. If one queue depends
+on another, it waits for a mark (event) recorded in the other; only marks order the two.
 """
 
 import threading
@@ -53,7 +53,7 @@ class Arrival:
 
     def __init__(self, copy: Callable[[Array], Array], data: Array, source: Device, device: Device) -> None:
         self._backend, self._device = backend_for(device), device
-        queue = self._backend.stream(device, "h2d")  # of its own, so that the copy runs beside what the device computes
+        queue = self._backend.stream(device, "h2d")  # a separate stream, so that the copy runs while the device computes
         if not source.is_host:  # otherwise the source is complete, and `copy` has read it by the time it returns
             self._backend.wait(queue, self._backend.record(self._backend.stream(source)))
         with queue:

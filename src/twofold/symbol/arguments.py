@@ -32,7 +32,7 @@ def argument_names(op: Op, attrs: Attrs, count: int) -> list[str]:
     if op.variadic:
         return [*expected, *(f"arg{k}" for k in range(count - len(expected)))][:count]
     if count > len(expected):
-        # first the inputs that exist only where given, because the parameters exclude the others
+        # first the inputs that exist only if given, because the parameters exclude the others
         others = sorted((i for i in op.inputs if not i.injected and i.name not in expected), key=lambda i: i.present is not None)
         missing = [i.name for i in others]
         taken = {*expected, *missing[: count - len(expected)]}

@@ -28,7 +28,7 @@ def _symbols_of(nested: object, what: str) -> tuple[list[Symbol], Structure]:
 
 
 class _Body:
-    """A traced body: its outputs over its own variables and over what it reads from outside.
+    """A traced body: its outputs over its own variables and over the values that it reads from outside.
 
     Attributes
     ----------

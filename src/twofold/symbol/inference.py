@@ -23,14 +23,14 @@ MAX_ROUNDS = 100
 
 
 class Inference:
-    """What is known about the outputs of all nodes that some heads depend on.
+    """The known types of the outputs of all nodes that some heads depend on.
 
     Parameters
     ----------
     heads
         The graph.
     shapes, dtypes
-        What is known about variables, by name, in addition to their attributes.
+        Known shapes and dtypes of variables, by name, in addition to their attributes.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Inference:
 
 
 def inferred_inside(heads: Sequence[Head], given: Sequence[PartialType]) -> Inference:
-    """What is known about a subgraph, given what is known about its arguments, in order."""
+    """The known types of a subgraph, given the known types of its arguments, in order."""
     names = [n.name for n in topological(heads) if n.is_variable]
     shapes = {name: k.shape for name, k in zip(names, given, strict=True) if k.shape is not None}
     dtypes = {name: k.dtype for name, k in zip(names, given, strict=True) if k.dtype is not None}

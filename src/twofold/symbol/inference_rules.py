@@ -18,7 +18,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
     Parameters
     ----------
     node, inputs, outputs
-        The node, and what is known about its inputs and outputs, which is updated.
+        The node, and the known types of its inputs and outputs, which are updated.
     probing
         Whether to try trial sizes for unknown ones.
 
@@ -66,7 +66,7 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     shared = [k for k, fact in zip_longest(inputs, facts) if k is not None and (fact is None or not fact.own_dtype)]
     _own_dtypes(node, inputs, facts)
     if op.symbolic.assumed_rule is not None:
-        # where all inputs must agree, one that is known (a parameter cast to float16, say) says more than the default
+        # where all inputs must agree, a known one (a parameter cast to float16, say) takes precedence over the default
         agreed = next((k.dtype for k in inputs if k.dtype is not None), None) if op.front.alike else None
         for known, dtype in zip(inputs, op.symbolic.assumed_rule(names, **node.bind().params), strict=True):
             known.dtype = known.dtype or agreed or dtype
@@ -81,7 +81,7 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     for k, (known, own) in enumerate(zip(outputs, _declared(node, inputs, outputs), strict=False)):
         if follows:
             known.learn_dtype(common, f"output {k}")
-        # MXNet's default where nothing says otherwise: float32
+        # MXNet's default: float32
         known.dtype = known.dtype or own or ("float32" if op.result == "index" or not inputs else common)
 
 

@@ -90,7 +90,7 @@ class Partition:
             if place == len(self._stretches) - 1:  # the last part passes on outputs that are variables
                 self._pass_through(part, seen)
             own = set(nodes)
-            # what only this part reads stays inside it, where it needs no array
+            # values that only this part reads stay inside it, and need no array
             part.makes += [(self.output_key(h), v) for h, v in replay.values.items() if h.node in own and h in given_away]
             seen = replay.values | seen  # older entries win: a later part's leaf must not hide the node that made the value
             made.append((part, replay.updates(_numbers(part, self.states))))
@@ -170,7 +170,7 @@ class Partition:
         if unknown:
             tolerate("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
             shapes = {name: shape for name, shape in shapes.items() if name not in unknown}
-        # dtypes stay what they are; only shapes are inferred again, from those that the caller names
+        # dtypes do not change; only shapes are inferred again, from those that the caller names
         dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
         inference = infer_all(self.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
         # a new partition, because every typed node contains shapes; the cache still holds the programs of shapes that were bound before

@@ -134,7 +134,7 @@ class NumpyOp(PythonOp):
 
 
 class NDArrayOp(PythonOp):
-    """An operator on arrays of ``mx.nd``: `forward` and `backward` get them, and write into those that are last."""
+    """An operator on arrays of ``mx.nd``: `forward` and `backward` get them, and write to the last ones."""
 
     def get_symbol(self, *args: Symbol, **kwargs: object) -> Symbol:
         """A node that applies the operator; see `NumpyOp.get_symbol`."""

@@ -40,7 +40,7 @@ def _draw(name: str, parameters: Mapping[str, object], shape: object, dtype: obj
         If they are mixed, or something else.
     """
     values = list(parameters.values())
-    # MXNet's defaults stay with the operator: an attribute is written only for what was given
+    # the operator has MXNet's defaults, so an attribute is written only for given parameters
     given = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | dict(options)
     symbols = [v for v in values if isinstance(v, Symbol)]
     if len(symbols) == len(values):

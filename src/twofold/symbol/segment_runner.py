@@ -78,7 +78,7 @@ class SegmentRunner:
         with Scope(False, None), Scope(True, training):  # on a tape of its own
             contents = self._function(self._arrays(marked), self._device)
         self._recorded = training, marked, [array_of(c) for c in contents]
-        # The caller may write into what it gets, while `backward` still needs the recorded values.
+        # The caller may write to the arrays that it gets, while `backward` still needs the recorded values.
         return self._delivered([_detached(c) for c in contents])
 
     def _delivered(self, contents: Sequence[Content]) -> dict[Key, object]:

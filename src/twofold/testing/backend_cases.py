@@ -1,6 +1,6 @@
 """Small test cases of every primitive with NumPy's results, against which adapters are checked.
 
-Cases stand beside the primitives (`Op.cases`); those of a ufunc, and of a primitive with samples and a reference, are derived here.
+Cases are declared with the primitives (`Op.cases`); those of a ufunc, and of a primitive with samples and a reference, are derived here.
 """
 
 import math

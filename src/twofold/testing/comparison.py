@@ -149,7 +149,7 @@ class _Mismatches:
             self.errors = np.abs(wide_a - wide_b) / (atol + rtol * np.abs(wide_b) + 1e-20)
         tolerated = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
         self.count = int(np.sum(~tolerated))
-        # tolerated elements go last; an error that is NaN, from an infinity or NaN on one side, goes first
+        # tolerated elements go last; a NaN error, from an infinity or NaN on one side, goes first
         ranked = np.where(tolerated, -1.0, np.where(np.isnan(self.errors), np.inf, self.errors)).ravel()
         # sorting is stable: of equal errors the first place is shown
         order = np.argsort(-ranked, kind="stable")[: min(self.count, limit + 1)]

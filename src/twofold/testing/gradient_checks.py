@@ -54,7 +54,7 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _on_device(value: object, ctx: Device, dtype: str) -> NDArray:
-    """An array on a device: NumPy's in the given dtype, those of this library as they are."""
+    """An array on a device: NumPy's arrays in the given dtype, this library's unchanged."""
     if isinstance(value, Array):
         return value.copyto(ctx)  # a copy: the check may write into it
     given = np.asarray(value)
@@ -165,8 +165,8 @@ def check_symbolic_backward(
 ) -> dict[str, NDArray]:
     """Assert that a symbol has the expected gradients.
 
-    The gradients' arrays hold random numbers before: a gradient that is added must be added to them, and without a request they must
-    stay as they are.
+    The gradients' arrays hold random numbers at first: with the request "add" the gradient must be added to them, and without a request
+    they must not change.
 
     Parameters
     ----------

@@ -301,8 +301,8 @@ def _csr_uniform(shape: Shape, density: float) -> tuple[np.ndarray, np.ndarray, 
 def _csr_powerlaw(shape: Shape, density: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Elements at the beginning of the rows, in [1, 3): data, indices, indptr.
 
-    The first row has two elements, each further row twice as many as the row before (at most all), until only one is left for each
-    of the remaining rows.
+    The first row has two elements, each further row twice as many as the row before (at most all), until the elements suffice for just one
+    in each remaining row.
     """
     rows, columns = shape
     # every row has one element; the others are dealt out by doubling

@@ -169,7 +169,7 @@ def root_stub() -> str:
 
 
 def main(check: bool) -> int:
-    """Write the stubs, or only compare them; the exit status tells whether any is stale."""
+    """Write the stubs, or only compare them; the exit status is 1 if a stub is stale."""
     texts = {Path(str(front.package.__file__)).with_suffix(".pyi"): stub_of(front) for front in FRONTS}
     texts |= {ROOT / "__init__.pyi": root_stub(), ROOT / "numpy/__init__.pyi": numpy_stub()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

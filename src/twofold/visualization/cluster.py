@@ -41,7 +41,7 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
     begin, end
         The seconds to draw, from the trace's beginning; to its end if ``end`` is None.
     sums
-        Draw only from the beginning of so many of a worker's last sums in that time; all if None.
+        Draw only this many of a worker's last sums in that time, from the beginning of the first; all if None.
 
     Returns
     -------

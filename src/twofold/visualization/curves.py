@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError, ParameterError
 from .drawing import Svg
 
-#: Sizes in pixels of a panel, of what is left of and below its axes, and above and right of them.
+#: Sizes in pixels: of a panel, of the margins left of and below its axes, and of the margins above and right of them.
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 340, 210, 52, 36, 26, 14
 #: Longer curves are averaged over stretches, since a screen has no more columns.
 POINTS = 300

@@ -176,7 +176,7 @@ PARAMETER_HEADS = ("parameter", "shape", "dtype", "numbers", "gradient", "where"
 def parameter(shown: Parameter) -> str:
     """A parameter: what it is, and its array if it has one."""
     name, *facts = _parameter_row(shown)
-    # of the copies on several devices, which are alike, the first
+    # the first of the copies on several devices, which are equal
     own = array(shown._data[0]) if shown._data else ""
     return _page(f"Parameter {name}", [*facts[:2], f"{facts[2]:,} numbers", f"gradient: {facts[3]}", facts[4]], own)
 

@@ -1,4 +1,4 @@
-"""Draws a directed graph in layers: inputs at the top, what reads them below, with as few crossings as a few sweeps leave."""
+"""Draws a directed graph in layers: inputs at the top, their readers below; a few sweeps reduce crossings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An arrow from one box to another, given by their positions, with what flows along it."""
+    """An arrow from one box to another, given by their positions, with a label."""
 
     source: int
     target: int
@@ -66,7 +66,7 @@ def plot_layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> Svg:
     boxes
         The nodes, each after those that it reads.
     edges
-        What reads what. An edge that leads back is left out.
+        The arrows. An edge that leads back is left out.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def _shared(names: Sequence[str]) -> int:
     """The number of characters up to an underscore with which all names begin."""
     if len(names) < 2:
         return 0
-    # what the first and the last name in alphabetical order share, all names between them share too
+    # a prefix that the first and the last name in alphabetical order share, all names share
     first, last = min(names), max(names)
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first.rfind("_", 0, same) + 1

@@ -165,7 +165,7 @@ def plot_network(
 
 
 class NetworkGraph:
-    """What drawings of a network show.
+    """The nodes and arrows that drawings of a network show.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class NetworkGraph:
     nodes
         The nodes, each after those that it reads.
     edges
-        A node, the head that it reads, and the shape per sample of what it reads.
+        A node, the head that it reads, and that head's shape per sample.
     """
 
     def __init__(

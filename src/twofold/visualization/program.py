@@ -110,7 +110,7 @@ def leaf_name(node: Node) -> str:
 
 
 def _drawn(graph: _Graph) -> Svg:
-    # inputs are added to a graph's boxes after the step that reads them, and boxes are drawn below those before them
+    # inputs go to a graph's boxes after the step that reads them, and boxes are drawn below the earlier ones
     order = sorted(graph.boxes, key=lambda box: not box.is_read)
     place = {box.name: k for k, box in enumerate(order)}
     boxes = []

@@ -51,7 +51,7 @@ def read_safetensors(source: InspectedFile, content: Content, selection: Selecti
     for name, entry in header.items():
         try:
             content.arrays.append(array_content(name, array_of_entry(name, entry, reader)))
-        except FormatError as error:  # the others are where the header says, whatever is wrong with this one
+        except FormatError as error:  # the header says where the other arrays are, even if this one is damaged
             faults.append(error)
     if faults:
         raise faults[0]
@@ -129,7 +129,7 @@ def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
         shape, _, dtype = np.lib.format.read_array_header_2_0(file)
     else:  # 3.0: a header of UTF-8, for names of fields
         length = int.from_bytes(file.read(4), "little")
-        # a literal, so nothing in it can run; and no more than 64 KiB of it, because the length may be damaged
+        # a literal, so no code in it can run; at most 64 KiB are read, because the length may be damaged
         header = ast.literal_eval(file.read(min(length, 1 << 16)).decode())
         shape, dtype = tuple(header["shape"]), np.lib.format.descr_to_dtype(header["descr"])
     return shape, dtype

@@ -23,13 +23,13 @@ class Kind(NamedTuple):
     Attributes
     ----------
     name
-        What it is called.
+        Its name.
     suffixes
-        What names of such files usually end with, which decides if the content does not.
+        The usual endings of such files' names, which decide if the content does not.
     recognizes
         Whether the first bytes are those of such a file.
     read
-        Adds what is in a file to its content.
+        Adds the parts of a file to its content.
     """
 
     name: str
@@ -95,14 +95,14 @@ KINDS = (
 def content_of(path: str, selection: Selection) -> Content:
     """Read the content of a file. None of it is executed.
 
-    If it is damaged, or a package is missing, the content has what could be read, and the fault.
+    If it is damaged, or a package is missing, the content has the parts that could be read, and the fault.
 
     Parameters
     ----------
     path
         A path, or a URL that fsspec opens.
     selection
-        What to show of it.
+        The part to show.
 
     Raises
     ------

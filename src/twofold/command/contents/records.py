@@ -1,4 +1,4 @@
-"""Files of records: how many, how large, and what the first or some of them hold."""
+"""Files of records: their number and sizes, and the contents of the first or of some records."""
 
 import math
 from array import array
@@ -172,6 +172,6 @@ def objects_of(label: np.ndarray, asked: bool) -> Objects:
             return ()
         head, objects = label[:0], label.reshape(-1, 5)
     sides = objects[:, 1:5]
-    # The first two numbers of a head are counts, which are whole; and a little beyond the image is allowed, for rounding.
+    # The first two numbers of a head are counts, so they are integers. Boxes may extend a little beyond the image, because of rounding.
     are_shares = bool(len(objects)) and math.isclose(float(np.sum(head[:2] % 1)), 0) and sides.min() >= -0.01 and sides.max() <= 1.01
     return [tuple(row[:5]) for row in objects.tolist()] if asked or are_shares else ()

@@ -53,7 +53,7 @@ def sparkline(counts: Sequence[int]) -> str:
 
 
 def arrays_table(arrays: Sequence[ArrayContent], with_histograms: bool = True) -> Table:
-    """A row for each array, and their total. Columns in which all rows would be alike and empty are left out."""
+    """A row for each array, and their total. Columns that are empty in all rows are left out."""
     stored = any(a.storage != "default" for a in arrays)
     not_finite = any(a.statistics is not None and a.statistics.nans + a.statistics.infinities for a in arrays)
     heads = ["name", "shape", "dtype", *(["storage"] if stored else []), "size", "min", "mean", "max", "zeros"]

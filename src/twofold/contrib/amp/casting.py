@@ -84,7 +84,7 @@ class _Casts:
 
     def _widest(self, heads: dict[int, Head]) -> dict[int, Head]:
         half = self.rules.dtype
-        # what has been cast to 16 bits already can be read so again
+        # a value that already has a cast to 16 bits can be read through it
         dtypes = {k: self._dtypes.get(h) or (half if (h, half) in self._made else None) for k, h in heads.items()}
         found = {d for d in dtypes.values() if d is None or d in CAST}
         # the widest dtype is known only when the symbol is bound: an operator finds it then
@@ -113,7 +113,7 @@ class _Casts:
         """Note the dtypes of the node's outputs, as far as they follow from those of its inputs."""
         inputs = [PartialType(None, self._dtypes.get(h)) for h in node.inputs]
         outputs = [PartialType(None, None) for _ in range(node.visible)]
-        # computed in float32 whatever a variable's declared dtype: the code that binds parameters casts them
+        # computed in float32, whatever dtype a variable declares: the code that binds parameters casts them
         if self.rules.kind(node.op_name, lambda key: str(node.bind().params.get(key))) == "single" or node.name in self.excluded:
             for known in inputs:
                 known.dtype = known.dtype or "float32"

@@ -1,6 +1,6 @@
 """`init`: from then on, the functions of ``mx.nd`` and new symbols cast their operands.
 
-What casts is entered once, where functions are found: programs without mixed precision pay nothing for it. Functions of arrays are
+The casts are installed once, where functions are looked up: programs without mixed precision pay nothing. Functions of arrays are
 replaced in their namespaces; symbols get casts as nodes when they are composed, so that compiled blocks and files have them.
 """
 

@@ -52,7 +52,7 @@ def model_of(graph: GraphWriter, inputs: Types, outputs: Types, params: Mapping[
 
 def _merged(graph: GraphWriter) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The constants without duplicates, and the remaining name of each dropped one."""
-    # rules write the same small constants again and again; dtype, shape and bytes make two of them one
+    # rules write the same small constants many times; constants with equal dtype, shape and bytes are shared
     kept: dict[str, np.ndarray] = {}
     first: dict[tuple[str, tuple[int, ...], bytes], str] = {}
     names: dict[str, str] = {}

@@ -60,9 +60,10 @@ def export_model(
     onnx_file_path
         Where the file is written.
     verbose
-        Whether to log what is written.
+        Whether to log the nodes that are written.
     dynamic
-        Whether sizes may vary: those that are None or names in ``dynamic_input_shapes``; without it all that the network leaves free.
+        Whether sizes may vary: the sizes that are None or names in ``dynamic_input_shapes``, or without it all that the network leaves
+        free.
     dynamic_input_shapes
         The shapes of the inputs with None or a name for each size that may vary. Equal names stand for equal sizes.
     run_shape_inference
@@ -125,7 +126,7 @@ def _bytes(model: "ModelProto") -> bytes:
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """Names of the operators of `mx.sym` with an ONNX form of their own; others are written as what they are defined by.
+    """Names of the operators of `mx.sym` that have an ONNX form; the others are written as their definitions.
 
     Parameters
     ----------

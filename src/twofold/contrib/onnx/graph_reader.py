@@ -43,7 +43,7 @@ class GraphReader:
     known
         Elements of inputs that are constant, by name.
     like
-        Arrays that have the shapes and dtypes of inputs, by name; those of the file are used for the others.
+        Arrays with the shapes and dtypes of inputs, by name; other inputs have those in the file.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class GraphReader:
         return [self.tensor(info.name, "the graph's output") for info in graph.output]
 
     def _infer(self) -> None:
-        """Note the types that ONNX infers: where all sizes of inputs are known, those of the symbol say more."""
+        """Note the types that ONNX infers. If all sizes of inputs are known, the symbol's inference gives more."""
         onnx = onnx_package("reading ONNX files")
         for info in self.model.graph.input:
             for k, size in enumerate(info.type.tensor_type.shape.dim):
@@ -172,7 +172,7 @@ class GraphReader:
             raise FormatError(
                 f"{self.place}: a body takes more inputs than are given, or is nested too deeply", f"{len(graph.input)} inputs"
             )
-        # Nodes of the body set these; the node that has the body goes on with its own afterwards.
+        # Nodes of a body change these; afterwards the node with the body needs its own values back.
         around, place, outputs, label = self.tensors, self.place, self.outputs, self.label
         self.tensors, self.level = dict(around), self.level + 1
         self.tensors |= {proto.name: Tensor(self, proto.name, array=array_of(proto)) for proto in graph.initializer}

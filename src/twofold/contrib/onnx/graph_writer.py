@@ -93,7 +93,7 @@ class GraphWriter:
 
     def _node(self, op: str, inputs: Sequence[OnnxValue | None], outputs: int, attributes: dict[str, Any]) -> Any:
         given = [None if v is None else self._named(v) for v in inputs]
-        # Omitted inputs at the end are left out; those in between need an empty name.
+        # Omitted inputs at the end are left out; omitted inputs before others need an empty name.
         while given and given[-1] is None:
             given.pop()
         # Most results have the dtype of the first operand that is there; tables list the exceptions.

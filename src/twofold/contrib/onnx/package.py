@@ -7,7 +7,7 @@ from ...errors import MissingDependency, ParameterError
 
 #: The default version of ONNX's operators in written files: the version that MXNet 1.9.1 writes. Every runtime reads it.
 DEFAULT_OPSET = 13
-#: The oldest version that is written, and that is read in full; what older ones write differently is read where it is unambiguous.
+#: The oldest version that is written, and read in full. Nodes that older versions write differently are read if they are unambiguous.
 OLDEST_OPSET = 13
 
 

@@ -148,9 +148,9 @@ def quantize_model(
     sym, arg_params, aux_params
         The float32 model, as `mx.model.load_checkpoint` returns it.
     data_names, label_names
-        Names of the inputs in the order of a batch's arrays, and of the labels, which are not needed.
+        Names of the inputs in the order of a batch's arrays, and of the labels, which are not used.
     calib_data, num_calib_examples
-        The sample data, and how many of them to use; all if None.
+        The sample data, and the number of samples to use; all if None.
     ctx, excluded_sym_names, excluded_op_names, calib_mode, quantized_dtype, quantize_mode, quantize_granularity, logger
         See `quantize_graph`.
 

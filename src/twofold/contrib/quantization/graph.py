@@ -23,7 +23,7 @@ class Quantized(NamedTuple):
     heads: list[Head]
     #: Names of the parameters that are stored quantized.
     params: list[str]
-    #: The nodes that need the range of a value, by its name: those that quantize it while running, and those whose result it is.
+    #: The nodes that need the range of a value, by the value's name: nodes that quantize it while running, and nodes that compute it.
     inputs: dict[str, SymbolNode]
 
 
@@ -41,7 +41,7 @@ def quantized_graph(
     excluded, excluded_ops
         Names of nodes and of operators that remain as they are.
     dtype
-        What data is quantized to: ``"int8"``, ``"uint8"`` or ``"auto"``.
+        The dtype of quantized data: ``"int8"``, ``"uint8"`` or ``"auto"``.
     smart
         Whether to quantize cheap operators only between convolutions and fully connected layers.
     """
@@ -69,7 +69,7 @@ def _has_form(node: SymbolNode) -> bool:
 
 
 def _between(order: Sequence[SymbolNode], able: set[SymbolNode]) -> set[SymbolNode]:
-    """Convolutions, fully connected layers, and what lies on paths of able nodes between them."""
+    """Convolutions, fully connected layers, and the nodes on paths between them if all nodes of the path have a quantized form."""
     leads = {n for n in able if n.op is not None and FORMS[n.op][1].leads}
     # `order` is topological: one pass forwards reaches all readers, one pass backwards all inputs
     after, before = set(leads), set(leads)

@@ -50,8 +50,8 @@ def quantize_net_v2(
     quantized_dtype, quantize_mode, quantize_granularity, logger
         See `quantize_graph`.
     exclude_layers, exclude_layers_match, exclude_operators
-        What remains in float32: nodes of the network's graph by name (``"conv0_fwd"``), those whose names contain one of these texts, and
-        operators (``"Convolution"``).
+        The parts that remain in float32: nodes of the network's graph by name (``"conv0_fwd"``), those whose names contain one of these
+        texts, and operators (``"Convolution"``).
     calib_data, num_calib_examples
         Sample data, a `DataLoader` or a `DataIter`, and how many rows of them to use; all if None. Labels in batches are passed over.
     data_shapes
@@ -60,7 +60,7 @@ def quantize_net_v2(
         ``"none"``: ranges are computed while running, and batch normalization remains in float32; ``"naive"``: those of the sample data;
         ``"entropy"``: thresholds by least loss of information; ``"custom"``: those of the given collector.
     ctx
-        Where the weights are quantized, and the network runs.
+        The device that quantizes the weights and runs the network.
     LayerOutputCollector
         The collector of the mode ``"custom"``: it has ``collect(name, array)`` and the ranges by name in ``min_max_dict``.
 
@@ -147,7 +147,7 @@ def _traced(network: HybridBlock, inputs: Sequence[NDArray]) -> Any:
 
 
 def _inputs(network: HybridBlock, data: Samples | None, shapes: Sequence[Any] | None, ctx: Device) -> list[NDArray]:
-    """Inputs of the network: zeros of the shapes that are given, or those of the iterator, or a batch of the loader."""
+    """Inputs of the network: zeros of the given shapes or of the iterator's shapes, or a batch of the loader."""
     described: Sequence[Any] | None = describe(data.provide_data) if shapes is None and isinstance(data, DataIter) else shapes
     if described is None:
         first = next(iter(_batches(data, None)), None)

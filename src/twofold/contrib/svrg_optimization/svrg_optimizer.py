@@ -28,7 +28,7 @@ class _AssignmentOptimizer(Optimizer):
 
 @register
 class _SVRGOptimizer(Optimizer):
-    """Updates weights by another optimizer, and assigns the gradients of those whose names end in ``_full``.
+    """Updates weights by another optimizer; weights whose names end in ``_full`` get their gradients assigned.
 
     Parameters
     ----------

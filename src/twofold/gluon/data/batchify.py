@@ -46,7 +46,7 @@ def default_batchify_fn(data: Sequence[object]) -> Batch:
     return _of_the_samples_class(_stack(data), data)
 
 
-#: Worker processes send batches through shared memory themselves, so theirs are collated the same way.
+#: Worker processes put batches into shared memory anyway, so their batches are collated in the same way.
 default_mp_batchify_fn = default_batchify_fn
 
 

@@ -69,8 +69,8 @@ class DataLoader:
         A function that each worker process calls first, with its number.
     on_bad_sample
         What to do about a sample for which the dataset raises `FormatError`, `FileAccessError` or `ShapeError`: ``"raise"`` that error, or
-        ``"skip"`` the sample. Its batch is then smaller, and left out if nothing remains of it. The iteration ends with a warning that says
-        how many were skipped and names the first of them.
+        ``"skip"`` the sample. The sample's batch is then smaller, and left out if it is empty. The iteration ends with a warning that says
+        how many samples were skipped and names the first ones.
 
     Attributes
     ----------

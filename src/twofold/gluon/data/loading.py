@@ -47,7 +47,7 @@ def loaded(
     skips
         Whether samples that cannot be read are left out.
     began
-        Told the place of each sample before it is loaded, and the number of samples before they are collated.
+        Called with the position of each sample before it is loaded, and with the number of samples before they are collated.
     """
     try:
         return _loaded(dataset, indices, batchify, skips, began)

@@ -1,6 +1,6 @@
 """Worker processes of `DataLoader`. Jobs and batches pass through pipes, the batches' arrays through anonymous shared memory.
 
-Each batch has a memory file of its own, which has no name: it is freed with the arrays that use it, even if processes are killed.
+Each batch has its own memory file without a name: it is freed with the arrays that use it, even if processes are killed.
 """
 
 from __future__ import annotations
@@ -376,12 +376,12 @@ def _send(pipe: pipes.Connection, message: object) -> None:
                 memory[start:stop] = part
         reduction.send_handle(pipe, file, None)
     finally:
-        # the receiver has a descriptor of its own, and the memory lives as long as a mapping of it
+        # the receiver has its own descriptor, and the memory lives as long as it is mapped
         os.close(file)
 
 
 def _receive_from(pipe: pipes.Connection) -> Any:
-    """Receive a message. Its arrays lie in the shared memory, which ends with the last of them."""
+    """Receive a message. Its arrays are in the shared memory, which is freed with the last of them."""
     ends, body = pickle.loads(pipe.recv_bytes())
     if body is not None:
         return pickle.loads(body)

@@ -182,7 +182,7 @@ class _Conv(HybridBlock, arrays="nd"):
 
     def __repr__(self) -> str:
         shape = self.weight._sizes
-        # Input channels come from the weight, where shape inference has filled them in; there they are those of one group.
+        # Input channels come from the weight, where shape inference has filled them in. The weight has those of one group.
         ends = (shape[0], self._channels) if self._is_transposed else (shape[self._kwargs["layout"].index("C")], shape[0])
         parts = [f"{ends[0] or None} -> {ends[1]}", f"kernel_size={self._kwargs['kernel']}", f"stride={self._kwargs['stride']}"]
         # only what differs from the default, as MXNet prints it

@@ -52,7 +52,7 @@ class _Stack(_Composite):
         states = self._initial_states(steps, begin_state)
         next_states: list[Any] = []
         values: Any = steps.values
-        # inner cells return what suits them: only the last one's outputs are the caller's
+        # inner cells may return outputs in any form: only the last cell's outputs go to the caller
         last = len(self._children) - 1
         for k, (cell, own) in enumerate(self._with_states(states)):
             values, new = cell.unroll(len(steps.values), values, own, layout, None if k < last else merge_outputs, valid_length)

@@ -64,7 +64,7 @@ class _Options(Naming, total=False):
 
 
 class _RNNLayer(HybridBlock, arrays="nd"):
-    """The base of the three layers. Subclasses declare what is particular to them before its constructor runs."""
+    """The base of the three layers. Subclasses set their own attributes before this constructor runs."""
 
     #: The operator's mode: ``"rnn_relu"``, ``"rnn_tanh"``, ``"lstm"`` or ``"gru"``.
     _mode: str

@@ -206,7 +206,7 @@ class ResidualCell(ModifierCell, arrays="nd"):
         F, length, inputs = steps.F, len(steps.values), steps.values
         with unmodified(self.base_cell):
             outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, False, valid_length)
-        # The base cell's outputs beyond a sequence's length are 0, and stay so only if no inputs are added there.
+        # The base cell's outputs beyond a sequence's length are 0, and stay 0 only if no inputs are added there.
         if valid_length is not None:
             masked = F.SequenceMask(merge(F, inputs, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
             inputs = steps_of(length, masked, layout).values

@@ -74,7 +74,7 @@ def _choose(self: ArrayLike, choices: object, out: Out = None, mode: object = "r
 
 @form_of(np.partition)
 def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None) -> ndarray:
-    """The elements partitioned: those at the positions are where sorting would put them, smaller ones before them, larger ones after."""
+    """The elements partitioned: each position has the element that sorting puts there, smaller ones before it, larger ones after."""
     x = operand(a)
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
     places = np.argpartition(host_of(x), to_numpy(kth), at, kind)
@@ -157,10 +157,10 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> ndarray:
     x = operand(filt)
     if x.ndim != 1:
         return NotImplemented
-    # NumPy trims the numbers of elements, which are 0 where the elements are
+    # NumPy trims an array of the elements' numbers, which are 0 where the elements are 0
     numbers = np.where(host_of(x) == 0, 0, np.arange(1, x.size + 1))
     kept = np.trim_zeros(numbers, trim)
-    # where the first kept element stands: argmax gives the first True
+    # the position of the first kept element: argmax gives the first True
     first = 0 if "f" not in trim.lower() else int(np.argmax(numbers != 0)) if len(kept) else 0
     return x[first : first + len(kept)].copy()
 

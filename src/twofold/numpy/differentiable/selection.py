@@ -79,7 +79,7 @@ def apply_along_axis(func1d: Callable[..., ArrayLike], axis: int, arr: ArrayLike
 
 @form_of(np.apply_over_axes)
 def apply_over_axes(func: Callable[..., ArrayLike], a: ArrayLike, axes: ArrayLike) -> ndarray:
-    """A function ``(array, axis)`` applied over one axis after the other, which are kept with size 1."""
+    """A function ``(array, axis)`` applied over the axes in turn; each keeps size 1."""
     x = operand(a)
     for axis in np.ravel(axes):
         at = normalized_axis(int(axis), x.ndim)

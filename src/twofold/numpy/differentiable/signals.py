@@ -43,7 +43,7 @@ def _convolved(a: ArrayLike, v: ArrayLike, mode: str | int, *, correlates: bool)
     short, long = sorted((x.size, y.size))
     if kind == MODES["full"]:
         return every
-    # where the shorter vector lies wholly inside the longer one
+    # the part where the shorter vector lies wholly inside the longer one
     if kind == MODES["valid"]:
         return every[short - 1 : long].copy()
     # NumPy's correlation swaps the vectors if the second one is longer, and reverses the result
@@ -85,7 +85,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
         places = concatenate([places[-1:] - period, places, places[:1] + period])
         values = concatenate([values[-1:], values, values[:1]])
     here, known, last = host_of(at), host_of(places), places.size - 1
-    # the points around each x; beyond the ends the nearest two, whose line `left` and `right` replace below
+    # the points on both sides of x; beyond the ends the nearest two, and `left` or `right` replaces the result below
     low = np.clip(np.searchsorted(known, here, "right") - 1, 0, max(last - 1, 0))
     high = np.minimum(low + 1, last)
     start, height = elements_at(places, low), elements_at(values, low)

@@ -155,7 +155,7 @@ def _sizes(x: ndarray, s: Sizes, axes: Axes, halved: bool = False) -> list[tuple
     full = [x.shape[normalized_axis(k, x.ndim)] for k in over]
     given = full if s is None else [n if k == -1 else k for k, n in zip(s, full, strict=True)]
     if s is None and halved:
-        # m frequencies are those of 2 (m - 1) real numbers, as far as can be told
+        # m frequencies alone suggest 2 (m - 1) real numbers
         given[-1] = 2 * (full[-1] - 1)
     return list(zip(over, given, strict=True))
 

@@ -16,8 +16,8 @@ class Algebra:
     compares: bool = False
     #: The smallest integer right operand for which array libraries agree: no divisor 0, no negative power of an integer.
     least_right: int | None = None
-    #: Python's function of the same name: applied to operands that are all Python scalars, when a graph is built; where it returns None,
-    #: the operation stays.
+    #: Python's function of the same name: applied when a graph is built and all operands are Python scalars; if it returns None, the
+    #: operation stays.
     fold: Callable[..., float | None] | None = None
     #: ``simplify``: algebra that is exact in floating point, ``(xp, node) -> node``, None if there is nothing simpler. ``xp`` builds nodes
     #: and answers questions about them (`graph.rewrite.Simplifier`); the operands of ``node`` are simplified.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..rules import Rule
 
-#: `Execution.waits_from` of what is a program of its own: it gains little by joining the operations around it, and joining costs 40 µs.
+#: `Execution.waits_from` of operators that are whole programs: they gain little by joining other operations, and joining costs 40 µs.
 WHOLE = 4
 
 

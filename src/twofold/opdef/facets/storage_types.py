@@ -1,4 +1,4 @@
-"""Storage types: how an operator treats sparse operands, and what its storage rule sees of them.
+"""Storage types: how an operator treats sparse operands, and the form in which its storage rule gets them.
 
 A csr matrix is three arrays and a row-sparse array two. A storage rule maps them to operations on these arrays, before anything is issued;
 graphs and kernels know dense arrays only. Its sparse inputs and results are `Sparse`, and ``dense(*arrays)`` is the operator with the same

@@ -21,7 +21,7 @@ class Quantizes(NamedTuple):
     wide
         Whether the result is int32, which is brought back to 8 bits.
     leads
-        Whether it pays by itself, not only between others.
+        Whether its 8-bit form pays alone, not only between other 8-bit operators.
     only
         A parameter of the operator, and its only values that have an 8-bit form.
     calibrated
@@ -49,7 +49,7 @@ class Symbolic:
     #: Operands of this element-wise operator do not broadcast: their shapes must be equal.
     equal_shapes: bool = False
     #: ``infer``: the shapes of inputs, ``(shapes, **params) -> shapes``; unknown shapes and sizes are None. With a second positional
-    #: argument, ``(shapes, results, **params) -> (shapes, results)``, the rule receives what is known about the results' shapes, and
+    #: argument, ``(shapes, results, **params) -> (shapes, results)``, the rule receives the known parts of the results' shapes, and
     #: completes them too.
     infer_rule: Rule | None = None
     #: ``dtypes``: the results' dtypes, if they are neither the operands' nor a parameter ``dtype``, ``(dtypes, **params) -> dtypes``.
@@ -61,8 +61,8 @@ class Symbolic:
     # -- names in files
     #: The names of the outputs in symbols; empty for ``output``, ``output0`` …
     output_names: tuple[str, ...] = ()
-    #: The registered operator that stands for a primitive without names in symbols; or three of them, for two arrays, an array and a
-    #: scalar, a scalar and an array.
+    #: The registered operator that symbols use for a primitive without a name; or three operators: for two arrays, an array and a scalar, a
+    #: scalar and an array.
     symbol: tuple[str] | tuple[str, str, str] | None = None
     #: Parameters of that operator, from those of the primitive; None: the same.
     symbol_params: Rule | None = None

@@ -14,7 +14,7 @@ def _reduced(name, computing_in=None):
         params = node.bound_op.params
         axes = normalized_axes(params["axis"], len(data.shape))
         (given,) = onnx.in_dtype(computing_in or node.dtype, data)
-        # without axes ONNX would reduce all of them, NumPy none
+        # without axes ONNX would reduce all axes, and NumPy none
         found = onnx.reduced(name, given, axes, params["keepdims"]) if axes else given
         return onnx.in_dtype(node.dtype, found)[0]
 

@@ -33,7 +33,7 @@ def _(onnx, node, data, weight, bias):
 
 
 def _window(params, names=("kernel", "stride", "dilate")):
-    """The attributes of ONNX for a window's parameters; those that are not given have ONNX's defaults, which are the same."""
+    """ONNX's attributes for a window's parameters; parameters that are not given have the same defaults in ONNX."""
     spelt = {"kernel": "kernel_shape", "stride": "strides", "dilate": "dilations"}
     return {spelt[n]: list(params[n]) for n in names if params[n]}
 
@@ -110,7 +110,7 @@ _GLOBAL = {"max": "GlobalMaxPool", "avg": "GlobalAveragePool", "lp": "GlobalLpPo
 
 
 def _reaches_over(node, data, params):
-    """How far the last window of each axis lies beyond the padding, where sizes are rounded up."""
+    """How far the last window of each axis extends beyond the padding if sizes are rounded up."""
     ones = [1] * len(params["kernel"])
     facts = zip(data.shape[2:], node.shape[2:], params["kernel"], params["stride"] or ones, params["pad"] or [0] * len(ones), strict=True)
     return [max(0, (out - 1) * stride + kernel - size - 2 * pad) for size, out, kernel, stride, pad in facts]
@@ -163,7 +163,7 @@ def _(onnx, node, data, gamma, beta, mean, variance):
 @layer_norm.onnx
 def _(onnx, node, data, gamma, beta):
     params = node.bound_op.params
-    # LayerNormalization came with version 17; it normalizes all axes from one on, which is the same for the last
+    # LayerNormalization came with version 17; it normalizes all axes from a given one on, here only the last
     if onnx.opset < 17 or params["axis"] % len(data.shape) != len(data.shape) - 1 or params["output_mean_var"]:
         return None
     return (onnx.LayerNormalization(data, gamma, beta, epsilon=params["eps"], axis=-1),)

@@ -55,7 +55,7 @@ def _of_layer(onnx, state, layer, net):
 @rnn.onnx
 def _(onnx, node, data, vector, state, cell, length=None, key=None):
     params = node.bound_op.params
-    # ONNX's LSTM has no projection, and its `clip` bounds what goes into the gates, not the states
+    # ONNX's LSTM has no projection, and its `clip` bounds the gates' inputs, not the states
     if params["projection_size"] or params["lstm_state_clip_min"] is not None or params["lstm_state_clip_max"] is not None:
         return None
     directions = 2 if params["bidirectional"] else 1

@@ -94,7 +94,7 @@ def _reduction(name: str) -> Rule:
         if over == () and name in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"):
             return data
         if over == ():
-            column = NP.expand_dims(data.np, 0)  # a reduction over nothing still maps each element
+            column = NP.expand_dims(data.np, 0)  # a reduction over no axes still maps each element
             return NP.squeeze(function(column, (0,), True), 0)
         if name in _OF_NOTHING and data.shape is not None and any(data.sizes[a] == 0 for a in over):
             return _of_nothing(graph, name, data, over, keepdims)

@@ -28,7 +28,7 @@ def Reshape(graph, data, shape, *, allowzero=0):
 def _codes(graph: Graph, data: Tensor, wanted: np.ndarray) -> tuple[int, ...]:
     """A shape with unknown sizes in MXNet's codes: 0 where a size keeps its place, -1 for one other."""
     known = [None if isinstance(n, UnknownSize) else int(n) for n in wanted]
-    # a size of the same name in the same place is kept; any other unknown one must be inferred, which works for one of them
+    # a size with the same name at the same place is kept; one other unknown size can be inferred
     kept = [n is None and k < data.ndim and data.sizes[k] is None and data.unknown(k) == wanted[k] for k, n in enumerate(known)]
     codes = tuple(0 if keep else -1 if n is None else n for n, keep in zip(known, kept, strict=True))
     if codes.count(-1) > 1:
@@ -50,7 +50,7 @@ def _filled(graph: Graph, sizes: tuple[int, ...], wanted: list[int], allowzero: 
 
 @reads
 def Flatten(graph, data, *, axis=1):
-    """The axes in front of one, and those from it on, as one axis each."""
+    """The operand as a matrix: the axes before an axis become the rows, and the others the columns."""
     if axis == 1 and (data.shape is None or len(data.shape) > 1):
         return F.Flatten(data.symbol)
     sizes = data.known_sizes
@@ -217,7 +217,7 @@ def Gather(graph, data, indices, *, axis=0):
 
 
 def _grid(shape: tuple[int, ...], axis: int, places: Symbol, graph: Graph) -> Symbol:
-    """Indices of all axes for `gather_nd`: the elements' own, but for one axis those given."""
+    """Indices of all axes for `gather_nd`: the given ones for one axis, each element's own for the others."""
     rows = []
     for k, n in enumerate(shape):
         if k == axis:

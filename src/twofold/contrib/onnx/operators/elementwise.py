@@ -27,7 +27,7 @@ _BINARY = {
 }  # fmt: skip
 #: Functions that NumPy lacks, by the names of MXNet's operators.
 _OF_MXNET = {"Erf": "erf", "Sigmoid": "sigmoid", "Softsign": "softsign"}
-#: Functions of any number of operands, by those of two that fold them.
+#: Functions of any number of operands, as folds of a function of two.
 _FOLDED = {"Max": "maximum", "Min": "minimum", "Sum": "add"}
 
 

@@ -49,7 +49,7 @@ def Conv(graph, x, w, b=None, *, kernel_shape=None, strides=None, pads=None, dil
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
     data = x.symbol
-    # MXNet pads both sides alike, so other padding becomes a node of its own
+    # MXNet pads both sides equally, so other padding becomes a separate node
     if front != back:
         data, front = _padded(data, front, back), [0] * len(front)
     options = {"kernel": tuple(kernel), "stride": tuple(strides), "dilate": tuple(dilations), "pad": tuple(front), "num_group": group}
@@ -74,7 +74,7 @@ def ConvTranspose(
     if output_shape:
         output_shape = output_shape[-len(kernel) :]
         beyond = [f - o for f, o in zip(full, output_shape, strict=True)]
-        # What the transpose computes beyond the wanted shape is cut off, on the sides where a convolution would pad.
+        # Elements of the transpose outside the wanted shape are cut off, on the sides where a convolution would pad.
         front = [n - n // 2 if auto_pad != "SAME_UPPER" else n // 2 for n in beyond]
         back = [n - a for n, a in zip(beyond, front, strict=True)]
     else:
@@ -101,7 +101,7 @@ def _window(
     """(strides, padding before, after): with ``ceil_mode`` the padding after the axis reaches as far as the last window."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
-    # rounded up, the last window may reach beyond the padding: the axis is extended by what that window lacks
+    # with rounding up, the last window may extend beyond the padding: extend the axis to its end
     extra = [0] * len(kernel)
     if ceil_mode:
         reach = [d * (n - 1) + 1 for n, d in zip(kernel, dilations, strict=True)]

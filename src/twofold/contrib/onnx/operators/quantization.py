@@ -24,7 +24,7 @@ def _spread(graph: Graph, factor: Tensor | None, data: Tensor, axis: int, block_
         return NP.reshape(factor.np, ())
     at = data.axis(axis)
     if block_size:
-        # the last block may be longer than what is left of the axis
+        # the last block may extend beyond the axis
         whole = NP.repeat(factor.np, block_size, axis=at)
         return NP.take(whole, graph.constant(np.arange(data.size(at)), "int64").np, axis=at, mode="clip")
     return NP.reshape(factor.np, tuple(-1 if k == at else 1 for k in range(data.ndim)))

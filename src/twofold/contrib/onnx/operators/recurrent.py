@@ -50,7 +50,7 @@ def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direc
     bias = b.symbol if b is not None else _zeros(graph, directions, 2 * len(order) * size)
     # only an LSTM has a cell state beside the hidden one
     start = [_state(graph, s, layout, directions, batch, size) for s in ((h, c) if mode == "lstm" else (h,))]
-    # MXNet's layer runs forward, or both ways; a reversed layer is a forward one over reversed steps, whose outputs are reversed again
+    # MXNet's layer runs forward or in both directions; a reversed layer is a forward layer over reversed steps, with its outputs reversed
     data = NP.flip(data, 0) if direction == "reverse" else data
     options = {"mode": mode, "state_size": size, "num_layers": 1, "bidirectional": directions == 2, "state_outputs": True}
     arrays = [data, _vector(w, r, bias, order, size, directions), *start]

@@ -17,7 +17,7 @@ def _reflected(at: Symbol, low: float, high: float) -> Symbol:
     span = high - low
     if span <= 0:
         return NP.zeros_like(at)
-    # mirrored again and again, an axis has the period of twice its span
+    # repeated mirroring gives an axis a period of twice its span
     rest = NP.mod(NP.absolute(at - low), 2 * span)
     return NP.where(NP.greater(rest, span), 2 * span - rest, rest) + low
 

@@ -63,7 +63,7 @@ def NonMaxSuppression(graph, boxes, scores, max_output=None, iou_threshold=None,
     row = NPX.nonzero(kept)
     chosen = as_dtype(F.gather_nd(number, NP.transpose(row, (1, 0))), "int64")
     group = slice_at(row, 1, 0)
-    # the rows stand image by image and class by class, so the number of one tells both
+    # rows are ordered by image, then by class, so a row's number gives both
     kind = NP.mod(group, classes)
     image = as_dtype(as_dtype(group - kind, "float64") / classes, "int64")
     return NP.stack([image, kind, chosen], axis=1)

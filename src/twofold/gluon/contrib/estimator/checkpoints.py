@@ -28,7 +28,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     monitor
         One of the estimator's metrics, for the best model.
     verbose
-        Whether to write to the logger what is saved.
+        Whether to log each file that is saved.
     save_best
         Whether to save the model with the best value of the metric.
     mode

@@ -18,14 +18,14 @@ _named: set[tuple[str, str, str]] = set()
 def check_published(title: str, source: str, name: str, content: bytes, sums: dict[str, str]) -> None:
     """Warn once per file that is not the published file of its name: results trained on it compare with no published figure.
 
-    MXNet would download it again. Files made for a test, subsets and reconstructions are still read.
+    MXNet would download it again. Test files, subsets and reconstructions are read too.
 
     Parameters
     ----------
     title
         The dataset, for messages.
     source, name
-        The file that the content is from, and the name that the dataset has for it. Names without a known checksum are not checked.
+        The file of the content, and the dataset's name for it. Names without a known checksum are not checked.
     content
         The content of the file.
     sums
