@@ -42,7 +42,6 @@ class ndarray(Array):  # NumPy's name
     _legacy: ClassVar[bool] = False
     #: Whether symbols have the same functions, so that computations on such arrays can be traced.
     _traceable: ClassVar[bool] = False
-    _ordinary: ClassVar[Any]  # the class of arrays that are neither views nor elements
     __array_priority__ = 1000.0
     # what `indexing`, `operators` and `methods` attach
     if TYPE_CHECKING:
@@ -392,6 +391,7 @@ class ndarrayElement(ElementMixin, ndarray):
     """A single element: an array without axes that holds NumPy's scalar. It becomes an `ndarray` if more than its value is needed."""
 
     __slots__ = ()
+    _ordinary: ClassVar[Any] = ndarray
 
     def __bool__(self) -> bool:
         return bool(self._raw)
