@@ -1,4 +1,4 @@
-"""Assembles functions: writes fragments into the functions that call them, and removes branches that cannot be taken.
+"""Assembles functions: writes fragments into the functions that call them, and removes branches that are known not to be taken.
 
 A call costs about 50 ns, as long as adding two small arrays. So the shortest paths contain their tests instead of calling them. Each test
 is nevertheless written once, as a *fragment*: a real function, which other code may call too.

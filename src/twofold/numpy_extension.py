@@ -1,4 +1,4 @@
-"""``mx.npx``: additions to NumPy for deep learning: operators on arrays of ``mx.np``, files, devices, MXNet's switches.
+"""``mx.npx``: what deep learning needs beyond NumPy: operators on arrays of ``mx.np``, files, devices, MXNet's switches.
 
 The operators are those of ``mx.nd`` under NumPy's convention: results keep their dtypes, have no extra axes, indices are int64 unless
 ``dtype`` says otherwise. They are generated from the operator table on first use.
