@@ -218,3 +218,6 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ == "mxnet":
             module.__dict__["__version__"] = MXNET_VERSION
+        elif module.__name__ == "mxnet.gluon":
+            given = import_module(f"{ROOT}.gluon.signatures").Given
+            given.nd, given.sym = import_module("mxnet.ndarray"), import_module("mxnet.symbol")

@@ -7,9 +7,9 @@ from typing import Any
 from .. import symbol
 from ..errors import InvalidValue, MXNetError
 from ..gluon.loss.base import weighted
-from ..gluon.rnn.sequences import functions_for, merge, steps_of
+from ..gluon.rnn.sequences import merge, steps_of
 from ..gluon.scope import BlockScope
-from ..gluon.signatures import Functions, Operand
+from ..gluon.signatures import Functions, Operand, functions_for
 from ..gluon.structure import ARRAY, NOTHING, flatten
 from ..imperative.array import Array
 from ..io.array_iterator import named_arrays

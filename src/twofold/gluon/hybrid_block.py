@@ -6,7 +6,6 @@ from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, TypedDict, cast
 
 from .. import ndarray as nd
-from .. import symbol as sym
 from ..device import Device, current_device
 from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, IndexingError, MXNetError, ParameterError, ShapeError, ShapesNotInferred, Undefined
@@ -20,7 +19,7 @@ from .block import Block, described
 from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
-from .signatures import DTypeLike, OpHook
+from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
 from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, trace
 
@@ -218,7 +217,7 @@ class HybridBlock(Block):
             return as_numpy(self._compose(*as_legacy(args)))
         params = {name: self._reg_params[name].var() for name in self._parameters_of_forward()}
         with self.name_scope():
-            return self.hybrid_forward(sym, *args, **(as_numpy(params) if is_numpy else params))
+            return self.hybrid_forward(Given.sym, *args, **(as_numpy(params) if is_numpy else params))
 
     def _parameters_of_forward(self) -> tuple[str, ...]:
         """Names of the block's parameters that `hybrid_forward` takes: MXNet passes all parameters, and fails if one is unknown."""
@@ -240,9 +239,9 @@ class HybridBlock(Block):
         try:
             # Entering the device only where it differs saves three frames in each layer of an imperative model.
             if device is current_device():
-                return self.hybrid_forward(nd, *args, **params)
+                return self.hybrid_forward(Given.nd, *args, **params)
             with device:
-                return self.hybrid_forward(nd, *args, **params)
+                return self.hybrid_forward(Given.nd, *args, **params)
         except (ShapeError, IndexingError) as error:
             self._name_in(error, args)
             raise
@@ -267,7 +266,7 @@ class HybridBlock(Block):
                 "specify the full shapes of parameters",
             ) from error
         with device:
-            return self.hybrid_forward(nd, *as_numpy(args), **params)
+            return self.hybrid_forward(Given.nd, *as_numpy(args), **params)
 
     def _numpy_parameters(self, device: Device) -> dict[str, Any]:
         own = {name: self._reg_params[name] for name in self._parameters_of_forward()}
@@ -461,7 +460,7 @@ class HybridBlock(Block):
         if all(p._data is not None for p in own):
             with Scope(False, False):
                 params = {name: self._reg_params[name]._initialized().arrays[0] for name in self._parameters_of_forward()}
-                self.hybrid_forward(nd, *args, **params)
+                self.hybrid_forward(Given.nd, *args, **params)
 
     def register_op_hook(self, callback: OpHook, monitor_all: bool = False) -> None:
         """Register a function to be called with every inner value, also while the block is hybridized.

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
+from .. import ndarray as nd
+from .. import symbol as sym
 from ..dtype import DTypeLike
+from ..imperative.array import Array
 from ..initializer import Initializer
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
@@ -20,6 +23,21 @@ InitializerLike: TypeAlias = Initializer | str | None
 Hook: TypeAlias = Callable[..., object]
 #: Called with the name, the operator and the value of each inner output of a graph.
 OpHook: TypeAlias = Callable[[str, str, NDArray], object]
+
+
+class Given:
+    """The modules that computations get as ``F``.
+
+    `twofold.compat.mxnet_alias` replaces them by those that a program knows as ``mx.nd`` and ``mx.sym``, with which it may compare ``F``.
+    """
+
+    nd: Functions = nd
+    sym: Functions = sym
+
+
+def functions_for(value: Array | Symbol) -> Functions:
+    """The module whose functions apply to a value."""
+    return Given.sym if isinstance(value, Symbol) else Given.nd
 
 
 class StateInfo(TypedDict):

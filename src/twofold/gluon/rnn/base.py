@@ -10,7 +10,7 @@ from ..block import Block
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_active_class, as_legacy, method_through_legacy
 from ..parameter_dict import ParameterDict
-from ..signatures import Operand, StateInfo
+from ..signatures import Given, Operand, StateInfo
 from ..tracing import parameter_names
 from .sequences import Steps, Unrolled, merge, steps_of
 
@@ -145,7 +145,7 @@ class RecurrentCell(Block):
         """The given initial states, or zeros."""
         if given is not None:
             return given
-        if steps.F is sym:
+        if steps.F is Given.sym:
             # 0: the graph infers the batch size when it is bound
             return self.begin_state(func=sym.zeros, batch_size=0)
         # zeros of the input's device and dtype, which may be float16

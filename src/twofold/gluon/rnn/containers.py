@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 from ... import ndarray as nd
 from ...errors import Undefined
-from ..signatures import Functions, Operand, StateInfo
+from ..signatures import Functions, Given, Operand, StateInfo
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .sequences import Steps, Unrolled, merge, steps_of
 
@@ -141,7 +141,7 @@ class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
         backward = _reverse(F, backward, valid_length)
         # Functions of arrays have no names; those of symbols do, and MXNet's files have these.
         outputs = [
-            F.concat(a, b, dim=1, name=f"{self._output_prefix}t{k}") if F is not nd else F.concat(a, b, dim=1)
+            F.concat(a, b, dim=1, name=f"{self._output_prefix}t{k}") if F is not Given.nd else F.concat(a, b, dim=1)
             for k, (a, b) in enumerate(zip(forward, backward, strict=True))
         ]
         merges = merge_outputs or (merge_outputs is None and valid_length is not None)

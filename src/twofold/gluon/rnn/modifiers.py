@@ -8,11 +8,11 @@ from ... import ndarray as nd
 from ...errors import InvalidValue
 from ..numpy_arrays import method_through_legacy
 from ..parameter_dict import ParameterDict
-from ..signatures import Functions, Operand, StateInfo
+from ..signatures import Functions, Operand, StateInfo, functions_for
 from ..tracing import ARRAYS
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .containers import BidirectionalCell
-from .sequences import Steps, Unrolled, functions_for, merge, steps_of
+from .sequences import Steps, Unrolled, merge, steps_of
 
 
 class DropoutCell(HybridRecurrentCell, arrays="nd"):

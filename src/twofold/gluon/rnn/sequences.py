@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ... import ndarray as nd
-from ... import symbol as sym
 from ...errors import InvalidValue
 from ...imperative.array import Array
 from ...symbol.symbol import Symbol
-from ..signatures import Functions, Operand
+from ..signatures import Functions, Operand, functions_for
 
 #: The outputs of an unrolled cell, as one value or a list of steps, and its final states.
 Unrolled = tuple[Any, Sequence[Any]]
@@ -30,11 +28,6 @@ class Steps(NamedTuple):
     values: list[Any]
     F: Functions
     batch_size: int
-
-
-def functions_for(value: Array | Symbol) -> Functions:
-    """The module whose functions apply to a value."""
-    return sym if isinstance(value, Symbol) else nd
 
 
 def steps_of(length: int, inputs: Array | Symbol | Sequence[Array | Symbol], layout: str) -> Steps:

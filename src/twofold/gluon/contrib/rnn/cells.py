@@ -12,8 +12,8 @@ from ...parameter_dict import ParameterDict
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
 from ...rnn.gates import lstm_step
 from ...rnn.modifiers import unmodified
-from ...rnn.sequences import Steps, Unrolled, functions_for, merge
-from ...signatures import Functions, InitializerLike, Operand, StateInfo
+from ...rnn.sequences import Steps, Unrolled, merge
+from ...signatures import Functions, InitializerLike, Operand, StateInfo, functions_for
 
 Value = TypeVar("Value", bound=Array | Symbol)
 
