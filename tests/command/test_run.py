@@ -336,3 +336,25 @@ print(hasattr(mx.nd, "functions"), hasattr(mx.metric, "base"))
 
 def test_importing_a_name_as_a_module_says_how_to_import_it(run):
     assert "mxnet.nd.array: it is not a module; write `from mxnet.nd import array`" in run("import mxnet.nd.array", fails=True)
+
+
+def test_what_blocks_compute_with_is_the_programs_own_module(run):
+    text = """
+from mxnet.gluon import nn, rnn
+import mxnet as mx
+
+class Block(nn.HybridBlock):
+    def hybrid_forward(self, F, x):
+        print(F is mx.nd, F is mx.sym, F.__name__)
+        return F.relu(x)
+
+block = Block()
+block(mx.nd.ones((2,)))
+block.hybridize()
+block(mx.nd.ones((2,)))
+cell = rnn.BidirectionalCell(rnn.LSTMCell(2, input_size=3), rnn.LSTMCell(2, input_size=3))
+cell.initialize()
+print(cell.unroll(2, mx.nd.ones((1, 2, 3)), merge_outputs=True)[0].shape)
+print(cell.unroll(2, mx.sym.var("x"), merge_outputs=True)[0].infer_shape(x=(1, 2, 3))[1])
+"""
+    assert run(text).splitlines() == ["True False mxnet.ndarray", "False True mxnet.symbol", "(1, 2, 4)", "[(1, 2, 4)]"]
