@@ -127,8 +127,9 @@ public-api: $(DEV) ## Keep the public names and parameters as they are now in te
 walks: $(DEV) ## Count the Python functions that typical calls enter, beside their goals and ceilings (ARGS=--lower)
 	@$(PY) tools/walks.py $(ARGS)
 
-docs: $(DEV) ## Build the documentation into docs/_build/html
+docs: $(DEV) ## Build the documentation into docs/_build/html, and check it
 	@$(PY) -m sphinx -j auto -W --keep-going -q -b html docs docs/_build/html
+	@$(PY) tools/site_checks.py
 
 gallery: $(DEV) ## Run the examples and write their pages (ARGS="arithmetic toy_autodiff")
 	@$(PY) tools/gallery.py $(ARGS)

@@ -299,8 +299,10 @@ def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
             shown.examples[id(found)] = example_of_name(namespace.name, name) or shown.examples.get(id(found), "")
         example = shown.examples.get(id(found), "")
         text = borrowed_text(dotted, name, doc, example) if borrowed else kind(dotted, name, example)
-        if inspect.isclass(found) and shown.pages.setdefault(id(found), page) != page:
-            text = titled(name, f"The same class as :doc:`mx.{shown.pages[id(found)]} <{shown.pages[id(found)]}>`.")
+        # a function by several names of one namespace has a page for each of them
+        sort, first = "class" if inspect.isclass(found) else "function", shown.pages.setdefault(id(found), page)
+        if not borrowed and first != page and (sort == "class" or first != f"{namespace.name}.{first.rpartition('.')[2]}"):
+            text = titled(name, f"The same {sort} as :doc:`mx.{first} <{first}>`.")
         yield Entry(name, page, first_sentence(doc), text)
 
 

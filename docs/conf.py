@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "printed",
     "api_pages",
+    "benchmark_pages",
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx.ext.autodoc",
@@ -33,7 +34,7 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
@@ -41,11 +42,13 @@ html_theme_options = {
     "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": project},
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
+    "navbar_end": ["release", "theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
 }
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
-html_sidebars = {"index": [], "install": []}
+html_sidebars = {"index": [], "install": [], "changelog": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

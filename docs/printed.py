@@ -1,11 +1,15 @@
-"""Pages printed from the code that they describe: the directives ``operator-table``, ``settings-table`` and ``error-tree``."""
+"""Pages printed from what they describe: the directives ``operator-table``, ``settings-table``, ``error-tree`` and ``suites-table``."""
 
 from __future__ import annotations
 
 import inspect
+import json
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from twofold import errors
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
     from twofold.opdef.spec import Op
+
+ROOT = Path(__file__).parents[1]
 
 #: Where operators stand in ``mx.nd`` and ``mx.sym``, in the order of the page.
 PLACES = {
@@ -78,6 +84,43 @@ def error_tree() -> Iterable[str]:
     yield f"```text\n{inspect.cleandoc(drawn)}\n```"
 
 
+def number(path: str, pattern: str) -> int:
+    """A number that a file below the root states, such as one of another page: it is written once."""
+    found = re.search(pattern, (ROOT / path).read_text(encoding="utf-8"), re.DOTALL)
+    if found is None:
+        raise ExtensionError(f"suites-table: {path} says nothing like {pattern!r} any more; mend the pattern")
+    return int(found[1].replace(",", ""))
+
+
+def suites_table() -> Iterable[str]:
+    """A row for each suite: what passes, of how many."""
+    names, nodes, arrays = "docs/reference/mxnet-names.md", "docs/reference/onnx-node-tests.md", "docs/inside/folding-arrays.md"
+    present = number(names, r"([\d,]+) names are the same") + number(names, r"([\d,]+) better")
+    cases = json.loads((ROOT / "tests/oracle_values/cases.json").read_text(encoding="utf-8"))["cases"]
+    rows = [
+        ("Public names of MXNet 1.9.1", "[What runs](mxnet-names.md)", present, present + number(names, r"([\d,]+) absent\.")),
+        (
+            "NumPy's own tests, on folding arrays",
+            "[Folding arrays](../inside/folding-arrays.md)",
+            number(arrays, r"([\d,]+) pass, [\d.]+ %"),
+            number(arrays, r"Of the ([\d,]+) tests"),
+        ),
+        (
+            "ONNX's tests of single nodes",
+            "[ONNX's node tests](onnx-node-tests.md)",
+            number(nodes, r"passes ([\d,]+) of them"),
+            number(nodes, r"ships ([\d,]+) tests"),
+        ),
+    ]
+    yield "| suite | passes | of | share | which |\n|---|---:|---:|---:|---|"
+    for suite, page, passing, total in rows:
+        yield f"| {suite} | {passing:,} | {total:,} | {passing / total:.1%} | {page} |"
+    yield (
+        f"\nBeside these, {len(cases):,} calls of operators are compared with what the real MXNet 1.9.1 answered, in each run of the "
+        "tests; where Twofold differs on purpose, a row of [the differences](compatibility.md) says why."
+    )
+
+
 class Printed(SphinxDirective):
     """A directive whose content is Markdown made by a function."""
 
@@ -90,6 +133,7 @@ class Printed(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx of the directives."""
-    for name, content in {"operator-table": operator_tables, "settings-table": settings_table, "error-tree": error_tree}.items():
+    printed = {"operator-table": operator_tables, "settings-table": settings_table, "error-tree": error_tree, "suites-table": suites_table}
+    for name, content in printed.items():
         app.add_directive(name, type(content.__name__, (Printed,), {"content_of": staticmethod(content)}))
     return {"parallel_read_safe": True}
