@@ -27,8 +27,8 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "_build" / "html"
 
-#: Folders of pages that are not Sphinx's: asv's own.
-FOREIGN = ("_static", "benchmarks/history")
+#: Folders of pages that others lay out: asv's, and listings of the source, whose way back goes to one of the names that a function has.
+FOREIGN = ("_static", "_modules", "benchmarks/history")
 #: A page of each kind that the site has.
 MAIN_PAGES = (
     "index.html",
