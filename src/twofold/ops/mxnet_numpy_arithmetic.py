@@ -6,7 +6,8 @@ the same rules hold.
 """
 
 import math
-from typing import TypeVar
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from ..dtype import FLOATS, promote
 from ..opdef import OPS, Derived, Draw, Op, Operand, Rule, Sample, Scalar, numpy_op
@@ -55,67 +56,93 @@ def highest(xp: Derived, x: Operand) -> Operand:
     return xp.logical_and(xp.isinf(x), xp.greater(x, 0))
 
 
-#: Functions by MXNet's name, where it is not that of the primitive. ``negative`` and others are exact for integers.
-RENAMED = {"fix": "trunc", "bitwise_not": "invert"}
+class Function(NamedTuple):
+    """A function of one array.
+
+    Attributes
+    ----------
+    name, formula
+        MXNet's name, and what is computed.
+    aliases
+        Other registered names.
+    in_floats
+        Integers are computed in floating point, and the results truncated.
+    keeps_integers
+        Integers stay as they are; bools become floats.
+    floats_of_bools
+        Bools become floats: array libraries have no negative and no sign of them.
+    is_test
+        The results are bools.
+    of_integers
+        Floats are refused.
+    has_steps
+        There is no gradient to compare with differences.
+    """
+
+    name: str
+    formula: Rule
+    aliases: tuple[str, ...] = ()
+    in_floats: bool = False
+    keeps_integers: bool = False
+    floats_of_bools: bool = False
+    is_test: bool = False
+    of_integers: bool = False
+    has_steps: bool = False
+
+
 #: Functions that are computed in floating point, integers too.
 REAL = (
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cos", "cosh", "exp", "expm1", "log", "log10", "log1p", "log2",
     "sin", "sinh", "sqrt", "tan", "tanh",
 )  # fmt: skip
-#: Functions that leave integers as they are.
-ROUNDING = ("ceil", "floor", "rint", "trunc", "fix")
-#: Functions that are exact for integers.
-EXACT = ("absolute", "bitwise_not", "negative", "sign", "square")
-#: Functions with results of bool, by their formulas.
-TESTS: dict[str, Rule] = {
-    "isfinite": lambda xp, x: xp.isfinite(real(xp, x)),
-    "isinf": lambda xp, x: xp.isinf(real(xp, x)),
-    "isnan": lambda xp, x: xp.isnan(real(xp, x)),
-    "isneginf": lambda xp, x: lowest(xp, real(xp, x)),
-    "isposinf": lambda xp, x: highest(xp, real(xp, x)),
-    "logical_not": primitive("logical_not"),
-}
-#: Functions without a primitive.
-FORMULAS: dict[str, Rule] = {
-    "degrees": lambda xp, x: x * (180 / math.pi),
-    "radians": lambda xp, x: x * (math.pi / 180),
-    "rint": round_half_down,
-}
-STEPS = frozenset({*ROUNDING, *TESTS, "bitwise_not"})
+FUNCTIONS = (
+    Function("absolute", primitive("absolute"), ("_npi_abs",), floats_of_bools=True),
+    Function("bitwise_not", primitive("invert"), of_integers=True),
+    *[Function(name, primitive(name), floats_of_bools=True) for name in ("negative", "sign", "square")],
+    *[Function(name, primitive(name), in_floats=True) for name in REAL],
+    Function("ceil", primitive("ceil"), keeps_integers=True, has_steps=True),
+    Function("floor", primitive("floor"), keeps_integers=True, has_steps=True),
+    Function("rint", round_half_down, keeps_integers=True, has_steps=True),
+    Function("trunc", primitive("trunc"), keeps_integers=True, has_steps=True),
+    Function("fix", primitive("trunc"), keeps_integers=True, has_steps=True),
+    Function("isfinite", lambda xp, x: xp.isfinite(real(xp, x)), is_test=True),
+    Function("isinf", lambda xp, x: xp.isinf(real(xp, x)), is_test=True),
+    Function("isnan", lambda xp, x: xp.isnan(real(xp, x)), is_test=True),
+    Function("isneginf", lambda xp, x: lowest(xp, real(xp, x)), is_test=True),
+    Function("isposinf", lambda xp, x: highest(xp, real(xp, x)), is_test=True),
+    Function("logical_not", primitive("logical_not"), is_test=True),
+    Function("degrees", lambda xp, x: x * (180 / math.pi), in_floats=True),
+    Function("radians", lambda xp, x: x * (math.pi / 180), in_floats=True),
+)
 
 
-def unary(name: str, *aliases: str) -> Op:
+def unary(f: Function) -> Op:
     """Declare a function of one array."""
-    formula = TESTS.get(name) or FORMULAS.get(name) or primitive(RENAMED.get(name, name))
-    in_floats, unchanged = name in REAL or name in ("degrees", "radians"), name in ROUNDING
 
     def rule(xp, x):
         dtype = xp.dtype_of(x)
-        if unchanged and dtype not in FLOATS:
+        if f.keeps_integers and dtype not in FLOATS:
             return xp.contiguous(real(xp, x) if dtype == "bool" else x)
-        # array libraries have no negative and no sign of bools
-        if dtype == "bool" and name in ("negative", "sign", "square", "absolute"):
+        if f.floats_of_bools and dtype == "bool":
             x = real(xp, x)
-        return as_computed(xp, formula(xp, real(xp, x)), dtype) if in_floats else formula(xp, x)
+        return as_computed(xp, f.formula(xp, real(xp, x)), dtype) if f.in_floats else f.formula(xp, x)
 
-    rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of each element, in the array's dtype."
-    new = numpy_op(f"_npi_{name}", *aliases, keeps_shape=True, differentiable=name not in TESTS and name != "bitwise_not")(rule)
-    if name in TESTS:
+    rule.__name__, rule.__doc__ = f"npi_{f.name}", f"NumPy's ``{f.name}`` of each element, in the array's dtype."
+    new = numpy_op(f"_npi_{f.name}", *f.aliases, keeps_shape=True, differentiable=not f.is_test and not f.of_integers)(rule)
+    if f.is_test:
         new.dtypes(lambda dtypes: ["bool"])
-    new.sample(lambda draw: unary_sample(draw, name))
+    new.sample(lambda draw: unary_sample(draw, f))
     return new
 
 
-def unary_sample(draw: Draw, name: str) -> Sample:
+def unary_sample(draw: Draw, f: Function) -> Sample:
     """Operands away from the poles and steps of a function."""
-    if name == "bitwise_not":
+    if f.of_integers:
         return draw(draw.integer((2, 3), 0, 9, "int32"), gradient=False)
-    return draw(draw.real((2, 3), *RANGES.get(name, (0.2, 0.8))), gradient=name not in STEPS)
+    return draw(draw.real((2, 3), *RANGES.get(f.name, (0.2, 0.8))), gradient=not f.has_steps and not f.is_test)
 
 
-UNARY = {name: unary(name, *aliases) for name, aliases in (
-    ("absolute", ("_npi_abs",)), *[(n, ()) for n in (*EXACT[1:], *REAL, *ROUNDING, *TESTS, "degrees", "radians")],
-)}  # fmt: skip
+UNARY = {f.name: unary(f) for f in FUNCTIONS}
 
 
 def primitives_on_floats() -> dict[str, Op]:
@@ -177,72 +204,119 @@ def lcm(xp: Derived, lhs: Operand, rhs: Operand) -> Operand:
     return xp.host(_least_common_multiple, *wide, like=xp.astype(lhs + rhs, dtype="int64"))
 
 
-#: The formulas of functions of two operands, and whether integers are computed in floating point.
-PAIRS: dict[str, tuple[Rule, bool]] = {
-    "add": (primitive("add"), False),
-    "subtract": (primitive("subtract"), False),
-    "multiply": (primitive("multiply"), False),
-    "true_divide": (primitive("divide"), True),
-    "mod": (modulus, False),
-    "power": (primitive("power"), True),
-    "arctan2": (primitive("arctan2"), True),
-    "hypot": (primitive("hypot"), True),
-    "copysign": (primitive("copysign"), True),
-    "ldexp": (ldexp, True),
-    "lcm": (lcm, False),
-    "bitwise_and": (primitive("bitwise_and"), False),
-    "bitwise_or": (primitive("bitwise_or"), False),
-    "bitwise_xor": (primitive("bitwise_xor"), False),
-}
-RELATIONS: dict[str, Rule] = {name: primitive(name) for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")}
-WITHOUT_GRADIENT = frozenset({"lcm", "bitwise_and", "bitwise_or", "bitwise_xor", *RELATIONS})
-#: Functions that also exist with the scalar first.
-REVERSED = ("subtract", "true_divide", "mod", "power", "arctan2", "copysign", "ldexp")
+class Pair(NamedTuple):
+    """A function of two arrays, and of an array and a scalar.
+
+    Attributes
+    ----------
+    name, formula
+        MXNet's name, and what is computed.
+    in_floats
+        Integers are computed in floating point, and the results truncated.
+    dtype_of
+        The dtype of the result, in which the operands are combined, for two dtypes.
+    is_relation
+        The operands are compared in their own dtypes, and the results are bools.
+    of_integers, keeps_bools
+        Floats are refused; and bools beside a scalar stay bools, where other functions make int64 of them.
+    numbered
+        MXNet calls the arrays x1 and x2.
+    scalar_is_array
+        The formula needs an array in place of the scalar: the gradient of `copysign` asks for its dtype.
+    with_scalar, with_scalar_first
+        There are operators of an array and a scalar, in the one order and in the other.
+    gradients
+        The gradient rules of two arrays, of an array and a scalar, and of a scalar and an array, if not those of the formula. The samples
+        are not compared with differences then: the function has steps.
+    """
+
+    name: str
+    formula: Rule
+    in_floats: bool = False
+    dtype_of: Callable[[str, str], str] = common_dtype
+    is_relation: bool = False
+    of_integers: bool = False
+    keeps_bools: bool = False
+    numbered: bool = False
+    scalar_is_array: bool = False
+    with_scalar: bool = True
+    with_scalar_first: bool = False
+    gradients: tuple[Rule, Rule, Rule] | None = None
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether it has a gradient."""
+        return not self.is_relation and not self.of_integers
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the gradient is that of differences."""
+        return not self.is_relation and self.gradients is None
+
+    def scalar_dtype(self, dtype: MaybeDType) -> MaybeDType | str:
+        """The dtype of the function of an array and a scalar, in which it is computed; None if the array's is not known."""
+        found = dtype if dtype is None else self.dtype_of(dtype, dtype)
+        # as in MXNet, whatever the scalar is: True + 1 and True * 2.5 are int64
+        return "int64" if found == "bool" and not self.keeps_bools else found
+
+    def combined(self, xp: Derived, lhs: Operand | float, rhs: Operand | float, dtype: str) -> Operand:
+        """The formula on operands of one dtype, in that dtype."""
+        # float64 holds the quotients and powers of 32-bit integers, which are truncated at the end
+        if self.in_floats and dtype not in FLOATS:
+            lhs, rhs = xp.astype(lhs, dtype="float64"), xp.astype(rhs, dtype="float64")
+        return xp.cast(self.formula(xp, lhs, rhs), dtype)
 
 
-def combined(xp: Derived, name: str, lhs: Operand | float, rhs: Operand | float, dtype: str) -> Operand:
-    """The formula on operands of one dtype, in that dtype."""
-    formula, in_floats = PAIRS[name]
-    # float64 holds the quotients and powers of 32-bit integers, which are truncated at the end
-    if in_floats and dtype not in FLOATS:
-        lhs, rhs = xp.astype(lhs, dtype="float64"), xp.astype(rhs, dtype="float64")
-    return xp.cast(formula(xp, lhs, rhs), dtype)
+# the derivative of a remainder with respect to the dividend is 1
+_MODULUS_GRADIENTS = (modulus_grad, lambda xp, dout: dout, reversed_modulus_grad)
+PAIRS = (
+    Pair("add", primitive("add")),
+    Pair("subtract", primitive("subtract"), with_scalar_first=True),
+    Pair("multiply", primitive("multiply")),
+    Pair("true_divide", primitive("divide"), in_floats=True, dtype_of=quotient_dtype, with_scalar_first=True),
+    Pair("mod", modulus, with_scalar_first=True, gradients=_MODULUS_GRADIENTS),
+    Pair("power", primitive("power"), in_floats=True, with_scalar_first=True),
+    Pair("arctan2", primitive("arctan2"), in_floats=True, numbered=True, with_scalar_first=True),
+    Pair("hypot", primitive("hypot"), in_floats=True, numbered=True, with_scalar=False),  # MXNet's older operator has the scalar
+    Pair("copysign", primitive("copysign"), in_floats=True, scalar_is_array=True, with_scalar_first=True),
+    Pair("ldexp", ldexp, in_floats=True, with_scalar_first=True),
+    Pair("lcm", lcm, of_integers=True),
+    *[Pair(name, primitive(name), of_integers=True, keeps_bools=True) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")],
+    *[Pair(name, primitive(name), is_relation=True) for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")],
+)
 
 
-def declare_pair(name: str) -> Op:
+def declare_pair(f: Pair) -> Op:
     """Declare a function of two arrays."""
-    relation = RELATIONS.get(name)
-    dtype_of = quotient_dtype if name == "true_divide" else common_dtype
 
     def computed(xp, lhs, rhs):
-        if relation is not None:
-            return relation(xp, lhs, rhs)
-        dtype = dtype_of(xp.dtype_of(lhs), xp.dtype_of(rhs))
-        return combined(xp, name, xp.cast(lhs, dtype), xp.cast(rhs, dtype), dtype)
+        if f.is_relation:
+            return f.formula(xp, lhs, rhs)
+        dtype = f.dtype_of(xp.dtype_of(lhs), xp.dtype_of(rhs))
+        return f.combined(xp, xp.cast(lhs, dtype), xp.cast(rhs, dtype), dtype)
 
-    def numbered(xp, x1, x2):  # MXNet's names of the inputs
+    def numbered(xp, x1, x2):
         return computed(xp, x1, x2)
 
     def sided(xp, lhs, rhs):
         return computed(xp, lhs, rhs)
 
-    rule = numbered if name in ("arctan2", "hypot") else sided
-
-    rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of two arrays that broadcast."
-    new = numpy_op(f"_npi_{name}", differentiable=name not in WITHOUT_GRADIENT)(rule)
-    new.dtypes(lambda dtypes: ["bool" if relation is not None else None if None in dtypes else dtype_of(*dtypes)])
-    if name == "mod":
-        new.grad(modulus_grad)
-    new.sample(lambda draw: pair_sample(draw, name))
+    rule = numbered if f.numbered else sided
+    rule.__name__, rule.__doc__ = f"npi_{f.name}", f"NumPy's ``{f.name}`` of two arrays that broadcast."
+    new = numpy_op(f"_npi_{f.name}", differentiable=f.differentiable)(rule)
+    new.dtypes(lambda dtypes: ["bool" if f.is_relation else None if None in dtypes else f.dtype_of(*dtypes)])
+    if f.gradients is not None:
+        new.grad(f.gradients[0])
+    new.sample(lambda draw: pair_sample(draw, f))
     return new
 
 
-def pair_sample(draw: Draw, name: str) -> Sample:
+def pair_sample(draw: Draw, f: Pair) -> Sample:
     """Operands away from discontinuities and poles; integers where floats are refused."""
-    if name == "lcm" or name.startswith("bitwise"):
+    if f.of_integers:
         return draw(draw.integer((2, 3), 1, 9, "int32"), draw.integer((3,), 1, 9, "int32"), gradient=False)
     left, right = draw.real((2, 1, 3), 0.25, 2, distinct=True), draw.real((4, 3), 0.75, 2.1, distinct=True)
-    return draw(left, right, gradient=name not in RELATIONS and name != "mod")
+    return draw(left, right, gradient=f.is_smooth)
 
 
 def converted(xp: Derived, scalar: float, dtype: str) -> Operand | float:
@@ -250,48 +324,37 @@ def converted(xp: Derived, scalar: float, dtype: str) -> Operand | float:
     return scalar if dtype in FLOATS else xp.astype(scalar, dtype=dtype)
 
 
-def declare_scalar(name: str, reverse: bool = False) -> Op:
-    """Declare a function of an array and a scalar."""
-    relation = RELATIONS.get(name)
+def declare_scalar(f: Pair, *, first: bool = False) -> Op:
+    """Declare a function of an array and a scalar; with the scalar ``first``, of a scalar and an array."""
 
     def rule(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
-        dtype = xp.dtype_of(data) if relation is not None else scalar_dtype(name, xp.dtype_of(data))
-        # the gradient of `copysign` needs an array's dtype
-        lhs, rhs = xp.cast(data, dtype), xp.astype(scalar, dtype=dtype) if name == "copysign" else converted(xp, scalar, dtype)
-        lhs, rhs = (rhs, lhs) if reverse else (lhs, rhs)
-        return relation(xp, lhs, rhs) if relation is not None else combined(xp, name, lhs, rhs, dtype)
+        dtype = xp.dtype_of(data) if f.is_relation else f.scalar_dtype(xp.dtype_of(data))
+        lhs, rhs = xp.cast(data, dtype), xp.astype(scalar, dtype=dtype) if f.scalar_is_array else converted(xp, scalar, dtype)
+        lhs, rhs = (rhs, lhs) if first else (lhs, rhs)
+        return f.formula(xp, lhs, rhs) if f.is_relation else f.combined(xp, lhs, rhs, dtype)
 
-    title = f"{'r' if reverse else ''}{name}_scalar"
+    title = f"{'r' if first else ''}{f.name}_scalar"
     rule.__name__ = f"npi_{title}"
-    rule.__doc__ = f"NumPy's ``{name}`` of {'a scalar and an array' if reverse else 'an array and a scalar'}. ``is_int`` has no effect."
-    new = numpy_op(f"_npi_{title}", keeps_shape=True, differentiable=name not in WITHOUT_GRADIENT)(rule)
-    new.dtypes(lambda dtypes, **_: ["bool" if relation is not None else scalar_dtype(name, dtypes[0])])
-    if name == "mod":
-        # the derivative of a remainder with respect to the dividend is 1
-        new.grad(reversed_modulus_grad if reverse else (lambda xp, dout: dout))
-    new.sample(lambda draw: scalar_sample(draw, name))
+    rule.__doc__ = f"NumPy's ``{f.name}`` of {'a scalar and an array' if first else 'an array and a scalar'}. ``is_int`` has no effect."
+    new = numpy_op(f"_npi_{title}", keeps_shape=True, differentiable=f.differentiable)(rule)
+    new.dtypes(lambda dtypes, **_: ["bool" if f.is_relation else f.scalar_dtype(dtypes[0])])
+    if f.gradients is not None:
+        new.grad(f.gradients[2 if first else 1])
+    new.sample(lambda draw: scalar_sample(draw, f))
     return new
 
 
-def scalar_dtype(name: str, dtype: MaybeDType) -> MaybeDType | str:
-    """The dtype of a function of an array and a scalar, in which it is computed; None if the array's is not known."""
-    if name == "true_divide":
-        return dtype if dtype is None or dtype in FLOATS else "float32"
-    # as in MXNet, whatever the scalar is: True + 1 and True * 2.5 are int64
-    return "int64" if dtype == "bool" and not name.startswith("bitwise") else dtype
-
-
-def scalar_sample(draw: Draw, name: str) -> Sample:
+def scalar_sample(draw: Draw, f: Pair) -> Sample:
     """The counterpart of `pair_sample`."""
-    if name == "lcm" or name.startswith("bitwise"):
+    if f.of_integers:
         return draw(draw.integer((2, 3), 1, 9, "int32"), scalar=6, gradient=False)
-    return draw(draw.real((3, 4), 0.25, 2, distinct=True), scalar=1.25, gradient=name not in RELATIONS and name != "mod")
+    return draw(draw.real((3, 4), 0.25, 2, distinct=True), scalar=1.25, gradient=f.is_smooth)
 
 
 #: Operators by function: on two arrays, on an array and a scalar, on a scalar and an array (where operands cannot be exchanged).
-OF_ARRAYS = {name: declare_pair(name) for name in (*PAIRS, *RELATIONS)}
-OF_SCALAR = {name: declare_scalar(name) for name in (*PAIRS, *RELATIONS) if name != "hypot"}
-OF_REVERSED = {name: declare_scalar(name, reverse=True) for name in REVERSED}
+OF_ARRAYS = {f.name: declare_pair(f) for f in PAIRS}
+OF_SCALAR = {f.name: declare_scalar(f) for f in PAIRS if f.with_scalar}
+OF_REVERSED = {f.name: declare_scalar(f, first=True) for f in PAIRS if f.with_scalar_first}
 
 
 # choices
