@@ -1,4 +1,4 @@
-"""The protocol over any array-API library; what the standard lacks is computed on the host, through DLPack."""
+"""The protocol over any array-API library; operations that the standard lacks run on the host, through DLPack."""
 
 import importlib
 import os

@@ -66,7 +66,7 @@ class ArrayApiNamespace(PortableNamespace):
         return self.from_host(np.asarray(found))
 
     def by_reference(self, name: str, *operands: Array, **params: object) -> Array:
-        """By the library's functions if the standard has them and the library computes in the dtypes; otherwise on the host."""
+        """Computed by the library if the standard has the function and the library supports the dtypes; otherwise on the host."""
         reference = REFERENCES[name]
         if not reference.host and self.computed.issuperset(map(self.dtype_of, operands)):
             try:
@@ -106,7 +106,7 @@ class ArrayApiNamespace(PortableNamespace):
         if before[0] == "bool" and name in OF_BOOLS:
             return self.by_standard(OF_BOOLS[name], arrays[0], arrays[-1])
         if before[0] == "bool" and name not in TAKE_BOOLS:
-            # computed as numbers, which the standard's functions take; the result becomes what NumPy's loop returns
+            # computed as numbers, which the standard's functions take; the result is cast to the dtype of NumPy's loop
             arrays = [self.astype(x, dtype="uint8") for x in arrays]
         return self.cast(self.by_standard(UFUNCS[name], *arrays), after)
 
@@ -197,7 +197,7 @@ def _forwards(shape: Any, key: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
             axis += 1
         else:
             places.append(item)
-    # the standard wants an index for each axis, or an ellipsis for the rest
+    # the standard requires an index for each axis, or an ellipsis for the remaining axes
     return (*places, ...), tuple(flipped)
 
 

@@ -44,7 +44,7 @@ def _libraries() -> Iterator[tuple[str, str]]:
     for name, use in LIBRARIES.items():
         try:
             yield name, cuda_library(name)._name
-        except Exception as error:  # the finder has an exception of its own for each reason
+        except Exception as error:  # the finder raises a different exception for each reason
             yield name, f"not found: {use} need it; pip install '{cuda_wheel()}' ({type(error).__name__})"
     found = cudnn.library()
     version = f"version {found.backend_version()}" if found else "not found: convolutions go without it; pip install 'twofold[cudnn]'"
@@ -254,7 +254,7 @@ class CupyBackend(Backend):
     def compile_in_background(self, run: Run, inputs: Sequence[ArrayType], device: Device | None = None) -> None:
         """Compile the kernels that a program will launch, in the background, for a device or the current one."""
         if SETTINGS.compile_threads and SETTINGS.engine != "naive":
-            with suppress(Exception):  # an optimization: the real run raises what is wrong
+            with suppress(Exception):  # only an optimization: errors are raised in the real run
                 where = runtime.getDevice() if device is None else device.device_id
                 self._on(where, lambda: dry_run(run, [_stand_in(t) for t in inputs]))
 

@@ -58,7 +58,7 @@ class Job:
         if self._claim.acquire(blocking=False):
             self._done.release()
         elif self._thread != threading.get_ident() and not _state.is_worker:
-            # taken and given back at once: what counts is that the job has released it
+            # acquired only to wait until the job has released it, and released at once
             with self._done:
                 pass
 
@@ -68,7 +68,7 @@ class Job:
 
 
 class Workers:
-    """A thread pool of at most ``compile_threads`` threads, which exit when there are no more jobs."""
+    """A pool of at most ``compile_threads`` threads, which exit when no jobs are left."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
@@ -110,7 +110,7 @@ class Workers:
                     self._bar.step()
 
     def _end_bar(self) -> None:
-        # by the last thread: the others may still be compiling
+        # done by the last thread: until then others may be compiling
         if self._threads == 0 and self._bar is not None:
             self._bar.__exit__()
             self._bar = None

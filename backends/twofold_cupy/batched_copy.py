@@ -13,7 +13,7 @@ from .launch import THREADS, Kernel, filled, function
 #: Sizes of the argument table in 64-bit words; the launch takes the smallest that fits. All arguments together may take 4 KiB.
 SIZES = (32, 128, 480)
 MAX_WORDS = SIZES[-1]
-#: Bytes copied by a thread block, roughly, and most thread blocks per copy.
+#: Approximate number of bytes that a thread block copies, and the most thread blocks per copy.
 BYTES_PER_BLOCK, MAX_BLOCKS = 1 << 14, 2048
 
 #: (source address, target address, bytes).

@@ -45,7 +45,7 @@ OBSERVED_RUNS = 2
 #: Captures of a specialization that may follow each other without waiting, and changes after which all of its arrays are treated as
 #: moving. A graph that was launched PROVEN_LAUNCHES times has paid for itself, and resets both counts.
 MAX_CAPTURES, MAX_CHANGES, PROVEN_LAUNCHES = 8, 3, 64
-#: Runs to wait before capturing again after a capture that failed; doubled with each capture, so that attempts cost ever less.
+#: Runs to wait after a failed capture before capturing again; doubled with each capture, so that attempts become rare.
 BACKOFF = 4
 #: Input layouts of one program that are kept apart on a device; the least recently used is dropped.
 MAX_SPECIALIZATIONS = 4
@@ -54,7 +54,7 @@ OUT_OF_MEMORY_ERRORS = (DeviceOutOfMemory, MemoryError, cupy_memory.OutOfMemoryE
 
 
 class GraphRunner:
-    """Runs a program by graph launches where it can, else step by step.
+    """Runs a program by graph launches if possible, otherwise step by step.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class GraphRunner:
             return specialization.run(arrays)
 
     def separate(self) -> "GraphRunner":
-        """A runner of the same program with graphs of its own."""
+        """Another runner of the same program, with separate graphs."""
         return self if self._reason else GraphRunner(self.graphs, self.run, self.traits)
 
     @property
@@ -104,7 +104,7 @@ class GraphRunner:
 
 
 def _memory_layout(a: Array) -> Any:
-    """What two inputs must share, besides the address, for one graph to serve both; shapes are fixed by the program."""
+    """The properties, besides the address, that two inputs of one graph must share; the program fixes the shapes."""
     if isinstance(a, cupy.ndarray):
         return a._c_contiguous or a.strides
     return "constant" if is_constant(a) else "number"
@@ -115,7 +115,7 @@ def _addresses(arrays: Sequence[Array]) -> list[Array]:
 
 
 class Specialization:
-    """A program on one device for one combination of input layouts: what was observed of its arrays, and its graph once it has one.
+    """A program on one device for one combination of input layouts: observations about its arrays, and its graph if it has one.
 
     Parameters
     ----------
@@ -174,15 +174,15 @@ class Specialization:
             graph = self._capture(arrays)
         except NotCapturable as error:
             self._refuse(_first_line(error))
-        except Exception as error:  # full memory, another library's use of the device: nothing says that it lasts
+        except Exception as error:  # memory may be full, or another library uses the device: either may be temporary
             self.graphs.counts.failed += 1
             self._postpone(f"{type(error).__name__}: {_first_line(error)}")
         else:
             return graph.launch(arrays)
-        return self.program(arrays)  # a capture executes nothing, so the inputs are as they were
+        return self.program(arrays)  # a capture executes nothing, so the inputs have not changed
 
     def _refuse(self, reason: str) -> None:
-        """Run step by step from now on: what forbids a capture lies in the program, or in how its arrays behave."""
+        """Run step by step from now on: the program, or the behavior of its arrays, forbids a capture."""
         self._reason, self.graph = reason, None
         self.graphs.counts.refused += 1
 
@@ -191,10 +191,10 @@ class Specialization:
         self._postponed, self._backoff, self.graph = reason, BACKOFF << self._capture_count, None
 
     def _drop_if_stale(self, graph: "CapturedGraph", arrays: Sequence[Array]) -> bool:
-        """Drop the graph if inputs have moved or results are still in use; whether it was dropped."""
+        """Drop the graph if inputs have moved or results are still in use; return whether it was dropped."""
         moved, used = graph.changed_addresses(arrays), graph.in_use()
         if used:
-            self.graphs.memory.collect()  # a loan may be held only until an event that the stream has passed by now
+            self.graphs.memory.collect()  # an event that the stream has now passed may be all that held a loan
             used = graph.in_use()
         if not moved and not used:
             return False
@@ -205,7 +205,7 @@ class Specialization:
         self.moving.update(moved)
         self.retained.update(used)
         self._change_count += 1
-        if self._change_count >= MAX_CHANGES:  # copying everything costs less than capturing again and again
+        if self._change_count >= MAX_CHANGES:  # copying everything costs less than repeated captures
             self.moving.update(k for k, a in enumerate(arrays) if isinstance(a, cupy.ndarray))
             self.retained.update(range(len(graph.results)))
         self.loop_carried = {k: at for k, at in self.loop_carried.items() if at not in self.moving}
@@ -234,7 +234,7 @@ class Specialization:
         results = self.program(given)
         if not self._observed_runs and self._scalar_positions and SETTINGS.compile_threads:
             self._compile_in_background(arrays)
-        self._last_run = addresses, [weakref.ref(r) for r in results]  # weak: results that were kept alive here would look retained
+        self._last_run = addresses, [weakref.ref(r) for r in results]  # weak references: results kept alive here would look retained
         self._observed_runs += 1
         if self.scalars is not None and not self.scalars.is_complete:
             self._refuse("a scalar is read in too many dtypes")
@@ -250,7 +250,7 @@ class Specialization:
         dry_run(lambda given: (copy_batch(np.zeros(1, np.uint64), 0, ()), self.program(scalars.substitute(given))), stand_ins)
 
     def _capture(self, arrays: Sequence[Array]) -> "CapturedGraph":
-        if self._last_run is not None:  # assume that what held between the last run and this one keeps holding
+        if self._last_run is not None:  # assume that later runs relate to one another as the last run and this one do
             addresses, results = self._last_run
             self.loop_carried = self._find_loop_carried(arrays, [r() for r in results])
             moved = {k for k, (a, b) in enumerate(zip(addresses, _addresses(arrays), strict=True)) if a != b}
@@ -288,7 +288,7 @@ class CapturedGraph:
     Parameters
     ----------
     specialization
-        What was observed of the program so far decides which arrays are copied.
+        The observations about the program so far decide which arrays are copied.
     arrays
         The inputs; the graph contains the addresses of those that do not move.
     """
@@ -338,8 +338,8 @@ class CapturedGraph:
         return [r.number for r in self._lent if r.is_in_use]
 
     def launch(self, arrays: Sequence[Array]) -> list[Array]:
-        """Copy in what moved, launch the graph, copy out what is retained; at most three launches."""
-        # the graph writes the same notes at each launch, so the last launch's have to be read first
+        """Copy the moved inputs in, launch the graph, copy the retained results out; at most three launches."""
+        # each launch of the graph writes the same notes, so those of the last launch must be read first
         for check in self._checks:
             check.before()
         out: list[Copy] = []
@@ -368,7 +368,7 @@ class CapturedGraph:
 
     @property
     def state(self) -> str:
-        """The graph's size, and what is copied for each launch."""
+        """The graph's size, and the copies for each launch."""
         scalars = 0 if self._scalars is None else len(self._scalars)
         out = sum(r.is_copied for r in self.results)
         branches = f" on {self._branches} streams" if self._branches > 1 else ""
@@ -381,7 +381,7 @@ class CapturedGraph:
 
 
 class _Remains:
-    """What is left of a graph until its last launch is done; then its memory is freed, except for blocks that lent results use."""
+    """The remains of a graph until its last launch is done; then its memory is freed, except for blocks that lent results use."""
 
     def __init__(self, owned: list[Any], pool: limits.PrivatePool | None) -> None:
         self._owned, self._pool = owned, pool

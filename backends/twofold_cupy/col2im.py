@@ -25,7 +25,7 @@ def kernel_source(dtype: str, axes: int) -> str:
     """The source for elements of a dtype and windows along ``axes`` axes."""
     names = [f"{name}{k}" for name in ("size", "windows", "kernel", "stride", "dilate") for k in range(axes)]
     parameters = ["const long long count", *[f"const long long {n}" for n in names], f"const {STORED[dtype]} *in", f"{STORED[dtype]} *out"]
-    # the coordinates of an element, last axis first; what is left in `rest` is the number of the image and channel
+    # the coordinates of an element, last axis first; afterwards `rest` is the number of the image and channel
     body = ["long long rest = i;"]
     body += [f"const long long c{k} = rest % size{k}; rest /= size{k};" for k in range(axes - 1, -1, -1)]
     body.append(f"{C_TYPES[dtype]} sum = 0;")

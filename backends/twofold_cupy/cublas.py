@@ -89,7 +89,7 @@ class Handle:
         if in_dry_run():
             return
         # One call per combination of outer batch indices; the innermost merged axis is the batch of the call. A broadcast operand has
-        # stride 0 there, so that nothing is copied.
+        # stride 0 along these axes, so no copy is needed.
         lead = out.shape[:-2]
         space = merge_axes(lead, [broadcast_strides(x.shape[:-2], strides_of(x)[:-2], lead) for x in (a, b, out)])
         inner = [s[-1] if s else 0 for s in space.strides]

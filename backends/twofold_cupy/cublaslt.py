@@ -32,7 +32,7 @@ def library() -> Any:
     """The library, loaded; None if it is not installed."""
     try:
         loaded = cuda_library("cublasLt")
-    except Exception:  # the finder has errors of its own for each way of not finding
+    except Exception:  # the finder raises a different error for each reason
         return None
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
     loaded.cublasLtMatrixLayoutCreate.argtypes = [pointer, ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64]
@@ -124,7 +124,7 @@ class Products:
         leading_a: tuple[int, int],
         leading_b: tuple[int, int],
     ) -> bool:
-        """``out = a @ b`` with an epilogue; False, with nothing launched, if the library has no such product.
+        """``out = a @ b`` with an epilogue; Returns False, and launches nothing, if the library has no such product.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Products:
             Transpose flag and leading dimension of each matrix.
         """
         left, right = Matrix(a.shape[0], a.shape[1], *leading_a), Matrix(b.shape[0], b.shape[1], *leading_b)
-        # part of the key: the heuristic picks algorithms with wide loads only for operands that are aligned for them
+        # part of the key: the heuristic picks algorithms with wide loads only if the operands are aligned for them
         alignments = tuple(_alignment(x) for x in (b, a, out, vector))
         key = epilogue, dtype_of(out), left, right, alignments
         plan = self._plans.get(key, MISSING)
@@ -168,7 +168,7 @@ class Products:
         return True
 
     def _plan(self, epilogue: str, dtype: str, left: Matrix, right: Matrix, alignments: tuple[int, ...]) -> PreparedProduct | None:
-        """Describe a product to the library. It is column-major, so it computes the transpose: the right matrix times the left one."""
+        """Describe a product to the library, which is column-major and so computes the transpose: the right matrix times the left."""
         kind = self._kind[dtype]
         description = self._description(epilogue, dtype, left, right)
         layouts = (_layout(kind, right), _layout(kind, left), _layout(kind, Matrix(left.rows, right.columns, 0, right.columns)))

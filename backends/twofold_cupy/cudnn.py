@@ -1,7 +1,7 @@
 """Convolution by cuDNN, through NVIDIA's `nvidia-cudnn-frontend`, where that and the library are installed.
 
 A convolution, or the gradient of one, is a cuDNN graph of one node, whose execution plan is cached per kind, dtype and shapes.
-Nondeterministic plans are excluded, and for float32 those of reduced precision (tensor cores, TF32). Where no plan is left the adapter
+Nondeterministic plans are excluded, and, for float32, plans with reduced precision (tensor cores, TF32). If no plan is left, the adapter
 falls back to matrix products over columns.
 """
 
@@ -47,7 +47,7 @@ def library() -> Any:
     try:
         module = importlib.import_module("cudnn")
         module.backend_version()
-    except Exception:  # ImportError, or whatever the front end raises where it finds no library
+    except Exception:  # ImportError, or any error that the front end raises if it finds no library
         return None
     return module
 
@@ -87,7 +87,7 @@ class Convolutions:
         self._plans = plans
 
     def run(self, xp: Namespace, shape: Shape, first: cupy.ndarray, second: cupy.ndarray, out: cupy.ndarray) -> bool:
-        """Compute a convolution of contiguous arrays into ``out``; False, with nothing done, if cuDNN has no plan for it."""
+        """Compute a convolution of contiguous arrays into ``out``; Returns False, and does nothing, if cuDNN has no plan."""
         plan = self._plan(shape)
         if plan is None:
             return False

@@ -1,8 +1,8 @@
 """Dry runs: a program runs on placeholder arrays and launches nothing, to find the kernels that it will launch.
 
-What a kernel's source depends on (memory layouts, which operands are scalars) is found by the same code as in a real run: views have
-their strides, and copies happen where they will. Only what the program itself calls is part of the dry run; a signal handler or
-finalizer that calls the adapter on the same thread computes as usual. A dry run stops at a loop, whose body is a program of its own.
+The same code as in a real run finds the facts that a kernel's source depends on (memory layouts, which operands are scalars): views have
+their strides, and the same copies are made. Only calls by the program itself are part of the dry run; a signal handler or finalizer that
+calls the adapter on the same thread computes as usual. A dry run stops at a loop, because a loop's body is a separate program.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Matrix products with an epilogue (bias, bias and relu, row sums): one cuBLASLt call where it has the product, else two kernels."""
+"""Matrix products with an epilogue (bias, bias and relu, row sums): one call of cuBLASLt if it has the product, otherwise two kernels."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -32,7 +32,7 @@ def _matmul_sums(xp: Namespace, epilogue: str, lhs: Array, rhs: Array, out: cupy
     stream = xp.streams.current(runtime.getDevice())
     if not products.matmul_with(epilogue, stream, a, b, sums, out, xp.contiguous):
         products.matmul(stream, a, b, out, xp.contiguous)
-        # the sums of the left operand's rows are, of its transpose, sums over the first axis
+        # sums of the left operand's rows are sums over the first axis of its transpose
         transposed = xp.packed(a.T)
         reduce_middle(xp.memory, "sum", transposed, 1, transposed.shape[0], transposed.shape[1], sums)
 

@@ -8,7 +8,7 @@ from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory, K
 
 from .library import compiler, driver, runtime
 
-#: CUDA statuses that mean that no GPU can be used: the reason, and what to do.
+#: The reason, and what to do, for CUDA statuses which mean that no GPU can be used.
 NO_DEVICE = {
     34: ("the CUDA driver is a stub", "run on a machine with an NVIDIA GPU"),
     35: ("there is no NVIDIA driver, or it is older than CuPy's CUDA", "install a newer driver, or the CuPy wheel for an older CUDA"),

@@ -1,9 +1,9 @@
 """Gathers and scatters: reading and writing at computed indices.
 
-The result of a gather is an iteration space over which every operand has strides: the array that is read has them along the axes that are
-taken whole, an index array along its own axes. Scatters are deterministic: targets are sorted, stably, so that writes to the same element
-form a run: its last write wins, or its values are summed in order. In a run of more than `CHUNK` elements, all but the first ones are
-summed beforehand by further threads, `CHUNK` at a time from the run's end. Atomic additions would be faster but not reproducible.
+The result of a gather is an iteration space over which every operand has strides: the array that is read steps along the axes that are
+taken whole, and an index array along its own axes. Scatters are deterministic: targets are sorted, stably, so that writes to the same
+element form a run: its last write wins, or its values are summed in order. In a run of more than `CHUNK` elements, all but the first ones
+are summed beforehand by further threads, `CHUNK` at a time from the run's end. Atomic additions would be faster but not reproducible.
 """
 
 import math
@@ -26,12 +26,12 @@ from .operands import computed_in, dtype_of
 from .sorting import argsort_rows
 from .views import strides_of
 
-#: Additions to one element that one thread does by itself.
+#: The most additions to one element that a single thread does.
 CHUNK = 64
 
 
 class Selection(NamedTuple):
-    """What index arrays select from an array: the result's shape, and all operands' strides over it.
+    """The selection of index arrays from an array: the result's shape, and all operands' strides over it.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ def selection(shape: Sizes, strides: Sizes, arrays: Sequence[Array], key: Sequen
     adjacent = used == list(range(used[0], used[0] + len(used)))
     at = used[0] if adjacent else 0
     result = (*[shape[a] for a in whole[:at]], *index, *[shape[a] for a in whole[at:]])
-    # the array does not step along the index arrays' axes: what they select is added as an offset
+    # the array does not step along the index arrays' axes: their selection is added as an offset
     own = (*[strides[a] for a in whole[:at]], *[0] * len(index), *[strides[a] for a in whole[at:]])
     indexed = []
     for axis, a in of_axis.items():
@@ -120,7 +120,7 @@ def _locate_lines(rank: int, arrays: int) -> list[str]:
 def scatter(
     memory: Memory, out: cupy.ndarray, value: cupy.ndarray, arrays: Sequence[cupy.ndarray], key: Sequence[int | None], *, adds: bool
 ) -> None:
-    """Add values to a contiguous array at index arrays, or write them, the last one winning; values broadcast to the selection."""
+    """Add values to a contiguous array at index arrays, or write them (the last write wins); values broadcast to the selection."""
     chosen = selection(out.shape, row_major(out.shape), arrays, key)
     total = int(np.prod(chosen.shape, dtype=np.int64))
     if total == 0 or out.size == 0:
@@ -129,7 +129,7 @@ def scatter(
     index = chosen.shape[inner]
     many = int(np.prod(index, dtype=np.int64))
     places = memory.empty((many,), np.dtype(np.int64))
-    # the index arrays by themselves: the places of the targets without the axes that are taken whole
+    # the index arrays alone: the places of the targets without the axes that are taken whole
     alone = Selection(index, (0,) * len(index), tuple((over[inner], step, size) for over, step, size in chosen.indexed), 0, len(index))
     kinds = tuple(dtype_of(a) for a in arrays)
     run(function(places_source(kinds, len(index)), "tf_places"), many, *_arguments(alone), *arrays, places)

@@ -24,13 +24,13 @@ CAPACITIES = (2, 4, 8, 16, 32, 64, 128)
 
 
 def fused_kernel(programs: Sequence[RowProgram]) -> Callable[..., None]:
-    """Programs of the same steps as one function, called with all their operands, program by program.
+    """Programs with the same steps as one function, which is called with all their operands, program by program.
 
-    Members with strided operands, or with too many operands for two members to fit into a launch, run as kernels of their own.
+    Members with strided operands, or with too many operands for two members to fit into a launch, run as separate kernels.
     """
     kernels, program = [elementwise(program) for program in programs], programs[0]
     width = len(program.inputs) + len(program.outputs)
-    # with the wider indices: what fits with them fits with the others too
+    # with the wider indices: members that fit with them fit with the narrower ones too
     fits = cache(lambda layouts: bool(_capacities(program, layouts, "long long")))
 
     def kernel(*arrays: Array) -> None:
@@ -73,7 +73,7 @@ def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[
     capacities = _capacities(program, layouts, index)
     capacity = next((capacity for capacity in capacities if capacity >= len(members)), capacities[-1])
     name = f"{name_of(program)}_horizontal"
-    # without what the source does not depend on, so that programs of other shapes share the kernel
+    # without facts that do not affect the source, so that programs of other shapes share the kernel
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(kernel_source(bare, name, layouts, index, capacity, constants_of(program)), name)
     struct = _struct(_kinds(program, layouts), index, capacity)

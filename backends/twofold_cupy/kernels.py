@@ -49,7 +49,7 @@ def elementwise(program: RowProgram) -> Callable[..., None]:
         If a dtype is not supported in kernels.
     """
     check_dtypes(program)
-    # keyed by strides only: shapes are those of the program
+    # keyed by strides only, since the program fixes the shapes
     launches: dict[tuple[Any, ...], ProgramLaunch] = {}
 
     def kernel(*arrays: Array) -> None:
@@ -75,7 +75,7 @@ def check_dtypes(program: RowProgram) -> None:
 def launch_of(program: RowProgram, arrays: Sequence[Array]) -> ProgramLaunch:
     """The launch of a program for arrays with the strides of these."""
     strides = [strides_over(a, program.shape) for a in arrays]
-    # axes that all operands step over alike become one, down to a single axis where all are contiguous
+    # axes over which all operands step evenly are merged, into a single axis if all are contiguous
     space = merge_axes(program.shape, strides)
     layouts = tuple(SCALAR if is_constant(a) else layout(space, k) for k, a in enumerate(arrays))
     count = 1
@@ -93,7 +93,7 @@ def launch_of(program: RowProgram, arrays: Sequence[Array]) -> ProgramLaunch:
 
 
 def name_of(program: RowProgram) -> str:
-    """The stem of a kernel's name, after what it does, for profilers."""
+    """The stem of a kernel's name, which tells profilers what it does."""
     return "tf_" + re.sub(r"\W", "_", program.name)
 
 

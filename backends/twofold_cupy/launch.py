@@ -51,10 +51,10 @@ class Module:
         if job is not None:
             job.finish()
         try:
-            self._module.compile()  # nothing to do if the background job has compiled it
+            self._module.compile()  # does nothing if the background job has compiled it
         except compiler.CompileException as error:
             raise compile_error(error, name) from error
-        # the binary is loaded: nothing to wait for at the next kernel of this module
+        # the binary is loaded, so the next kernel of this module need not wait
         self._jobs[device] = None
         return self._module.get_function(name)
 
@@ -109,7 +109,7 @@ def filled(parts: Mapping[str, str], *names: str) -> str:
 
 
 def each(name: str, parameters: Sequence[str], count: str, body: Sequence[str], before: Sequence[str] = ()) -> str:
-    """The source of a kernel whose body runs for each ``i`` below a count; ``before`` stands between the prelude and the kernel."""
+    """The source of a kernel whose body runs for each ``i`` below a count; ``before`` is the text between the prelude and the kernel."""
     lines = [header("c_prelude.h"), *before, f"TF_KERNEL {name}({', '.join(parameters)}) {{", f"    TF_EACH(long long, i, {count}) {{"]
     return "\n".join([*lines, *[f"        {line}" for line in body], "    }", "}", ""])
 
@@ -120,7 +120,7 @@ def blocks_for(threads: int) -> tuple[int]:
 
 
 def grid_of(blocks: int) -> tuple[int]:
-    """The grid of a kernel with a grid-stride loop over this many blocks' work: fewer blocks where a grid cannot hold them."""
+    """The grid of a kernel with a grid-stride loop over this many blocks' work: fewer blocks if a grid cannot hold them."""
     return (min(blocks, MAX_BLOCKS),)
 
 

@@ -12,7 +12,7 @@ memory: Any = importlib.import_module("cupy.cuda.memory")
 compiler: Any = importlib.import_module("cupy.cuda.compiler")
 cupyx: Any = importlib.import_module("cupyx")
 
-#: The CUDA libraries in use, and what each is needed for.
+#: The CUDA libraries in use, and the purpose of each.
 LIBRARIES = {"nvrtc": "kernels", "cublas": "matrix products", "cublasLt": "products with a bias or activation in one step"}
 
 
@@ -35,7 +35,7 @@ def cuda_library(name: str) -> Any:
     Raises
     ------
     Exception
-        If the library is not found; the finder has an exception of its own for each reason.
+        If the library is not found; the finder raises a different exception for each reason.
     """
     from cuda import pathfinder
 

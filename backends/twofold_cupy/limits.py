@@ -1,6 +1,6 @@
 """The limit of device memory, which arrays and graphs share: all of it, less the percentage of the setting ``gpu_memory_reserve``.
 
-Arrays live in CuPy's pool, graphs in private pools. The limit of CuPy's pool is lowered by what graphs have taken.
+Arrays live in CuPy's pool, graphs in private pools. The limit of CuPy's pool is lowered by the memory of graphs.
 """
 
 import threading
@@ -38,7 +38,7 @@ def apply() -> None:
     """Set the pool's limit on the current device; without a limit of ours, one that the user has set on CuPy's pool stays."""
     most, device, pool = limit(), runtime.getDevice(), cupy.get_default_memory_pool()
     if most is not None:
-        # remembered, so that only a limit of ours is taken away again
+        # remembered, so that only a limit set here is removed
         _limited.add(device)
         pool.set_limit(size=max(most - _taken_by_graphs(), 1))
     elif device in _limited:

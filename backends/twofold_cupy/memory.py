@@ -1,4 +1,4 @@
-"""Device memory: when a block may be reused, and what happens when the device is full.
+"""Device memory: when a block may be reused, and how memory is freed when the device is full.
 
 CuPy's pool immediately returns a freed block to the stream that was current at its allocation. That is correct for memory that only this
 stream uses, since its work is ordered. Memory that another stream may still use is held here until that stream has passed an event.
@@ -85,7 +85,7 @@ class Memory:
         """A new array that a copy stream fills and the compute stream uses.
 
         The block belongs to the copy stream, the current one, and may be reused only when the compute stream has passed the point
-        where the array died. The copy is then complete too, because the compute stream has waited for it.
+        where the array died. By then the copy is complete too, because the compute stream has waited for it.
         """
         self.collect()
         nbytes = math.prod(shape) * dtype.itemsize
@@ -124,7 +124,7 @@ class Memory:
             with suppress(IndexError):  # another thread took the entry
                 stream, block = self._returned.popleft()
                 mark = stream.record()
-                # no mark can be recorded during a capture; the block is looked at again next time
+                # no mark can be recorded during a capture; a later call handles the block
                 self._returned.extend([(stream, block)] if mark is None else [])
                 self._held.extend([] if mark is None else [(mark, block)])
         for _ in range(len(self._held)):

@@ -130,8 +130,8 @@ class MultiStreamCapture:
         return memory
 
     def step(self, read: Iterable[Array], written: Iterable[Array]) -> None:
-        """Begin a step on the most suitable stream; ``written`` is existing memory, not what the step allocates."""
-        self._end_step()  # first, so that the mark lies after the last step's work and before the wait of the next one
+        """Begin a step on the most suitable stream; ``written`` is existing memory, not memory that the step allocates."""
+        self._end_step()  # first, so that the mark comes after the last step's work and before the next step's wait
         read, written = (list(_ranges(arrays)) for arrays in (read, written))
         needed: list[StepId] = []
         for ranges, writes in ((read, False), (written, True)):
@@ -182,10 +182,10 @@ class MultiStreamCapture:
     def _wait(self, steps: Iterable[StepId]) -> None:
         """Let the current stream wait for steps that it does not follow already.
 
-        The latest come first: their vector clocks cover the most other steps, so that fewer waits (graph edges) are needed.
+        The latest steps come first: their vector clocks cover the most other steps, so fewer waits (graph edges) are needed.
         """
         for step in sorted(set(steps) - {self._step}, key=lambda s: -self._issued[s].number):
-            # the vector clock has, for each stream, the last step that this one follows already
+            # the vector clock has, for each stream, the last step that this stream already follows
             if self._after[self._number][step[0]] < step[1]:
                 self._wait_for(step)
 
@@ -195,14 +195,14 @@ class MultiStreamCapture:
         self._after[k], self._is_part[k] = tuple(map(max, self._after[k], issued.after)), True
 
     def _choose_stream(self, needed: Sequence[StepId]) -> int:
-        """The stream of a step: one whose last step it depends on, else one that is idle as far as the step knows, else the first."""
+        """The stream for a step: one whose last step it depends on, otherwise one whose work it already follows, otherwise the first."""
         last = [number for number, count in needed if count == self._count[number]]
         if last:
             return min(last)
         follows = [1, *[0] * (len(self._streams) - 1)]  # every step follows the first, in which the program begins
         for step in needed:
             follows = list(map(max, follows, self._issued[step].after))
-        # a stream whose last step is among those that the step follows anyway: to issue it there adds no order
+        # the step follows this stream's last step anyway, so issuing it there adds no dependency
         return next((k for k, count in enumerate(self._count) if count <= follows[k]), 0)
 
 

@@ -45,7 +45,7 @@ class CupyNamespace(PortableNamespace):
         """The element-wise primitives by kernels, others by their references."""
         if name not in ELEMENTWISE:
             return super().__getattr__(name)
-        # kept, so that `__getattr__` is asked once for each name
+        # cached, so that `__getattr__` is called once for each name
         found = vars(self)[name] = partial(self.apply, name=name)
         return found
 
@@ -84,7 +84,7 @@ class CupyNamespace(PortableNamespace):
         return self.contiguous(x) if is_constant(x) else x
 
     def packed(self, x: Array, dtype: str | None = None) -> cupy.ndarray:
-        """An operand as a contiguous array, in a dtype if one is given; the operand itself if it is one already."""
+        """An operand as a contiguous array, in a dtype if one is given; the same object if it already is one."""
         if dtype is not None and dtype_of(x) != dtype:
             return self.astype(x, dtype=dtype)
         return x if not is_constant(x) and x._c_contiguous else self.contiguous(x)
@@ -269,7 +269,7 @@ class CupyNamespace(PortableNamespace):
         own = views.strides_of(x)
         other = np.broadcast_shapes(*[tuple(1 if k == at else n for k, n in enumerate(a.shape)) for a in (x, index)])
         shape = tuple(index.shape[at] if k == at else n for k, n in enumerate(other))
-        # broadcast axes do not step; neither does the array along the axis that is taken, where the index says the place
+        # broadcast axes do not step; neither does the array along the axis that is taken, where the index gives the place
         over = tuple(0 if n == 1 else s for n, s in zip(index.shape, views.strides_of(index), strict=True))
         strides = tuple(0 if k == at or n == 1 else s for k, (n, s) in enumerate(zip(x.shape, own, strict=True)))
         out = self.empty(shape, dtype_of(x))

@@ -1,7 +1,7 @@
 """Products of csr matrices and dense ones by kernels of our own; rows of row-sparse arrays by gathers and scatters.
 
 cuSPARSE is not used: its transposed products add atomically, in an order that differs from run to run, it takes 32-bit indices only, and
-it needs a workspace whose size is asked for at each call. Here every sum has a fixed order, and nothing waits for the host.
+it needs a workspace whose size is asked for at each call. Here every sum has a fixed order, and no step waits for the host.
 """
 
 from functools import cache
@@ -62,7 +62,7 @@ def stored_rows_sum(xp: Any, rows: cupy.ndarray, places: cupy.ndarray, count: in
     if not count:
         return zeros
     key = (0, *[None] * (zeros.ndim - 1))
-    # rows at -1 become zeros, which are added to row 0 without an effect
+    # rows at -1 become zeros, so adding them to row 0 has no effect
     return xp.index_add(zeros, _where_stored(xp, places, rows), xp.maximum(places, 0), key=key)
 
 

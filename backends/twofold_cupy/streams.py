@@ -69,7 +69,7 @@ class Stream:
     def __exit__(self, *exc: object) -> None:
         _entered.streams.pop()
         before = self._before.devices.pop()
-        # CuPy keeps the current stream by device, so it has to be left on its own device, wherever the block has gone
+        # CuPy keeps the current stream by device, so the block must leave it on its own device, even if the current device has changed
         if runtime.getDevice() != self.device:
             runtime.setDevice(self.device)
         self.cuda.__exit__(*exc)
@@ -89,7 +89,7 @@ class Stream:
         return Mark(self, event, number)
 
     def wait(self, mark: Mark) -> None:
-        """Hold back later work until a mark is reached; no wait is issued where the order is already given."""
+        """Hold back later work until a mark is reached; no wait is issued if the order is already guaranteed."""
         if mark.stream is self:
             return
         self.waits += 1

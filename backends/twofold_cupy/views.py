@@ -30,7 +30,7 @@ def strided(x: cupy.ndarray, shape: Sizes, strides: Sizes, offset: int = 0) -> c
 
 
 def reshaped(x: Array, shape: Sizes, copy: Callable[[Array], Array]) -> Array:
-    """An array in another shape; a copy only where no strides describe it."""
+    """An array in another shape; a copy only if no strides describe it."""
     if is_constant(x):
         return reshaped_constant(x, np.empty(0).reshape(x.shape).reshape(shape).shape if x.size == 0 else _full_shape(x.size, shape))
     if x._c_contiguous:
@@ -58,7 +58,7 @@ def _full_shape(count: int, shape: Sizes) -> Sizes:
 def broadcast(x: Array, shape: Sizes) -> Array:
     """An array repeated along axes, by strides of 0."""
     if is_constant(x):
-        # raises the error where the shapes do not fit, which the next line, of a scalar, would not
+        # raises the error if the shapes do not fit; the next line would not, since it reads a scalar
         np.broadcast_shapes(x.shape, shape)
         return np.broadcast_to(scalar_of(x), shape)
     return cupy.broadcast_to(x, shape)

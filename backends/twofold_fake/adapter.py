@@ -27,7 +27,7 @@ AT_ONCE = ("dtype_of", "full", "iota", "is_by_reference")
 def _as_gpu(target: Target) -> Target:
     epilogues = frozenset({"bias", "bias relu", "sums"})
     own = {"name": "fake", "kind": "gpu", "plain": None, "shares_constants": False}
-    # what real GPUs switch on in the passes, so that tests without a GPU run the same programs as on one
+    # the capabilities of real GPUs that passes use, so that tests without a GPU run the same programs
     return replace(target, few_kernels=True, whole_rows=True, epilogues=epilogues, **own)
 
 
@@ -115,7 +115,7 @@ class FakeBackend(NumpyBackend):
     def empty(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """A new uninitialized or poisoned array."""
         try:
-            # at once, whatever the schedule: memory is assigned when an operation is issued, and written when it runs
+            # immediately, under any schedule: memory is assigned when an operation is issued, and written when it runs
             return np.empty(shape, NUMPY[dtype]) if self.memory is None else self.memory.empty(shape, NUMPY[dtype])
         except MemoryError as error:
             raise self.failure(error) from error
@@ -198,7 +198,7 @@ class FakeBackend(NumpyBackend):
         return Call(f"{{run}}({operands})", {"run": fresh})
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
-        """NumPy's kernel, issued to the current stream when it is called; several run in reverse order, on which nothing may depend."""
+        """NumPy's kernel, issued to the current stream when it is called; several run in reverse order: callers must rely on none."""
         if not others:
             only = super().compile(program)
             return lambda *arrays: self.issue(lambda: only(*arrays))

@@ -128,13 +128,13 @@ class Streams:
     def _advance(self, stream: Stream, position: int) -> None:
         """Run a stream up to a position, and other streams as far as the marks in between require.
 
-        This terminates: a mark is issued before anything can wait for it.
+        This terminates, because a mark is issued before any wait for it.
         """
         while stream.done < position:
             item = stream.waiting.popleft()
             stream.done += 1
             if isinstance(item, Mark):
-                # under any schedule: what was issued before the mark runs before what waits for it
+                # under any schedule: work issued before the mark runs before work that waits for it
                 self._advance(item.stream, item.position)
             # after the other stream has advanced, since a mark's time is read from there
             if self.timeline is not None:

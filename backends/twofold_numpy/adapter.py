@@ -183,7 +183,7 @@ class NumpyBackend(Backend):
         except Exception as error:
             raise self.failure(error) from error
         finally:
-            # also after an error: the context is left, and its error state is as it was
+            # also after an error: the context has been left with its error state restored
             _QUIET.append(context)
 
     def from_host(self, array: np.ndarray, device: Device) -> np.ndarray:
@@ -244,7 +244,7 @@ class NumpyBackend(Backend):
         return found or super().product(epilogue)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
-        """A kernel that is compiled to machine code when it is used again, if llvmlite is installed; else one over cache-sized blocks."""
+        """A kernel that is compiled to machine code at its second use, if llvmlite is installed; otherwise one over cache-sized blocks."""
         if others:
             return super().compile(program, *others)
         if not _compiles():

@@ -24,12 +24,12 @@ class Blas(NamedTuple):
     Attributes
     ----------
     name
-        The library's name, and for OpenBLAS that of the kernels that it has chosen for this processor.
+        The library's name, and for OpenBLAS the name of the kernels that it has chosen for this processor.
     set_threads, get_threads
         Its functions of C integers.
     products
         The addresses of ``cblas_?gemm``, ``cblas_?gemv`` and ``cblas_?dot`` (of complex numbers ``cblas_?dotu_sub``) by their last part and
-        NumPy's type character, as in ``"gemm f"``; empty where the width of its integers is unknown.
+        NumPy's type character, as in ``"gemm f"``; empty if the width of its integers is unknown.
     integer
         Bits of its integers.
     """
@@ -45,7 +45,7 @@ class Blas(NamedTuple):
 def blas() -> Blas | None:
     """The BLAS of NumPy; None if the number of its threads cannot be set, as in Apple's Accelerate."""
     try:
-        # symbols are searched in a library and in those it is linked with: so this is NumPy's BLAS, however many are loaded
+        # symbols are looked up in a library and in those it is linked with: this finds NumPy's BLAS, even if others are loaded
         library = ctypes.CDLL(importlib.import_module("numpy._core._multiarray_umath").__file__)
     except OSError:
         return None

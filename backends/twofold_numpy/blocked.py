@@ -31,7 +31,7 @@ REDUCED: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 #: Dtypes and shapes of a kernel's scratch. Each thread keeps the scratch of MAX_KERNELS kernels, of at most MAX_BYTES each.
 Scratch = tuple[tuple[str, tuple[int, ...]], ...]
 MAX_KERNELS, MAX_BYTES = 16, 4 << 20
-#: Elements up to which a kernel runs unblocked, in scratch of its own.
+#: Elements up to which a kernel runs unblocked, in separate scratch.
 SMALL = 4096
 #: Ufuncs that are four times as slow for an array and a scalar as for two arrays: their scalars are expanded into scratch first.
 SLOW_WITH_SCALAR = frozenset({"maximum", "minimum"})
@@ -95,7 +95,7 @@ class _Printer:
 
     def _compile(self, lines: list[str]) -> Callable[..., None]:
         exec(code_of("\n".join(lines), "<twofold kernel>"), self.env)
-        return self.env.pop("kernel")  # removed, since the function's globals would otherwise form a reference cycle with it
+        return self.env.pop("kernel")  # removed: otherwise the function and its globals would form a reference cycle
 
     def _all_scratch(self) -> str:
         return "".join(f"t{k}, " for k in range(len(self.scratch)))
@@ -125,7 +125,7 @@ class _Printer:
                 name[t] = f"t{held[t]}"
             operands = [self._operand(step, ref, name) for ref in step.args]
             self.calls.append(self._call(step, operands, name[t]))
-            # after the step's own scratch is chosen: what it still reads must not be handed to its result, except in place
+            # after the step's scratch is chosen: its result must not get the scratch of its operands, except in place
             free += [held[d] for d in dying if held[d] != held.get(t)]
 
     def _call(self, step: KernelStep, operands: list[str], out: str) -> str:
@@ -162,7 +162,7 @@ class _Printer:
             found, is_number = f"{'i' if self._is_cut(ref.value) else 'I'}{ref.value}", not self.shapes[ref.value]
         else:
             found, is_number = self._bind("c", np.array(ref.value, NUMPY[step.operand_dtype])), True
-        # a reduced row is one number per row, so there is nothing to expand a scalar for
+        # a reduced row is one number per row, so scalars need not be expanded
         if not is_number or step.op not in SLOW_WITH_SCALAR or step.row:
             return found
         full = f"t{len(self.scratch)}"

@@ -61,7 +61,7 @@ SHARED_COPY = 1 << 21
 
 
 def copy_shared(out: np.ndarray, x: np.ndarray) -> None:
-    """Copy ``x`` into ``out``, which is contiguous; on helpers too if it is large and lies differently in memory."""
+    """Copy ``x`` into ``out``, which is contiguous; helpers take part if ``x`` is large and has another memory layout."""
     if out.nbytes < SHARED_COPY or len(out) == 1 or x.flags.c_contiguous or workers.count() == 1:
         np.copyto(out, x)
     else:

@@ -1,4 +1,4 @@
-"""The functions that opt_einsum calls, NumPy's but for the products, which are those of `products`."""
+"""The functions that opt_einsum calls: NumPy's, except that products are computed by `products`."""
 
 import math
 from collections.abc import Sequence

@@ -31,7 +31,7 @@ MIN_PRODUCTS = 1 << 24
 
 
 class WindowParams(TypedDict):
-    """How the windows of a convolution lie on its images."""
+    """The position of a convolution's windows on its images."""
 
     stride: Sizes
     dilate: Sizes
@@ -110,7 +110,7 @@ def _run(
         n, c, *size = shape_of(kind, g)
         out = POOL.empty((n, *size, c) if channels_last else (n, c, *size), common)
     target, compute = _channels_first(out, channels_last), chosen(kind, g, computed, with_transforms and SETTINGS.winograd)
-    # the algorithm writes to the result itself if it can; otherwise to memory of its own, copied at the end
+    # the algorithm writes to the result itself if it can; otherwise to temporary memory, which is copied at the end
     plain = target.dtype == computed and _is_accepted(target, compute)
     into = target if plain else POOL.empty(target.shape, computed)
     first, second = (x if x.dtype == computed and _is_accepted(x, compute) else np.ascontiguousarray(x, computed) for x in operands)
@@ -155,7 +155,7 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
     if computed.kind != "f" or computed.itemsize == 2 or not takes_channels_last(chosen(kind, g, computed, SETTINGS.winograd)):
         return None
     images = math.prod(shape_of("data", g)) + math.prod(shape_of("forward", g))
-    # the table is of one thread: an algorithm's own copies are shared like the rest of its work
+    # the table is for one thread: threads share an algorithm's copies like its other work
     shared = 2 if shares_images(g) and workers.count() > 1 else 1
     return saving(kind, g, _by_winograd(g, computed, SETTINGS.winograd)) * images * computed.itemsize / shared
 
@@ -178,7 +178,7 @@ def shape_of(kind: Kind, g: Geometry) -> Sizes:
 
 @lru_cache(1024)
 def chosen(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> Algorithm:
-    """The algorithm that the table has; not Winograd's unless it is allowed and pays, and not the direct one without a compiler."""
+    """The table's algorithm; Winograd's only if it is allowed and pays, and the direct one only with a compiler."""
     compiles = direct.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and direct.is_available()
     return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd), compiles))
 

@@ -22,7 +22,7 @@ class Row(NamedTuple):
     """A measured convolution, with the fastest algorithm apart from Winograd's, and the fastest of all.
 
     ``saved`` is the time that each algorithm saves with channels last, as a multiple of the time to transpose all images; 0 for algorithms
-    that need channels first. ``direct`` says whether the direct algorithm, in machine code, is faster than each.
+    that need channels first. ``direct``: whether the direct algorithm, in machine code, is faster than all of them.
     """
 
     kind: Kind

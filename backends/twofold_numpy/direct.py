@@ -6,8 +6,8 @@ multiplied by one weight. Machine code (`jit.direct`) accumulates some filters b
 
 * A convolution is cut into *items*: an image, one of the groups, a band of rows, and a range of filters. Threads share the items.
 * The rows of the image that a band reads are copied, with zeros as padding, to memory that fits the L2 cache; without padding they are read
-  in place. For a stride of s every s-th row and column come together (s² planes), so that runs have no gaps.
-* A run continues over the ends of rows: what it computes there is dropped when the results are copied out of their tile.
+  in place. For a stride of s, every s-th row and column are put together (s² planes), so that runs have no gaps.
+* A run continues over the ends of rows: results computed there are dropped when a tile is copied out.
 
 The sum over the taps is one chain of fused multiply-adds in the order of channels and kernel, for every result, however the work is cut.
 
@@ -29,7 +29,7 @@ from .memory import POOL
 #: A convolution in machine code, called with image, weight, result and scratch; and the bytes of the scratch.
 Bound = tuple[Callable[..., object], int]
 Binder = Callable[[Kind, Geometry], Bound]
-#: Filled by the adapter: give what binds convolutions to machine code, or None if kernels are not compiled.
+#: Functions from the adapter that return what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
 #: Multiplications from which the convolution is worth loading the compiler, which takes 0.1 s. The second number is for grouped
 #: convolutions, whose columns take ten times as long as their products.
@@ -52,7 +52,7 @@ def is_worth_compiling(g: Geometry) -> bool:
 
 
 def is_available() -> bool:
-    """Whether convolutions can be machine code on this machine; llvmlite is loaded if that is not known yet."""
+    """Whether convolutions can be compiled on this machine; the first call loads llvmlite."""
     return _binder() is not None
 
 

@@ -116,7 +116,7 @@ def plane_of(kind: Kind, g: Geometry) -> Plane:
 
 
 def _two(sizes: tuple[int, ...], k: int) -> tuple[int, int]:
-    """Sizes of a plane; a line is a plane with one row, and no padding of it."""
+    """Sizes of a plane; a line is a plane with one row, which is not padded."""
     return (sizes[0], sizes[1]) if len(sizes) == 2 else (0 if k == 3 else 1, sizes[0])
 
 
@@ -132,7 +132,7 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
     threads
         How many threads share the work; no result depends on that.
     in_tiles
-        Whether results go through a tile in any case.
+        Whether all results go through a tile.
     """
     taps = list(p.taps)
     (rows, columns), (height, width) = p.out, p.size
@@ -140,7 +140,7 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
     # the planes that some tap reads: of a 1x1 kernel with stride 2 only one of the four
     phases = sorted({(y % p.stride[0], x % p.stride[1]) for _, y, x, _ in taps})
     deep, wide = (max(t[1 + k] // p.stride[k] for t in taps) for k in (0, 1))
-    # a row of a copied plane: the results' columns and what the taps reach beyond the last of them
+    # a row of a copied plane: the results' columns, and the columns beyond them that taps reach
     pitch = columns + wide if copies else width
     of_row = ITEM * p.channels * len(phases) * pitch
     work = p.n * p.groups * p.filters * len(taps) * rows * columns
@@ -157,7 +157,7 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
     tile = vector * -(-ITEM * ((band - 1) * pitch + columns) // vector)
     copied = vector * -(-ITEM * p.channels * channel // vector) if copies else 0
     units = p.n * p.groups * bands
-    # a band that several pieces share is copied by each of them
+    # each piece that shares a band copies it
     ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces
     filters = block * -(-p.filters // (block * ranges)) if ranges > 1 else p.filters
     ranges = -(-p.filters // filters)

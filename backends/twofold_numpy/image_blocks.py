@@ -67,7 +67,7 @@ class ImageBlocks:
 
 
 def shares_images(g: Geometry) -> bool:
-    """Whether a convolution has several images and enough work to share them: by sizes alone, since it decides how products are cut."""
+    """Whether a convolution has several images and enough work for threads. Only sizes matter, since this decides how products are cut."""
     return g.n > 1 and g.products * MULTIPLICATION >= THREADED
 
 
@@ -81,7 +81,7 @@ def for_images(make: Callable[[], W], process: Callable[[W, int, int], None]) ->
 
 
 def sum_over_images(make: Callable[[], W], process: Callable[[W, int, int, "Total"], None], out: np.ndarray) -> None:
-    """Like `for_images`, with a sum of shape ``out`` to add to; in up to `MOST_SUMS` sums, by sizes alone, which are added up in order."""
+    """Like `for_images`, with a sum of shape ``out`` to add to. Sizes alone give the number of sums (at most `MOST_SUMS`)."""
     first = make()
     parts = list(first.images_of())
     number = min(MOST_SUMS, len(parts)) if first.is_shared else 1
@@ -111,7 +111,7 @@ def _add_rows(sums: Sequence[np.ndarray], lo: int, hi: int, _: ImageBlocks) -> N
 
 
 def _run(make: Callable[[], W], first: W, tasks: Sequence[Callable[[W], None]]) -> None:
-    """Run tasks, each with buffers that no other uses meanwhile; on helpers too, unless BLAS is limited to one thread."""
+    """Run tasks, each with buffers that no other task uses meanwhile; on helpers too, unless BLAS is limited to one thread."""
     if not first.is_shared:
         for task in tasks:
             task(first)
@@ -154,7 +154,7 @@ class Total:
     def add(self, lhs: np.ndarray, rhs: np.ndarray) -> None:
         """Add a product; the first one is written instead of added."""
         if self._count == 1:
-            # from the second product on; with a single one there is nothing to add
+            # from the second product on; a single product needs no addition
             self._next = POOL.empty(self.into.shape, self.into.dtype)
         product(lhs, rhs, self._next, self._whole)
         if self._count:

@@ -28,7 +28,7 @@ class IntegerProducts(Protocol):
         ...
 
 
-#: Filled by the adapter: give what multiplies integers in machine code, or None.
+#: Functions from the adapter that return an object that multiplies integers in machine code, or None.
 IN_MACHINE_CODE: list[Callable[[], IntegerProducts | None]] = []
 
 

@@ -10,14 +10,14 @@ from collections import OrderedDict, deque
 
 import numpy as np
 
-#: Bytes from which arrays are pooled, and most bytes of free blocks.
+#: Bytes from which arrays are pooled, and the most bytes of free blocks.
 POOLED = 1 << 20
 MAX_WAITING = 1 << 30
 #: The alignment of arrays in bytes: a cache line.
 ALIGNMENT = 64
 #: Size classes per power of two: arrays of similar size share blocks, and waste at most an eighth of them.
 SIZE_CLASSES = 8
-#: Seconds to wait for the pool's lock, which is held for microseconds, unless this thread itself was interrupted while it held it.
+#: Seconds to wait for the pool's lock. It is held for microseconds, unless this thread was interrupted while it held the lock.
 LOCK_TIMEOUT = 1.0
 
 
@@ -72,7 +72,7 @@ class Pool:
         try:
             return np.empty(size + ALIGNMENT, np.uint8)
         except MemoryError:
-            # what the pool keeps may be what the system lacks
+            # the system may lack the memory that the pool keeps
             self.trim()
             return np.empty(size + ALIGNMENT, np.uint8)
 
@@ -92,7 +92,7 @@ class Pool:
                 del self._blocks[size]
 
     def trim(self) -> None:
-        """Free all unused blocks; nothing if this thread was interrupted while it held the lock."""
+        """Free all unused blocks; does nothing if this thread was interrupted while it held the lock."""
         if self._lock.acquire(timeout=LOCK_TIMEOUT):
             try:
                 self._returned.clear()

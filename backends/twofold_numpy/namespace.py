@@ -20,9 +20,9 @@ from .products import is_small, multiply
 from .sorting import stable_order
 from .special import FUNCTIONS
 
-#: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
+#: Elements of a block, both of the summation tree and of fused kernels, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
-#: The product of two operands' sizes below which their matrix product is small, whatever their shapes: tested first, being cheaper.
+#: If the product of two operands' sizes is less, their matrix product is small, whatever their shapes. This cheap test comes first.
 SMALL_SIZES = 1 << 24
 #: The axes of a reduction.
 Axes = int | tuple[int, ...] | None
@@ -100,7 +100,7 @@ def _reduces_to_channels(a: np.ndarray, axis: Axes) -> bool:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Large products in pieces, 16-bit floats in float32, anything else by ``matmul``: in one function, since imperative code calls it."""
+    """Large products in pieces, 16-bit floats in float32, others by ``matmul``: in one function, which imperative code calls."""
     if a.itemsize == 2 or b.itemsize == 2:
         return _product_in_float32(a, b)
     if a.size * b.size > SMALL_SIZES and a.dtype == b.dtype and not is_small(a.shape, b.shape):
@@ -202,7 +202,7 @@ class NumpyNamespace(Referenced):
         n = len(kernel)
         lead, tail = x.shape[: x.ndim - n], x.shape[x.ndim - n :]
         steps = x.strides[x.ndim - n :]
-        # the number of windows: those whose last tap is still inside
+        # the number of windows whose last tap is inside
         out = tuple((s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(tail, kernel, stride, dilate, strict=True))
         strides = (
             *x.strides[: x.ndim - n],
@@ -253,7 +253,7 @@ class NumpyNamespace(Referenced):
 
     any, all = staticmethod(np.any), staticmethod(np.all)
 
-    # methods where they are shorter than NumPy's functions, which are Python
+    # methods if they take fewer calls than NumPy's functions, which are Python
     @staticmethod
     def argmax(x, *, axis=None, keepdims=False):
         return x.argmax(axis, keepdims=keepdims)

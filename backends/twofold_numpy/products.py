@@ -91,7 +91,7 @@ def _near_half(side: int) -> int:
 
 
 def is_small(a: Sequence[int], b: Sequence[int]) -> bool:
-    """Whether BLAS uses one thread for operands of these shapes, so that their product is left to it."""
+    """Whether BLAS uses only one thread for operands of these shapes, so that it computes their product alone."""
     work = math.prod(a) * (b[-1] if len(b) > 1 else 1)
     if work <= SMALL_OF_VECTORS:
         return True
@@ -179,7 +179,7 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
 
 #: Filled by the adapter: give a product in machine code, or None for layouts without one.
 IN_MACHINE_CODE: list[Callable[[Blas, Multiplication | InnerProduct], Product | None]] = []
-#: Products that are computed piece by piece with NumPy before the compiler is loaded for them, which takes 0.1 s. The bits are the same.
+#: Number of products computed piece by piece with NumPy before the compiler is loaded, which takes 0.1 s. The bits are the same.
 PATIENCE = 32
 _bound: dict[object, Product] = {}
 ON_CHANGE.append(_bound.clear)
@@ -236,7 +236,7 @@ def _in_machine_code(library: Blas, of: Multiplication | InnerProduct, otherwise
 def _patiently(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     _Patience.used += 1
     if _Patience.used == PATIENCE:
-        _bound.clear()  # the next products of the same layouts are in machine code
+        _bound.clear()  # later products with the same layouts run in machine code
     product(a, b, out)
 
 

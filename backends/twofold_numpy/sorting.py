@@ -47,7 +47,7 @@ def _ranks_of_bits(rows: np.ndarray) -> np.ndarray:
         return rows.astype(np.int64) - (MOST if rows.dtype.kind == "u" else 0)
     bits = (rows + np.float32(0)).view(np.int32)  # the sum has no negative zeros
     np.bitwise_xor(bits, (bits >> 31) & np.int32(0x7FFFFFFF), out=bits)  # negative numbers descend with their bits
-    # all NaNs are equal and last, as for NumPy, whatever their bits
+    # all NaNs are equal and come last, as in NumPy, whatever their bits
     bits[rows != rows] = np.iinfo(np.int32).max
     return bits.astype(np.int64)
 

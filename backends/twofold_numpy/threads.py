@@ -1,8 +1,8 @@
 """NumPy's BLAS held to one thread while Twofold computes; `twofold.backend.workers` says how many threads Twofold uses.
 
 * A large kernel, or a matrix product with enough work, is cut into pieces, by its sizes alone. So no result depends on the number of
-  threads, or on which of them computes what.
-* The thread that needs the result takes piece after piece, and helper threads do too (`jit.handoff`; without machine code
+threads, or on which thread computes which piece. * The thread that needs the result takes piece after piece, and helper threads do too
+(`jit.handoff`; without machine code
   `twofold.backend.workers`). It waits for pieces that a helper has begun, never for a helper to begin: on a busy machine it computes
   everything itself.
 * Meanwhile BLAS is held to one thread. Its own threads share a product evenly, so that every product waits for the one that gets its core

@@ -23,8 +23,8 @@ ROUNDS = 9
 NEARLY = 1.05
 #: The direct algorithm may take this much longer: it spares the element-wise operations that follow a pass over memory.
 LATER: dict[Kind, float] = {"forward": 1.2}
-#: Block sizes to try, from what fits a core's cache to what fits none. Winograd's products are small: in blocks smaller than LEAST the
-#: threads of BLAS would wait for each other longer than they compute.
+#: Block sizes to try: from those that fit a core's cache to those that fit none. Winograd's products are small: in blocks smaller than
+#: LEAST the threads of BLAS would wait for each other longer than they compute.
 BYTES = (1 << 19, 1 << 21, 1 << 23, 1 << 25)
 LEAST = {"winograd": 1 << 23}
 

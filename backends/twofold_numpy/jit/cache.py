@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-#: Total bytes above which the least recently used files are removed until three quarters are left.
+#: If files take more bytes than this, the least recently used are removed until three quarters are left.
 LIMIT = 64 << 20
 _DIGEST = hashlib.sha256().digest_size
 
@@ -26,7 +26,7 @@ def load(key: str) -> bytes | None:
             if os.fstat(file.fileno()).st_uid != os.geteuid():  # never run code that another user has written
                 return None
             content = file.read()
-        # the time of the last use, which `_prune` goes by: file systems often do not record reads
+        # the time of the last use, which `_prune` reads: file systems often do not record reads
         os.utime(path)
     except (OSError, RuntimeError):  # RuntimeError: no home folder
         return None

@@ -43,7 +43,7 @@ def _definition(address: int) -> _Definition:
 
 
 class _Owner:
-    """Keeps alive what a function needs; takes the place of the module that other builtins belong to."""
+    """Keeps the objects that a function needs alive. It is in the place of a builtin's module."""
 
     def __init__(self, *objects: object) -> None:
         self.objects = objects
@@ -64,11 +64,12 @@ def builtin_of(address: int, library: object, numbers: Iterable[int], refused: C
     numbers
         The kernel's numbers.
     refused
-        The fallback: called with the arguments, in place of the kernel, if the kernel rejects them; nothing has been written by then.
+        The fallback: called with the arguments, in place of the kernel, if the kernel rejects them; the kernel has then written nothing.
     lock
         The mode: `KEEP_GIL`, `RELEASE_GIL`, `WITHOUT_GIL` or `REPORT_REFUSAL`.
     """
     # ids are addresses; the objects behind them are immortal (None, ndarray) or kept alive by the owner
     flat = [id(None), id(np.ndarray), id(refused), lock, *numbers]
-    # `self` is a bytes object, which the code reads; the owner is where a module's name would be, which CPython keeps and never looks into
+    # `self` is a bytes object, which the code reads; the owner is in the place of a module's name, which CPython keeps alive but never
+    # reads
     return _make(ctypes.addressof(_definition(address)), struct.pack(f"{len(flat)}q", *flat), _Owner(library, refused))

@@ -93,14 +93,14 @@ class Compiler:
 
     def _parsed(self, text: str) -> Any:
         module = self._llvm.parse_assembly(text)
-        # the printed IR names neither, so that its text is the same on all machines
+        # the printed IR contains neither, so its text is the same on all machines
         module.triple, module.data_layout = self.triple, str(self._target.target_data)
         module.verify()
         return module
 
     def loaded(self, code: bytes) -> Code:
         """Load object code; the result is ready to be called."""
-        name = f"kernel{next(self._numbers)}"  # a library of its own for each kernel: all of them export the symbol "kernel"
+        name = f"kernel{next(self._numbers)}"  # a separate library for each kernel, because all export the symbol "kernel"
         library = self._llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
         loaded = library.link(self._linker, name)
         return Code(loaded["kernel"], loaded)

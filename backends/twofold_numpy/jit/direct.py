@@ -59,7 +59,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def first(self, filters: int, lanes: int) -> Iterator[str]:
-        """Define ``%first.f``, what the sums of a filter begin with; ``%filter.f`` has its weights, a row of ``%weight.step`` bytes."""
+        """Define ``%first.f``, the start value of a filter's sums; ``%filter.f`` has its weights, a row of ``%weight.step`` bytes."""
 
     @abstractmethod
     def loaded(self, name: str, lanes: int) -> Iterator[str]:
@@ -99,7 +99,7 @@ FLOATS = Floats()
 
 
 def binder() -> Binder | None:
-    """What binds convolutions to machine code; None without a compiler, or a BLAS that can be held to one thread meanwhile."""
+    """What binds convolutions to machine code; None without a compiler, or without a BLAS that can be limited to one thread meanwhile."""
     own, library = compiler(), blas()
     return None if own is None or library is None else partial(_bound, own, library, None)
 
@@ -173,7 +173,7 @@ def _lane_numbers(lanes: int) -> str:
 
 def _loaded_words() -> Iterator[str]:
     """The words of a tiling as values named like them, and the addresses of its two tables."""
-    # nine words come before them: those that `bound_plane` lists
+    # nine words, listed in `bound_plane`, come before them
     for k, name in enumerate(WORDS, 9):
         yield f"  %{name}.at = getelementptr i64, ptr %words, i64 {k}"
         yield f"  %{name} = load i64, ptr %{name}.at"
@@ -182,7 +182,7 @@ def _loaded_words() -> Iterator[str]:
 
 
 def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """The largest block that the filters left over fill."""
+    """The largest block that the remaining filters fill."""
     arguments = "ptr %source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %run"
     # the blocks are tried from the largest on; one filter always fits
     for filters, _ in blocks:
@@ -209,7 +209,7 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Itera
     yield "  %source.now = getelementptr float, ptr %source, i64 %place\n  %target.now = getelementptr float, ptr %target, i64 %place"
     yield f"  %rounded = add i64 %left, {lanes - 1}\n  %vectors = udiv i64 %rounded, {lanes}"
     cases = " ".join(f"i64 {v}, label %tile.{v}" for v in range(1, most))
-    # as many vectors as are left, and the most if there are more
+    # the number of vectors left, but at most `most`
     yield f"  switch i64 %vectors, label %tile.{most} [ {cases} ]"
     for v in range(1, most + 1):
         yield f"tile.{v}:\n  call void @tile_{filters}_{v}({_ARGUMENTS})\n  %place.{v} = add i64 %place, {v * lanes}\n  br label %look"
@@ -217,7 +217,7 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Itera
 
 
 def _tile(arithmetic: Arithmetic, filters: int, vectors: int, lanes: int) -> Iterator[str]:
-    """The function that accumulates some filters by some vectors in registers; of the last vector it uses what is in the run."""
+    """The function that accumulates some filters by some vectors in registers; of the last vector it uses the lanes inside the run."""
     vector, mask, overload = f"<{lanes} x float>", f"<{lanes} x i1>", f"v{lanes}f32"
     sums = f"<{lanes} x {arithmetic.lane}>"
     cells = [(f, v) for f in range(filters) for v in range(vectors)]
@@ -236,7 +236,7 @@ def _tile(arithmetic: Arithmetic, filters: int, vectors: int, lanes: int) -> Ite
     yield "  %run.first = getelementptr i8, ptr %source, i64 %run.from"
     for v in range(vectors):
         yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {v * lanes}"
-        # only the last vector of a run can reach beyond its end, so only that one is masked
+        # only the last vector of a run can extend beyond its end, so only that one is masked
         load = f"call {vector} @llvm.masked.load.{overload}.p0(ptr %run.{v}, i32 4, {mask} %mask, {vector} zeroinitializer)"
         yield f"  %x.{v} = " + (load if v == vectors - 1 else f"load {vector}, ptr %run.{v}, align 4")
         yield from arithmetic.loaded(f"%x.{v}", lanes)

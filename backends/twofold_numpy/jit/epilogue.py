@@ -1,6 +1,7 @@
 """Epilogues of direct convolutions as machine code: element-wise steps on a tile of results before it is stored.
 
-The steps are those of a kernel that would follow, with the same bits. Here the results are still in the L1 cache, and are written once.
+These are the steps of the kernel that would otherwise follow, with the same bits. Here the results are still in the L1 cache, and are
+written once.
 """
 
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ class Epilogue(NamedTuple):
 def epilogue_of(program: RowProgram, place: int) -> Epilogue | None:
     """A kernel as the epilogue of a convolution, whose result is the input at ``place``; None if it has to be a kernel of its own.
 
-    Steps whose bits depend on whether they are machine code stay in kernels, which decide that for all of them.
+    Steps whose bits in machine code differ from NumPy's stay in kernels, which decide how all of them run.
     """
     whole = program.inputs[place].shape
     roles: list[Role | None] = ["result" if k == place else _role(t, whole) for k, t in enumerate(program.inputs)]
@@ -133,7 +134,7 @@ class _Printer:
         yield "rest:"
         yield "%some = icmp sgt i64 %left, 0"
         yield "br i1 %some, label %masked, label %row.done"
-        # The last vector of a row reaches beyond it, where another block's results, or no memory at all, may be.
+        # The last vector of a row extends beyond the row, where there may be another block's results, or no memory.
         yield "masked:"
         yield from splat("%left.all", "%left", "i64", self.lanes)
         yield f"%mask = icmp slt <{self.lanes} x i64> <{', '.join(f'i64 {k}' for k in range(self.lanes))}>, %left.all"

@@ -113,7 +113,7 @@ def _reduce_by_log2(x: Vector) -> tuple[Vector, Vector]:
 def _power_of_2(k: Vector) -> Vector:
     """2 to the power of an integer in the range of normal exponents, by building its bits."""
     f = FORMATS[k.kind]
-    # the sum has k + bias in its lowest bits; the shift moves them to the exponent's place, and everything else out
+    # the sum has k + bias in its lowest bits; the shift moves these to the exponent and all others out
     return ((k + (f.shifter + f.bias)).bits() << f.mantissa).bits()
 
 
@@ -151,7 +151,7 @@ def tanh(x: Vector) -> Vector:
     lost = e - (divisor - 2.0)
     inverse = 1.0 / divisor
     quotient = e * inverse
-    # the remainder of the division by the exact divisor, which is then divided too
+    # the remainder of the division by the exact divisor; it is divided too
     rest = fma(-quotient, lost, fma(-quotient, divisor, e))
     return x.code.call("copysign", fma(rest, inverse, quotient), x)
 

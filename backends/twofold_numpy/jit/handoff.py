@@ -39,15 +39,15 @@ from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
 from .compiler import Code, Compiler
 from .llvm_text import llvm_text
 
-#: Places of the words; those that different threads write are in cache lines of their own.
+#: Positions of the words; words that different threads write are in different cache lines.
 OWNER, FINISHED, REFUSED, FUNCTION, NUMBERS, ARGUMENTS, COUNT, ALONE, LEVEL, HELPERS = 8, 16, 17, 24, 25, 26, 27, 32, 33, 40
 CORES, MASK_WORDS = 48, 16
 FIRST_HELPER, HELPER_SIZE = CORES + MASK_WORDS, 8
-#: Iterations for which a helper spins for work (some 100 µs), at most and at least: half as long after each time in vain.
+#: The most (some 100 µs) and the fewest iterations for which a helper spins for work: half as many each time it finds none.
 PATIENCE, LEAST_PATIENCE = 4_500, 100
 #: Iterations for which a thread spins for the end of a piece before it sleeps, and microseconds of each sleep.
 SHORT_WAIT, NAP = 20_000, 20
-#: A helper is late if it needs GRACE nanoseconds more than the other thread would need for its pieces; and the longest pause after that, in
+#: A helper is late if it takes GRACE nanoseconds longer than the other thread would for its pieces; and the longest pause after that, in
 #: which nothing is offered.
 GRACE, MOST_ALONE = 20_000, 100_000_000
 
@@ -97,7 +97,7 @@ def serve(own: Compiler, helper: int) -> Callable[[], None]:
     """A helper's loop as a Python function, which returns when the helper has been stopped."""
     slot = FIRST_HELPER + HELPER_SIZE * helper
     lock = _new_lock()
-    # taken here, so that the helper's own attempt to take it is its sleep; the thread that wakes the helper releases the lock
+    # acquired here, so that the helper sleeps when it tries to acquire the lock; the thread that wakes it releases the lock
     _take_lock(lock, 0)
     _board[slot : slot + 6] = [0, lock, 0, -1, 0, 0]
     code = code_of(own, "serve")
@@ -126,7 +126,7 @@ def start(own: Compiler) -> None:
 
 
 def _allowed_cores() -> list[int]:
-    """The cores that the process may use, as words of bits; nothing where the system does not say."""
+    """The cores that the process may use, as words of bits; empty if the system does not tell."""
     mask = sum(1 << core for core in os.sched_getaffinity(0)) if sys.platform == "linux" else 0
     words = [mask >> 64 * k & (1 << 64) - 1 for k in range(MASK_WORDS)]
     return [w - (w >> 63 << 64) for w in words]  # signed
@@ -149,7 +149,7 @@ def stop() -> None:
 def forget() -> None:
     """Clear the board in a forked child, which has no helpers."""
     global _start_lock
-    _start_lock = threading.RLock()  # another thread of the parent may have held the old one
+    _start_lock = threading.RLock()  # another thread of the parent may have held the old lock
     _helpers.clear()
     ctypes.memset(_board, 0, ctypes.sizeof(_board))
 

@@ -39,7 +39,7 @@ TILE = LEAST_COLUMNS
 QUAD = 4
 #: Nanoseconds of a multiplication, about.
 MULTIPLICATION = 0.005
-#: What flipping the highest bit of an int8 number adds to it.
+#: The number that flipping the highest bit of an int8 number adds.
 OFFSET = 128
 INT32, WORD = np.dtype(np.int32), np.dtype(np.float32)
 
@@ -93,7 +93,7 @@ class VectorProducts:
         """The convolution of contiguous arrays, as int32."""
         quads, depth = in_quads(g), g.channels // g.groups
         per = quads.channels // g.groups
-        # one more word for each filter: what its sums begin with
+        # one more word for each filter: the start value of its sums
         image, filters = POOL.empty((g.n, quads.channels, *g.size), WORD), POOL.empty((g.filters, per * g.taps + 1), WORD)
         self._interleave(address_of(data), g.n * g.groups, address_of(image), 0, depth, image[0, 0].size)
         if g.taps == 1 and depth % QUAD == 0:  # channels are neighbors already
@@ -115,7 +115,7 @@ class VectorProducts:
         return self.matmul(np.ones((1, weight.shape[1]), np.uint8), weight)[0] * -OFFSET
 
     def _bound(self, quads: Geometry, flips: bool) -> Bound:
-        """The convolution of interleaved arrays: each filter's weights are followed by what its sums begin with."""
+        """The convolution of interleaved arrays: each filter's weights are followed by the start value of its sums."""
         plane = plane_of("forward", quads)
         row = plane.steps[1] + 1
         return bound_plane(self._own, self._library, plane._replace(steps=(plane.filters * row, row, plane.steps[2])), Quads(flips))
@@ -228,7 +228,7 @@ def _cells() -> Iterator[tuple[int, int]]:
 
 
 def _sum(name: str, lanes: int, before: str, value: str, loop: str) -> str:
-    """A vector of sums at the head of a loop: zeros before it, then the value that the loop has given."""
+    """A vector of sums at the head of a loop: zeros at first, then the loop's last value."""
     return f"  {name} = phi <{lanes} x i32> [ zeroinitializer, %{before} ], [ {value}, %{loop} ]"
 
 
@@ -238,7 +238,7 @@ def _column(c: int) -> Iterator[str]:
 
 
 def _row(r: int) -> Iterator[str]:
-    # Rows of a tile beyond the matrix compute the last row once more, and write the same numbers to it.
+    # Rows of a tile beyond the matrix compute the last row again, and write the same numbers to it.
     yield f"  %i.{r} = add i64 %i, {r}\n  %is.beyond.{r} = icmp sgt i64 %i.{r}, %m.last"
     yield f"  %i.at.{r} = select i1 %is.beyond.{r}, i64 %m.last, i64 %i.{r}\n  %row.offset.{r} = mul i64 %i.at.{r}, %row.step"
     yield f"  %row.{r} = getelementptr i8, ptr %rows, i64 %row.offset.{r}\n  %out.offset.{r} = mul i64 %i.at.{r}, %out.step"

@@ -141,7 +141,7 @@ def splat(name: str, number: str, kind: str, lanes: int) -> list[str]:
     """Instructions that define ``name`` as a vector with one number in all lanes."""
     return [
         f"{name}.first = insertelement <{lanes} x {kind}> poison, {kind} {number}, i64 0",
-        # a shuffle by zeros takes lane 0 for all lanes; processors have an instruction for it
+        # a shuffle by zeros copies lane 0 to all lanes; processors have an instruction for it
         f"{name} = shufflevector <{lanes} x {kind}> {name}.first, <{lanes} x {kind}> poison, <{lanes} x i32> zeroinitializer",
     ]
 

@@ -101,9 +101,9 @@ class Printer(KernelState):
             self._check_strided(HEAD + 3 * self.structure.rank)
         else:
             self._check_contiguous(HEAD + 3 * self.structure.rank)
-        self._scratch()  # after the checks, so that rejected arguments leave nothing to free
+        self._scratch()  # after the checks, so that nothing must be freed if arguments are rejected
         entered = "room" if self.buffered else "taken"
-        # The GIL is released after the checks, which read Python objects. A null state at the exit says that it is still held.
+        # The GIL is released after the checks, which read Python objects. A null state at the exit means that the GIL is still held.
         self.emit(
             f"%lets.go = icmp eq i64 %lock, {RELEASE_GIL}",
             f"%lets.go.too = icmp eq i64 %lock, {REPORT_REFUSAL}",

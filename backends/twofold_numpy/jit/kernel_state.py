@@ -1,4 +1,4 @@
-"""The state of a kernel that is being printed: what `kernel` and the passes of `row_pass_printer` share."""
+"""The state of a kernel that is being printed, which `kernel` and the passes of `row_pass_printer` share."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""LLVM functions from files in ``llvm/``, with ``$WORDS`` for what only Python knows; among them the checks of a kernel's arguments.
+"""LLVM functions from files in ``llvm/``, with ``$WORDS`` for values that Python fills in; among them the checks of a kernel's arguments.
 
 The checks read array objects by the fields that NumPy's C API guarantees.
 """

@@ -116,7 +116,7 @@ def _of_matrix_and_vector(of: Multiplication, item: int) -> Call | None:
     pieces = []
     for _, _, top, bottom, left, right in of.pieces:
         first, last = (left, right) if by_row else (top, bottom)
-        # the sizes are those of the matrix in memory, whichever way it is read
+        # the sizes of the matrix in memory, even if it is read transposed
         sides = [last - first, of.inner] if how == _PLAIN else [of.inner, last - first]
         pieces.append([*sides, first * matrix[0], 0, first * item, 1])
     return Call("gemv", _GEMV, by_row, [how, 0, 0, apart, step // item, 1, 0, 0, 0], pieces)
@@ -152,7 +152,7 @@ def _words(call: Call, char: str, integer: int, head: int) -> dict[str, str | in
 
 
 def never(*arrays: np.ndarray) -> None:
-    """The fallback of a function that rejects nothing."""
+    """The fallback of a function that never rejects its arguments."""
 
 
 def _address(function: Any) -> int:

@@ -161,7 +161,7 @@ class Sum(Reduction):
         return self._added(value, "plain")
 
     def masked(self, value: str, mask: str) -> list[str]:
-        """Add the whole groups of eight; the remainder is added at the end of the leaf, one by one, as NumPy does."""
+        """Add the whole groups of eight; the remaining elements are added one by one at the end of the leaf, as in NumPy."""
         kept = f"store {self.whole} {value}, ptr {self.name}.last"
         chosen = f"{self.name}.some = select {self.code.type_of('i1')} {mask}.groups, {self.whole} {value}, {self.whole} {self.neutral()}"
         return [kept, chosen, *self._added(f"{self.name}.some", "masked")]

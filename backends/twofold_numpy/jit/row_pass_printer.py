@@ -166,7 +166,7 @@ class PassPrinter:
             if variant == "masked":
                 self._mask(f"%{n}.mask.out", f"%{n}.left")
                 if self.has_leaves:
-                    # whole groups of eight; the elements behind them are added one by one, at the end of the leaf
+                    # whole groups of eight; the remaining elements are added one by one at the end of the leaf
                     self.emit(f"%{n}.left.groups = and i64 %{n}.left, -8")
                     self._mask(f"%{n}.mask.out.groups", f"%{n}.left.groups")
             for t, reduction in self.reductions.items():
@@ -185,7 +185,7 @@ class PassPrinter:
         return value.convert("zext", "i8") if value.kind == "i1" else value
 
     def _mask(self, name: str, left: str) -> None:
-        """Define a mask of the lanes below the number of elements left."""
+        """Define a mask of the lanes below the number of remaining elements."""
         lanes = self.code.lanes
         numbers = ", ".join(f"i64 {k}" for k in range(lanes))
         self.emit(*splat(f"{name}.all", left, "i64", lanes), f"{name} = icmp slt <{lanes} x i64> <{numbers}>, {name}.all")

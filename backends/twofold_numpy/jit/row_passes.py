@@ -1,4 +1,4 @@
-"""The passes of a row program over each row: what depends on a reduction waits for the next pass."""
+"""The passes of a row program over each row: steps that depend on a reduction wait for the next pass."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Tiered compilation: a kernel runs as blocked ufuncs first, and as machine code from its structure's second use on, small ones later.
 
 LLVM itself takes 0.1 s to load. It is loaded for the first structure only after all kernels together have done so much work that the
-program is not a short one. Work is estimated from sizes, so every run of a program decides alike.
+program is not a short one. Work is estimated from sizes, so every run of a program decides in the same way.
 """
 
 import os
@@ -110,8 +110,8 @@ def jit_kernel(program: RowProgram) -> Kernel:
     Parameters
     ----------
     program
-        Any row program. One with an unsupported step stays with blocked ufuncs, and so does one that draws random numbers by functions
-        whose machine code differs from NumPy's in the last bits: a seed must give the same numbers at every use.
+        Any row program. A program with an unsupported step always runs in blocked ufuncs. So does one that draws random numbers by
+        functions whose machine code differs from NumPy's in the last bits: a seed must give the same numbers at every use.
 
     Returns
     -------
