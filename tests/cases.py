@@ -2,6 +2,9 @@
 
 Collecting, starting and reporting a test costs more than most cases do. A test that fails names each of its cases that failed, by
 the name that the case would have as a test of its own. ``--case TEXT`` runs only cases whose names hold the text.
+
+Fixtures are made once for all cases of a test: what a case patches through ``monkeypatch`` is still patched for the next. A case that
+patches something does so in ``with monkeypatch.context() as patch``, or is a test of its own.
 """
 
 from __future__ import annotations

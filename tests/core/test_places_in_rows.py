@@ -10,20 +10,15 @@ from twofold.graph.ir import applications, leaf
 from twofold.graph.rows import compare_places, narrow_gathers, take_scattered_sums
 from twofold.program.compile import Program
 
+from .comparison import bits, on_both
 from .test_horizontal_fusion import APART, Together
 
 ODD = np.array([[1.5, -0.0, math.nan, math.inf], [-math.inf, 0.0, -2.0, -0.0], [-0.0, -0.0, -0.0, -0.0]], np.float32)
 
 
-def bits(arrays):
-    return [np.ascontiguousarray(a).view(np.uint8).tolist() for a in arrays]
-
-
 def both(outputs, leaves, arrays, **options):
-    """The programs with and without the pass, after checking that both give the same bits."""
-    few, many = (Program(outputs, leaves, backend, big=1, **options) for backend in (Together(), APART))
-    assert bits(few.run(list(arrays))) == bits(many.run(list(arrays)))
-    return few, many
+    """The programs of a backend that wants the passes and of one that does not, after checking that both give the same bits."""
+    return on_both((Together(), APART), outputs, leaves, arrays, big=1, **options)
 
 
 def rows_of(x):

@@ -11,10 +11,9 @@ from twofold.graph.ir import applications, leaf
 from twofold.graph.recompute import distinct_view
 from twofold.graph.slices import AGAIN, MOST, move_slices
 from twofold.ops import pooling
-from twofold.program.compile import Program
 from twofold_numpy import NumpyBackend
 
-from .test_places_in_rows import bits
+from .comparison import with_and_without
 
 
 class Strided(NumpyBackend):
@@ -25,7 +24,6 @@ class Strided(NumpyBackend):
         return replace(super().target, strided_kernels=True)
 
 
-PLAIN = NumpyBackend()
 ALL = (None, None, None)
 
 
@@ -39,9 +37,7 @@ def narrowed(outputs, fuses):
 
 def both(outputs, leaves, arrays, **options):
     """The programs with and without the pass, after checking that both give the same bits."""
-    with_, without = (Program(outputs, leaves, backend, big=1, **options) for backend in (Strided(), PLAIN))
-    assert bits(with_.run(list(arrays))) == bits(without.run(list(arrays)))
-    return with_, without
+    return with_and_without("early slices", outputs, leaves, arrays, Strided(), big=1, **options)
 
 
 def names(outputs):
