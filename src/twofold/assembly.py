@@ -11,7 +11,7 @@ Templates and fragments are real Python that linters and type checkers see, and 
 
 What a fragment may look like:
 
-* a single ``return``: its expression takes the place of the call, wherever that stands. An argument is written in place of its parameter
+* a single ``return``: its expression takes the place of the call, wherever the call is. An argument is written in place of its parameter
   each time, so it is a name or a constant if that is more than once; an assignment expression,
   ``f(entry := v.entry)``, is written the first time, and its name afterwards.
 * several statements, called as ``x = f(...)``: each ``return`` ends a branch, and assigns to ``x``.
@@ -83,7 +83,7 @@ def assembled(template: Function, given: Mapping[str, object], **known: bool | i
     around = template.__globals__
     env = {**elsewhere, **{name: around[name] for name in _names(code) if name in around}, **given}
     env["__name__"] = template.__module__  # marks frames of the package: see `origin`
-    env["__builtins__"] = builtins  # what C code that imports something looks for in the globals of its caller
+    env["__builtins__"] = builtins  # C code that imports something looks for these in the globals of its caller
     # CPython specialises a code object for the globals that it last saw: sharing one would cost 13 % of `(x + y) + (x * y)`
     made = FunctionType(code.replace(), env, template.__name__, template.__defaults__)
     made.__kwdefaults__ = template.__kwdefaults__
@@ -117,7 +117,7 @@ def _names(code: CodeType) -> frozenset[str]:
 
 @cache
 def _code_of(function: FunctionType, known: tuple[tuple[str, object], ...]) -> tuple[CodeType, Globals]:
-    """The code of a template or of a function with fragments, and what these name. Functions that differ in globals get copies of it."""
+    """The code of a template or of a function with fragments, and the names in it. Functions that differ in globals get copies of it."""
     tree = _definition(function)
     elsewhere: Globals = {}
     body = _Writer(function.__globals__, dict(known), {}, elsewhere).block(tree.body)
@@ -361,7 +361,7 @@ class _Writer:
         return cast("FunctionType", found) if isinstance(found, FunctionType) and found in _FRAGMENTS else None
 
     def _inside(self, called: FunctionType, call: ast.Call, assigns: bool = False) -> tuple[ast.FunctionDef, "_Writer"]:
-        """A fragment's tree, and what writes it in place of a call."""
+        """A fragment's tree, and the object that writes it in place of a call."""
         tree = _definition(called)
         parameters = [a.arg for a in tree.args.args]
         defaults = dict(zip(parameters[len(parameters) - len(tree.args.defaults) :], tree.args.defaults, strict=True))
@@ -405,7 +405,7 @@ class _Writer:
         tree, writer = self._inside(called, cast("ast.Call", node.value), assigns=True)
         if len([s for s in tree.body if not isinstance(s, ast.Expr)]) == 1 and isinstance(tree.body[-1], ast.Return):
             return self._copy(node)
-        # what the fragment builds up and returns is built up in the target itself
+        # the value that the fragment builds up and returns is built up in the target itself
         own, returned = _own(called)
         writer._arguments |= {name: self._new(ast.Name, node, id=target.id, ctx=ast.Load()) for name in returned & own}
         return self._assigning(writer.block(tree.body), target.id)

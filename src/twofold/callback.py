@@ -25,7 +25,7 @@ Params = Mapping[str, NDArray]
 
 
 class Saved(Protocol):
-    """What `module_checkpoint` needs of a module."""
+    """The members of a module that `module_checkpoint` needs."""
 
     def save_checkpoint(self, prefix: str | PathLike[str], epoch: int, save_optimizer_states: bool, /) -> None:
         """Write the module's files."""

@@ -91,7 +91,7 @@ def _compiled(default: object, meaning: str) -> Any:
 #: MXNet variables that are read if a setting's own variable is not set.
 ALSO = {"gpu_memory_reserve": "MXNET_GPU_MEM_POOL_RESERVE"}
 
-#: Called after a setting that is compiled in has changed: they forget what was compiled under the old value.
+#: Called after a setting that is compiled in has changed: they drop programs compiled under the old value.
 ON_CHANGE: list[Callable[[], None]] = []
 
 

@@ -188,7 +188,7 @@ class EngineError(MXNetError):
 
 
 class ClusterError(MXNetError):
-    """A process of a distributed store is gone, or sent what it must not."""
+    """A process of a distributed store is gone, or sent an invalid message."""
 
 
 class ClusterTimeout(ClusterError, TimeoutError):

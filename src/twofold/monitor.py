@@ -66,7 +66,7 @@ class Monitor:
     def tic(self) -> None:
         """Start collecting, if this batch is due. Call it before forward."""
         if self.step % self.interval == 0:
-            for _, array in self._arrays():  # so that earlier batches do not count into what the user times
+            for _, array in self._arrays():  # so that earlier batches do not count in the user's timing
                 array.wait_to_read()
             self.queue = []
             self.activated = True

@@ -53,7 +53,7 @@ def progress(iterable: Iterable[Item] = (), title: str = "", total: int | None =
     Parameters
     ----------
     iterable
-        What to iterate over, such as a `DataLoader`. Without one, call `Progress.step` in a ``with`` statement.
+        The iterable, such as a `DataLoader`. Without one, call `Progress.step` in a ``with`` statement.
     title
         Text before the bar.
     total
@@ -171,7 +171,7 @@ class Progress(Generic[Item]):
             if self._kind is None or now - self._entered_at < self._delay:
                 return
             self._appear()
-        # metrics are asked for only now: reading one may wait for the device
+        # metrics are read only now: reading one may wait for the device
         if self._bar is not None and now - self._drawn_at >= INTERVAL:
             self._bar.draw(self._done, self.total, self._text())
             self._drawn_at = perf_counter()

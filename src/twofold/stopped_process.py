@@ -65,7 +65,7 @@ def _look_after(process: int, launcher: int, missing: str) -> None:
 
 
 def _end_if_stuck(process: int, missing: str) -> bytes:
-    """What the process has written until it ended: that it connects, and that it has."""
+    """The notes that the process wrote until it ended: that it connects, and that it has connected."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process itself
     looked = since = monotonic()
     written = b""

@@ -18,7 +18,7 @@ LETTERS = {"float": "f32", "double": "f64"}
 
 
 def summation_leaves(length: int) -> list[tuple[int, int]]:
-    """For each leaf of a row, its end, and how many partial sums on the stack its sum is added to."""
+    """The end of each leaf of a row, and the number of partial sums on the stack to which the leaf's sum is added."""
     if length <= LEAF:
         return [(length, 0)]
     half = length // 2

@@ -73,7 +73,7 @@ def kernel_unit(*programs: RowProgram) -> KernelUnit:
 
 
 def preamble(programs: Sequence[RowProgram]) -> list[str]:
-    """The declarations in front of the kernels of programs."""
+    """The declarations before the kernels of programs."""
     return [header("c_prelude.h"), *_special(programs)]
 
 
@@ -207,7 +207,7 @@ def literal(value: float | int | bool, dtype: str) -> str:
 
 
 def _special(programs: Sequence[RowProgram]) -> list[str]:
-    """The parts of ``c_special.h`` that steps call: their tables, the header, and what depends on parameters."""
+    """The parts of ``c_special.h`` that steps call: their tables, the header, and the code that depends on parameters."""
     used = {(step.c_part, step.params) for program in programs for step in program.steps if step.c_part}
     if not used:
         return []

@@ -4,8 +4,8 @@ from typing import Protocol
 
 import numpy as np
 
-#: Where the pixels along an axis of a result lie in the image: a scale and a start. The center of pixel k is at (k + start) * scale, where
-#: that of the image's first pixel is at 1/2.
+#: The positions in the image of a result's pixels along an axis: a scale and a start. The center of pixel k is at (k + start) * scale,
+#: where that of the image's first pixel is at 1/2.
 Axis = tuple[float, float]
 
 
@@ -18,10 +18,10 @@ class PictureWriter(Protocol):
         Parameters
         ----------
         image
-            The pixels (h, w, 4), uint8, at least 2 by 2; the four bytes of a pixel are neighbors, and so are the pixels of a row. Of the
-            channels as many are read as the result has.
+            The pixels (h, w, 4), uint8, at least 2 by 2; the four bytes of a pixel are neighbors, and so are the pixels of a row. As many
+            channels are read as the result has.
         across, down
-            Where the result's columns and rows lie. Places outside the image repeat its edge.
+            The positions of the result's columns and rows. Places outside the image repeat its edge.
         mirror
             Whether the result is flipped horizontally.
         normal
@@ -37,7 +37,7 @@ class NumberReader(Protocol):
     """Reads decimal numbers with a comma, a colon, blanks or a newline after each; blanks around the others have no meaning."""
 
     def __call__(self, text: bytes) -> tuple[np.ndarray, np.ndarray] | None:
-        """The numbers (n,), float64 and correctly rounded, and what follows each (n,), uint8: a comma, a colon, a blank or a newline.
+        """The numbers (n,), float64, correctly rounded, and the character after each (n,), uint8: comma, colon, blank or newline.
 
         None if there is anything else in the text, such as NaN, hexadecimal numbers, names, and empty lines. It ends with a newline.
         """

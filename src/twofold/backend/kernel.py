@@ -11,7 +11,7 @@ from ..dtype import ITEMSIZE
 
 
 class Elementwise(NamedTuple):
-    """What adapters know of an element-wise primitive.
+    """Facts for adapters about an element-wise primitive.
 
     Attributes
     ----------

@@ -100,7 +100,7 @@ def _backend_of_kind(kind: str) -> Backend:
             reasons.append(f"{name}: not installed")
             continue
         try:
-            # an entry point names what makes the adapter, a class or a function
+            # an entry point names a class or function that makes the adapter
             return found[name].load()()
         except ImportError as error:
             # the adapter is there, but not its array library

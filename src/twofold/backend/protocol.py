@@ -44,7 +44,7 @@ class Launcher(Protocol):
 
 @dataclass(frozen=True)
 class Target:
-    """What an adapter is and what it can do, as data. Programs are compiled for it; ``python -m twofold doctor`` prints it."""
+    """An adapter's name, kind and capabilities, as data. Programs are compiled for it; ``python -m twofold doctor`` prints it."""
 
     #: Name of the adapter.
     name: str
@@ -73,7 +73,7 @@ class Target:
     #: ``(op, dtypes of operands, dtype of result) -> elements``: the minimum number of elements for a primitive to be part of a kernel;
     #: None for the setting ``defer_elements``.
     fuses_from: Callable[[str, Sequence[str], str], int | None] = lambda op, operands, dtype: None
-    #: ``(op, params, inputs) -> bytes``: what a primitive gains from images (n, d…, c) instead of (n, c, d…), in bytes of images that
+    #: ``(op, params, inputs) -> bytes``: the gain of a primitive from images (n, d…, c) instead of (n, c, d…), in bytes of images that
     #: could be transposed in that time. Asked for convolutions, and for sums per channel. None for a convolution that needs the channels
     #: first, or a sum that would change its bits if it were taken over images first and then over positions.
     gain_of_channels_last: Callable[[str, Params, Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
@@ -81,9 +81,9 @@ class Target:
     host_code: HostCode = NO_HOST_CODE
     #: ``device -> number``: CUDA's version of the device's instructions, such as 90 for 9.0; None for devices without CUDA.
     compute_capability: Callable[[Device], int | None] = lambda device: None
-    #: ``() -> pairs``: each library that the adapter loads on demand, with its location, or with what does not work without it.
+    #: ``() -> pairs``: each library that the adapter loads on demand, with its location, or with the features that are missing without it.
     libraries: Callable[[], Iterable[tuple[str, str]]] = tuple
-    #: What sums arrays over devices of several processes; None if nothing does.
+    #: Sums arrays over devices of several processes; None if the adapter cannot.
     peering: Callable[[], Peering | None] = lambda: None
 
 
@@ -93,7 +93,7 @@ class Backend(ABC):
     @property
     @abstractmethod
     def target(self) -> Target:
-        """What the adapter can do, under the current settings."""
+        """The adapter's capabilities, under the current settings."""
 
     @property
     @abstractmethod
@@ -111,7 +111,7 @@ class Backend(ABC):
     def failure(self, error: Exception) -> MXNetError:
         """Convert an exception that the library raised in a computation to an error of this package.
 
-        A failed allocation becomes a `DeviceOutOfMemory`. Errors of this package stay as they are.
+        A failed allocation becomes a `DeviceOutOfMemory`. Errors of this package do not change.
         """
         kind = self.target.kind
         if isinstance(error, MemoryError):
@@ -141,7 +141,7 @@ class Backend(ABC):
         Raises
         ------
         MXNetError
-            The `failure` of what the library raised.
+            The `failure` of the library's error.
         """
         try:
             return function(*args)
@@ -221,8 +221,8 @@ class Backend(ABC):
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """Compile a kernel, which is called with the inputs and then the outputs' memory. By default it runs primitive by primitive.
 
-        Several programs, which differ only in shapes, become one kernel; it is called with the arguments of each in turn. None reads
-        what another writes, so they may run in any order.
+        Several programs, which differ only in shapes, become one kernel; it is called with the arguments of each in turn. No program reads
+        another's results, so they may run in any order.
         """
         if not others:
             return partial(_interpreted, self, program)
@@ -239,7 +239,7 @@ class Backend(ABC):
         return kernel
 
     def prepare(self, run: Run, traits: Callable[[], ProgramTraits]) -> Launcher | None:
-        """Prepare for a new program, given its function and what it does.
+        """Prepare for a new program, given its function and its traits.
 
         An adapter may compile the kernels that it will launch ahead of time. It may also return a form of the function that captures a
         run and launches it as a whole from then on; None if that gains nothing.

@@ -1,8 +1,8 @@
 """Python's operators, and functions of one or two operands: plain, recorded and deferred operands in one frame, else the general path.
 
-What a callable uses (the function, the class, the bound operator) is looked up once, when it is made, and while contents are plain it reads
-no setting. `HOST.quick` runs a function with floating-point warnings off, in a context that cannot be entered twice, by another thread or
-by a finalizer. In that case the general path takes over, as it does for operands that do not broadcast. Results without axes, which NumPy
+A callable's function, class and bound operator are looked up once, when it is made, and while contents are plain it reads no setting.
+`HOST.quick` runs a function with floating-point warnings off, in a context that cannot be entered twice, by another thread or by a
+finalizer. In that case the general path takes over, as it does for operands that do not broadcast. Results without axes, which NumPy
 returns as scalars, become elements (`imperative.element`) where a class has them.
 """
 
@@ -176,7 +176,7 @@ def comparison(self, other):
     # a small Value, such as a parameter: whether a tape knows it makes no difference here
     if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
         a = data
-    # floats of one dtype, which NumPy compares as they are; the general path has the rules for promotion and for integers
+    # floats of one dtype, which NumPy compares directly; the general path has the rules for promotion and for integers
     if a.__class__ is PLAIN and a.dtype.kind == "f":
         kind = other.__class__
         if kind is float or kind is int:
@@ -202,7 +202,7 @@ def in_place(self, other):
         v = self._content
         if v.__class__ is not PLAIN:
             v = owned(self)
-    # What a view shows is current while its base has the content that it was taken from, which must not be watched either.
+    # A view's data is current while its base has the content from which the view was taken. That content must not be watched either.
     elif (
         (of := self._of) is not None
         and of is self._base._content

@@ -12,7 +12,7 @@ from ..imperative.guards import is_differentiated, is_small, plain_or_value
 from ..imperative.tape import tls
 from ..imperative.views import GAPS
 
-#: What templates call often, looked up once.
+#: Functions that templates call often, looked up once.
 quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguousarray, np.asarray
 #: The classes of arrays, of their views, and of single elements, if the front end has any.
 cls: type[Array] = FREE
@@ -20,8 +20,8 @@ view: Any = FREE
 element: Any = FREE
 #: The classes of NumPy's scalars that become elements.
 native: frozenset[type] = FREE
-#: Known beforehand: MXNet's convention; whether there are elements; whether NumPy's scalars become arrays without axes instead; whether the
-#: results do not depend on where in memory operands lie.
+#: Known beforehand: MXNet's convention; whether there are elements; whether NumPy's scalars become 0-d arrays instead; whether the results
+#: do not depend on the operands' addresses.
 legacy: bool = FREE
 of_any_rank: bool = FREE
 elements: bool = FREE
@@ -30,7 +30,7 @@ exact: bool = FREE
 
 @fragment
 def content(x) -> Any:
-    """What `ViewMixin._operand` returns, without a frame for small parts of ready memory."""
+    """The result of `ViewMixin._operand`, without a frame for small parts of ready memory."""
     if (
         # the root still has the content that the view was made of, and a copy of so few elements costs less than an alias
         x.__class__ is view

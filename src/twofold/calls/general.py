@@ -108,7 +108,7 @@ class Calls:
             if updates_rows(bound_op, inputs):
                 return _update_rows(bound_op, inputs, out)
             return _deliver_stored(bound_op, operands, by_storage(bound_op, inputs), out)
-        # what reads values runs operation by operation, since no graph has a shape for its result
+        # an operator that reads values runs operation by operation, since no graph has a shape for its result
         contents = (run_eagerly if op.is_eager else invoke)(bound_op, inputs, device)
         if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
             for place, new in zip(bound_op.written, contents[len(contents) - len(bound_op.mutated) :], strict=True):
@@ -231,7 +231,7 @@ class Calls:
         names = op.arrays
         for i, a in zip(names, arrays, strict=True):
             if a is None and not i.optional:
-                # a misspelt parameter is why others are missing, or at least what is easier to see
+                # a misspelt parameter explains a missing one, or is at least easier to see
                 for name in params.keys() - op.params.keys():
                     raise op.no_parameter(name)
                 raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
@@ -294,7 +294,7 @@ def _has_array(params: object) -> bool:
 
 
 def _convert_arrays(op: Op, params: dict[str, Any]) -> None:
-    """Replace arrays among the parameters by the values that they hold now: tables of parameters must not be keyed by what may change.
+    """Replace arrays among the parameters by the values that they hold now: keys of tables of parameters must not change.
 
     Raises
     ------

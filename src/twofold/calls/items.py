@@ -36,15 +36,16 @@ host_key: Function = FREE
 #: The view operations of an index.
 basic: Function = FREE
 #: Known beforehand: whether the method is that of views, and whose rules hold. NumPy's: integers for all axes give a scalar, and an array
-#: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied. The
-#: rules of MXNet's NumPy: single elements have no axes, parts that are not adjacent are copied, the general function makes other copies.
+#: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and elements that are not adjacent in memory are
+#: copied. The rules of MXNet's NumPy: single elements have no axes, parts that are not adjacent are copied, the general function makes
+#: other copies.
 of_view: bool = FREE
 by_numpy: bool = FREE
 is_dialect: bool = FREE
 
 #: The classes of NumPy's integers, which select as Python's do; its bools are masks.
 INTEGER_SCALARS = frozenset(DTYPES[name].type for name in INTEGERS)
-#: The classes of items of lists that are indices or masks, and of the items of tuples that NumPy takes as they are.
+#: The classes of items of lists that are indices or masks, and of the items of tuples that NumPy takes unchanged.
 PLACES = frozenset({int, bool})
 PLACES_OR_SLICES = INTEGER_SCALARS | {int, slice}
 reshape_to = primitive_shape.reshape.bind
@@ -107,7 +108,7 @@ def return_selected(self, r, key, kind, v, of):
     """Return what NumPy has selected: a view that shows it, or a new array or element."""
     if r.__class__ is PLAIN:
         if by_numpy:
-            # an index with arrays has selected a copy; what slices select has the array, or the array that owns its memory, as its base
+            # an index with arrays has selected a copy; the base of a selection by slices is the array, or the array that owns its memory
             if kind is None and r.base is not (v if v.base is None else v.base):
                 return_fresh(r)
         elif not r.size or not r.flags.c_contiguous:
@@ -265,7 +266,7 @@ def getitem(self, key):
 
 def setitem(self, key, value):
     """Write elements."""
-    # 1. What to write: a number, or NumPy's array of a ready value.
+    # 1. The value to write: a number, or NumPy's array of a ready value.
     kind = value.__class__
     source: Any = None
     return_unless_source(self, key, value, kind, source)
@@ -323,7 +324,7 @@ def reshape(self, *shape, order="C", copy=None):
 
 
 def reshape_by_codes(self, *shape, **options):
-    """By MXNet's rules, which have codes for sizes that are copied, merged or split; and it copies what is not adjacent in memory."""
+    """By MXNet's rules, with codes for sizes that are copied, merged or split; elements that are not adjacent in memory are copied."""
     if of_view:
         of = self._of
         if of is not self._base._content:

@@ -53,7 +53,7 @@ square, total, square_root, outer_product = np.square, np.add.reduce, np.sqrt, n
 
 
 class NotPlain(Exception):
-    """An argument is not one that NumPy can take as it is."""
+    """NumPy cannot take an argument unchanged."""
 
 
 #: What sends a call the general way.
@@ -76,7 +76,7 @@ def is_at_hand(a, kind):
 
 @fragment
 def memory(a, kind):
-    """NumPy's array of a small array, or what a view shows; None for anything else."""
+    """NumPy's array of a small array or of a view; None for anything else."""
     return a._content if kind is cls else a._seen if kind is view and a._of is not None else None
 
 
@@ -147,7 +147,7 @@ def any_call(*args, **options):
                 v = numpys(a, b, c, **options) if options else numpys(a, b, c)
     except REFUSED:
         return general(*args, **options)
-    # 3. A fresh array (no argument, nor a view of one) becomes a content as it is, if it is row-major and Twofold has its dtype.
+    # 3. A fresh array (not an argument or a view of one) becomes a content directly, if it is row-major and Twofold has its dtype.
     if v.__class__ is PLAIN:
         if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in NAME_OF:
             return_small(v)

@@ -86,7 +86,7 @@ def method_of(template: Function, op: Op, classes: tuple[type, type, type | None
     classes
         Those of arrays, their views, and elements, which are ``cls``, ``view`` and ``element`` in the template.
     names
-        What else the template names. The profiler times ``fn`` and ``squared`` among them.
+        Other names in the template. The profiler times ``fn`` and ``squared`` among them.
     **known
         Further known values.
     """

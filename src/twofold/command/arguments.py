@@ -44,5 +44,5 @@ def valued_options(add_arguments: Callable[[argparse.ArgumentParser], None]) -> 
     """The options that take the next word, of a program that declares its arguments by a function."""
     parser = argparse.ArgumentParser(add_help=False)
     add_arguments(parser)
-    # `argparse` has no other list of what was added
+    # `argparse` has no other list of the added options
     return frozenset(option for action in parser._actions if action.nargs != 0 for option in action.option_strings)

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, MissingDependency, FileAccessError, FormatError) as error:
         if given.name == "run":
             raise  # it is the script's own error, and its traceback is useful
-        if isinstance(error, BrokenPipeError):  # what reads the output, such as `head`, has enough
+        if isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, has enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at exit
             return 1
         return _failed(error, DAMAGED if isinstance(error, FormatError) else 1)

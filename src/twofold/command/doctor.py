@@ -138,7 +138,7 @@ def _adapters() -> Rows:
 
 
 def capabilities(target: Target) -> str:
-    """What an adapter is and can do, in a line."""
+    """An adapter's description and capabilities, in a line."""
     # the kind and name are printed first
     given = ((f.name.replace("_", " "), getattr(target, f.name)) for f in fields(target)[2:])
     able = [name for name, value in given if value is True]

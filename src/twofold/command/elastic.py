@@ -1,7 +1,7 @@
 """Elastic training: decides when to start a job and with how many workers, when to restart it from its checkpoint, and when to give up.
 
-`Policy` only decides: its caller passes the state and the time. `supervise` carries the decisions out. A slot is what one process needs,
-CPUs and perhaps GPUs; `ray_slots` provides them.
+`Policy` only decides: its caller passes the state and the time. `supervise` carries the decisions out. A slot has the CPUs, and perhaps
+GPUs, for one process; `ray_slots` provides slots.
 """
 
 import argparse

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..visualization import plot_training
 
-#: The rules of CSS of all pages. What is too wide for a phone scrolls within itself.
+#: The rules of CSS of all pages. Elements that are too wide for a phone scroll.
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; overflow-wrap: normal; }

@@ -1,4 +1,4 @@
-"""What folding saves: one formula on large arrays by plain NumPy, and by Twofold in one pass over memory."""
+"""The gain from folding: one formula on large arrays by plain NumPy, and by Twofold in one pass over memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

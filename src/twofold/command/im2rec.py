@@ -180,7 +180,7 @@ def _record(image: ListedImage, given: argparse.Namespace) -> bytes:
     """The content of an image's record."""
     path = join_path(given.root, image.name)
     data = read_file(path)
-    # a number goes into the header itself, an array behind it
+    # a number goes into the header itself, an array after it
     label = np.array(image.labels, "float32") if given.pack_label else image.labels[0]
     header = IRHeader(0, label, image.number, 0)
     if given.pass_through:

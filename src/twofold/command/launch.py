@@ -88,18 +88,18 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The launcher's words, up to the script or to what follows ``-m`` or ``-c``, and the program's own arguments.
+    """The launcher's words, up to the script or the word after ``-m`` or ``-c``, and the program's own arguments.
 
     Parameters
     ----------
     words
-        What follows ``launch`` on the command line. A ``python`` before the script, as in the command lines of MXNet's ``launch.py``,
+        The words after ``launch`` on the command line. A ``python`` before the script, as in the command lines of MXNet's ``launch.py``,
         is left out.
     """
     own, arguments = split_at_program(words, valued_options(add_arguments))
     if own and PYTHON.fullmatch(os.path.basename(own[-1])):
         more, arguments = split_at_program(arguments, ())
-        # the words behind `python` are read once more: they may be `-m` and a module
+        # the words after `python` are parsed again: they may be `-m` and a module
         own[-1:] = more
     return own, arguments
 
@@ -327,7 +327,7 @@ def _of(count: int, noun: str) -> str:
 
 
 def _write_trace(job: Job, folder: Path, filename: str) -> None:
-    """Merge what the processes have recorded. Processes that wrote nothing are left out: servers, and processes on other file systems."""
+    """Merge the traces of the processes. Processes that wrote nothing are left out: servers, and processes on other file systems."""
     from ..profiler.cluster import merge_traces  # here, as they take longer to load than the rest
     from ..visualization.cluster import plot_cluster
 

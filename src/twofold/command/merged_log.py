@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 
 #: Seconds that processes have to end after an interrupt.
 PATIENCE = 8.0
-#: What Open MPI, MPICH and Slurm say of the process that ended first.
+#: The messages of Open MPI, MPICH and Slurm about the process that ended first.
 FIRST_ENDED = (
     re.compile(r"MPI_ABORT was invoked on rank (?P<rank>\d+)"),
     re.compile(r"application called MPI_Abort\(.*\) - process (?P<rank>\d+)"),

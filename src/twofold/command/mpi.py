@@ -108,7 +108,7 @@ class Engine:
         return [self.path, *options, *words]
 
     def label(self) -> re.Pattern[str]:
-        """What begins a line of a process's output; the group ``rank`` is its rank."""
+        """The beginning of a line of a process's output; the group ``rank`` is its rank."""
         patterns = {
             "Open MPI": r"\[[^]\s,]*,(?P<rank>\d+)\]<std(?:out|err)>: ?",
             "MPICH": r"\[(?P<rank>\d+)\] ?",
@@ -166,7 +166,7 @@ def _variables(job: Job) -> dict[str, str]:
 
 
 def engine(hosts: Sequence[Host]) -> Engine:
-    """What starts the processes: Slurm inside one of its allocations, else the ``mpiexec`` of the MPI that is installed.
+    """The program that starts the processes: Slurm's inside one of its allocations, otherwise ``mpiexec`` of the installed MPI.
 
     Raises
     ------

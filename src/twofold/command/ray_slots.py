@@ -99,7 +99,7 @@ def connected(address: str, request: SlotRequest) -> Iterator[Any]:
     address
         ``"auto"`` for the cluster that this machine belongs to, ``"local"`` to start one here, or ``"host:port"``.
     request
-        What a cluster that is started here must have.
+        The resources of a cluster that is started here.
 
     Raises
     ------
@@ -299,7 +299,7 @@ class RaySlots:
         self._slots[self._slots.index(slot)] = self._asked()
 
     def _result(self, promised: Any, after_death: Any) -> Any:
-        """What an actor has answered; None if it has not yet."""
+        """An actor's answer; None if it has not answered yet."""
         if not self._ray.wait([promised], timeout=0)[0]:
             return None
         try:

@@ -78,12 +78,12 @@ ROOT = __name__.partition(".")[0]
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The launcher's words, up to the script or to what follows ``-m`` or ``-c``, and the program's own arguments.
+    """The launcher's words, up to the script or the word after ``-m`` or ``-c``, and the program's own arguments.
 
     Parameters
     ----------
     words
-        What follows ``run`` on the command line.
+        The words after ``run`` on the command line.
     """
     return split_at_program(words, valued_options(add_arguments))
 

@@ -1,4 +1,4 @@
-"""``python -m twofold show``: prints and pictures what is in a file of records, arrays, states or a network.
+"""``python -m twofold show``: prints and draws the contents of a file of records, arrays, states or a network.
 
 The content decides what kind of file it is. Nothing in it is executed. For a damaged file, the readable part is shown, then the error.
 """
@@ -43,7 +43,7 @@ def execute(given: argparse.Namespace) -> int:
     Raises
     ------
     FormatError
-        If the file is damaged, after what could be read was shown.
+        If the file is damaged, after the readable part was shown.
     MissingFileError, FileAccessError, MissingDependency
         If it cannot be read.
     """

@@ -107,7 +107,7 @@ class _Proxy(ModuleType):
     def __init__(self, name: str, sources: Sequence[Any]) -> None:
         super().__init__(name, f"{name}, as a name of Twofold.")
         self.__dict__["_sources"] = list(sources)
-        self.__path__ = []  # makes it a package, so that the finder is asked for its submodules
+        self.__path__ = []  # makes it a package, so that its submodules are looked up by the finder
 
     @property
     def __all__(self) -> list[str]:
@@ -158,7 +158,7 @@ _ROWS = {*SOURCES, *MODULES}
 
 
 def _shown(source: object) -> list[str]:
-    """What ``dir()`` of an MXNet module shows of a source: not what the source itself has imported."""
+    """The names of a source that ``dir()`` of an MXNet module shows: not those that the source has imported."""
     listed = None if "__dir__" in vars(source) else getattr(source, "__all__", None)
     return dir(source) if listed is None else [*listed, *(name for name in dir(source) if name.startswith("_"))]
 

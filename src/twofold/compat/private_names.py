@@ -23,7 +23,7 @@ from ..symbol.symbol import Symbol
 
 __all__: list[str] = []
 
-#: What counts as an array in inputs of blocks.
+#: The classes of arrays in inputs of blocks.
 tensor_types = (Symbol, NDArray)
 
 #: A nested list of numbers: 0 for an array, -1 for None.
@@ -41,7 +41,7 @@ def _apply_weighting(F: Functions, loss: Operand, weight: float | None = None, s
 
 
 def _init_data(data: object, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
-    """(name, array) pairs of the data of an iterator: what iterators of scripts call."""
+    """(name, array) pairs of the data of an iterator; iterators in scripts call it."""
     pairs = [] if data is None else named_arrays(data, default_name)
     if not pairs and not allow_empty:
         raise InvalidValue("an iterator needs data", "no array", "pass at least one")
@@ -132,7 +132,7 @@ def _parse_data_desc(
 
 
 def _infer_weight_shape(op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, object]) -> list[tuple[int, ...]]:
-    """The shapes of a layer's arguments for data of a shape, 0 where unknown: what layers of scripts call.
+    """The shapes of a layer's arguments for data of a shape, 0 where unknown; layers in scripts call it.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Feature(NamedTuple):
         return f"{'✔' if self.enabled else '✖'} {self.name}"
 
 
-#: What NumPy's names for groups of processors' extensions comprise.
+#: The processor extensions in the groups that NumPy names.
 _LEVELS = {"X86_V2": ("SSE", "SSE2", "SSE3", "SSE41", "SSE42"), "X86_V3": ("AVX", "AVX2", "F16C")}
 
 

@@ -124,7 +124,7 @@ class SummaryWriter:
         if find_spec("tensorboardX") is None:
             raise MissingDependency.of("tensorboardX", "SummaryWriter", "twofold[tensorboard]")
         self._writer: Any = import_module("tensorboardX").SummaryWriter(str(logging_dir), flush_secs=FLUSHED)
-        # tensorboardX loses what its thread has not written when the process exits
+        # when the process exits, tensorboardX loses values that its thread has not written
         self._closing = finalize(self, self._writer.close)
 
     def __enter__(self) -> Self:

@@ -311,7 +311,7 @@ class Executor:
     # inspection
 
     def get_optimized_symbol(self) -> Any:
-        """The symbol that is bound. Its optimization happens later, on typed graphs: `explain` shows what runs."""
+        """The symbol that is bound. Its optimization happens later, on typed graphs: `explain` shows the programs that run."""
         return self._source.symbol()
 
     def debug_str(self) -> str:

@@ -1,4 +1,4 @@
-"""Typed graphs as functions of arrays: their description, their programs, and what every call has to prepare.
+"""Typed graphs as functions of arrays: their description, their programs, and the preparation of every call.
 
 Replaying an untyped graph (a symbol) for typed inputs gives a `TypedGraph`. It runs as an `operation.Operation`, which the tape records
 like any other (hybridized blocks, `mx.compile` while recording), or as a `Function`, with forward and backward programs of its own

@@ -1,4 +1,4 @@
-"""A graph as one operation, which is recorded, deferred, compiled and differentiated as a whole: what a hybridized block runs.
+"""A graph as one operation, which is recorded, deferred, compiled and differentiated as a whole. Hybridized blocks run these.
 
 In each training mode the graph becomes an unregistered operator. Its rule replays the graph for the types of its inputs; its gradient is
 that of its definition. The few inner values that updates of states read in backward (the batch mean, for moving averages) are hidden
@@ -189,7 +189,7 @@ class Operation:
         return [found.get(k) for k in range(len(inputs))]
 
     def _new_states(self, xp: object, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
-        """New values of the states that backward updates if these inputs have a gradient; the others stay as they are."""
+        """New values of the states that backward updates if these inputs have a gradient; the others do not change."""
         arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
         # tracked as in this backward: which states change depends on where gradients flow
         leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
@@ -274,7 +274,7 @@ def is_recorded(cells: Iterable[Cell]) -> bool:
 
 
 def _with_signature(rule: Callable[..., Result], names: Iterable[str]) -> Callable[..., Result]:
-    """The rule with a signature that asks for all inputs by name: `graph.gradient` passes what the signature names."""
+    """The rule with a signature that names all inputs: `graph.gradient` passes the inputs that a signature names."""
 
     def named(xp: object, dout: object, *inputs: object) -> Result:
         return rule(xp, dout, *inputs)

@@ -73,7 +73,7 @@ class Part:
 
     @cached_property
     def function(self) -> Function:
-        """What computes the part; executors of equal graphs share it."""
+        """The compiled functions of the part; executors of equal graphs share them."""
         makes, written, updates = (tuple(node for _, node in pairs) for pairs in (self.makes, self.written, self.updates))
         return function_of(
             FunctionGraph(tuple(self.leaves), makes, written, updates, tuple(self.mirrored), bool(self.objects)), self.device

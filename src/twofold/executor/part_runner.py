@@ -97,7 +97,7 @@ def _contents(results: Sequence[Content], device: Device, shared: Iterable[int] 
 def _saved(
     trained: Training, cells: Sequence[Cell], leaves: Sequence[Content], results: Sequence[Content], tape: Tape, views: list[Value]
 ) -> list[Content]:
-    """What a part's backward reads: operands of forward, and residuals. The contents of views among them are added to ``views``."""
+    """The operands of forward and residuals that a part's backward reads. The contents of views among them are added to ``views``."""
     saved = []
     for k in trained.reads:
         operand = leaves[k]

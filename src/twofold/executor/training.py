@@ -28,7 +28,7 @@ FORWARD, BACKWARD = Title("forward", symbolic=True), Title("backward", symbolic=
 
 @dataclass(frozen=True)
 class FunctionGraph:
-    """What forward and backward of a graph compute. Nodes are interned, so equal graphs compare equal.
+    """The computations of forward and backward of a graph. Nodes are interned, so equal graphs compare equal.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Training:
         grads = gradient([made[k] for k in self.heads], self._seeds, [graph.leaves[k] for k in self.wanted]) if self.heads else []
         first = [*made, *graph.written]
         marks = [n for _, n in graph.mirrored]
-        # lowered and simplified together: what both directions compute becomes one node, which then is a residual
+        # lowered and simplified together: a value that both directions compute becomes one node, and so a residual
         low = simplify(lower([*marks, *first, *grads, *graph.updates]))
         low, marked = low[len(marks) :], low[: len(marks)]
         forward, backward = low[: len(first)], low[len(first) :]

@@ -116,7 +116,7 @@ def _parsed_header(reader: Reader) -> tuple[str, tuple[int, ...]]:
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO:
-    """A file itself, or a temporary one with what it has compressed."""
+    """A file itself, or a temporary file with its uncompressed content."""
     start = file.read(len(GZIP_MAGIC))
     file.seek(0)
     if start != GZIP_MAGIC:
@@ -135,9 +135,9 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
 
 
 def _unpack(file: BinaryIO, whole: BinaryIO) -> None:
-    """Write what a file has compressed to another one.
+    """Write the uncompressed content of a file to another file.
 
-    No more is unpacked than about what the header calls for: a small file may expand without bound.
+    Unpacking stops soon after the size that the header gives, since a small file may expand without bound.
     """
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:

@@ -94,7 +94,7 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
                 part.publish(target)
                 return
             found = sha1_of(part.path)
-            # removed, not continued: what was downloaded is whole, and wrong
+            # removed, not continued: the download is complete, but wrong
             part.remove()
     except (OSError, ValueError, HTTPException) as error:  # URLError and HTTPError are OSErrors; ValueError is an unknown kind of URL
         text = str(error.reason) if isinstance(error, URLError) else str(error)

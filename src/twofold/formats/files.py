@@ -78,7 +78,8 @@ def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
     Parameters
     ----------
     path
-        A local path, or a URL such as ``"s3://bucket/key"``, which fsspec opens. Of one that is read only the parts asked for are fetched.
+        A local path, or a URL such as ``"s3://bucket/key"``, which fsspec opens. Of a file that is read, only the requested parts are
+        fetched.
     mode
         ``"rb"`` to read, ``"wb"`` to write a new file.
 
@@ -111,7 +112,7 @@ def open_text(path: Name, encoding: str) -> TextIO:
 
 
 def open_copy(path: Name) -> BinaryIO:
-    """Open a file to be read here and there: a local one itself, and a temporary copy of one at a URL, which would be asked too often.
+    """Open a file for reads at many places: a local one itself, or a temporary copy of one at a URL, to avoid many requests.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def folder_entries(path: Name) -> list[str]:
     with named_errors(name, "list"):
         if is_url(name):
             system, inner = filesystem(name)
-            # stores list whole paths, and folders with a slash behind them
+            # stores list whole paths, and folders with a slash at the end
             return sorted(entry.rstrip("/").rpartition("/")[2] for entry in system.ls(inner, detail=False))
         return sorted(os.listdir(_local(name)))
 
@@ -237,7 +238,7 @@ def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
 def _matching(name: str, beside: tuple[str, ...]) -> list[str]:
     """The files in a folder whose paths match a regular expression; none if it is the name of a file, or no expression."""
     folder, slash, _ = name.rpartition("/")
-    # the part before the last slash is always a folder: only the name behind it is a pattern
+    # the part before the last slash is always a folder: only the name after it is a pattern
     if file_exists(name) or not folder_exists(folder + slash or os.curdir):
         return []
     try:

@@ -275,7 +275,7 @@ def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:
     image
         The pixels (h, w), (h, w, 3) or (h, w, 4), uint8, as `load_image` returns them.
     extension
-        What names of files in the format end with, such as ``".jpg"``.
+        The usual end of file names in the format, such as ``".jpg"``.
     quality
         Of a JPEG: 1 to 100. Of a PNG: the effort of compression, 0 to 9. Other formats have their default.
 

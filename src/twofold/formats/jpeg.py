@@ -23,7 +23,7 @@ START, SEGMENT, APP1, SCAN = b"\xff\xd8", 0xFF, 0xE1, 0xDA
 
 
 def decoder_name() -> str:
-    """What decodes JPEGs, by the setting ``jpeg_decoder``: ``"simplejpeg"`` or ``"pillow"``.
+    """The decoder of JPEGs, by the setting ``jpeg_decoder``: ``"simplejpeg"`` or ``"pillow"``.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def iterate_arrays(reader: Reader) -> Iterator[tuple[ArrayRecord, bool]]:
 
 
 def _read_count(reader: Reader) -> int:
-    """Read what a parameter file starts with: at last the number of arrays."""
+    """Read the beginning of a parameter file, up to the number of arrays."""
     start = reader.u64("the list's magic number")
     if start != LIST_MAGIC:
         raise FormatError(
@@ -160,7 +160,7 @@ def load_array(data: Buffer) -> ArrayRecord:
 
 
 class _Header(NamedTuple):
-    """What an array block starts with. The indices of a sparse array have an element type and a shape each."""
+    """The header of an array block. The indices of a sparse array have an element type and a shape each."""
 
     start: int
     dtype: str

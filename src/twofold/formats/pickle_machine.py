@@ -47,7 +47,7 @@ class Pairs:
 
 
 class Call:
-    """A call of a named class or function, and what was then done to its result."""
+    """A call of a named class or function, and the later changes to its result."""
 
     __slots__ = ("args", "items", "pairs", "state", "target")
 

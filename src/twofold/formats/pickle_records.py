@@ -94,7 +94,7 @@ class _Resolver:
         self.sizes: dict[int, tuple[int, int]] = {}  # depth below a node; number of values in it, counting every reference
         self.open: set[int] = set()
 
-    # by identity: the tree's lists are not hashable, and what the file shares must stay shared
+    # by identity: the tree's lists are not hashable, and objects that the file shares must stay shared
     def resolve(self, node: object, depth: int = 0) -> object:
         """Return the record of a node."""
         if isinstance(node, SCALARS):

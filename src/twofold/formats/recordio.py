@@ -158,7 +158,7 @@ class RecordReader:
     def skip_damage(self) -> None:
         """Advance to the next place where a whole record starts, or else to the end of the file; after `read` raised an error at `offset`.
 
-        The search begins inside the record before `offset`, because the length in that record's header may be what is damaged.
+        The search begins inside the record before `offset`, because the length in that record's header may be damaged.
         """
         end = self.size()
         start, stop = self._last
@@ -182,7 +182,7 @@ class RecordReader:
 
     def _content(self, start: bytes, inside: bool) -> tuple[int, bytes]:
         kind, length = self._header(start, inside)
-        # zeros behind the content belong to the record, and the next one begins at a multiple of four
+        # zeros after the content belong to the record, and the next one begins at a multiple of four
         padded = _padded(length)
         place = self.offset + HEADER.size
         # a damaged length must not allocate memory that the file cannot fill
@@ -275,7 +275,7 @@ def load_index(data: bytes) -> list[tuple[str, int]]:
     entries, place = [], 0
     for line in data.splitlines(keepends=True):
         key, _, offset = line.strip().partition(b"\t")
-        # some tools write further columns behind the offset
+        # some tools write further columns after the offset
         number = offset.partition(b"\t")[0].strip()
         try:
             entries.append((key.strip().decode(), int(number)))

@@ -96,7 +96,7 @@ def remove_unlocked(name: str) -> None:
 
 
 def _prefix(path: Path) -> str:
-    """What the names of temporary files for a path have in common on this machine."""
+    """The common part of the names of temporary files for a path on this machine."""
     return f".{path.name[:LONGEST]}.{digits_of(platform.node())}."
 
 

@@ -1,4 +1,4 @@
-"""Files at URLs that fsspec opens: read whole or in ranges, and written so that no part of one ever stands under its name."""
+"""Files at URLs that fsspec opens: read whole or in ranges, and written so that a partial file never has the final name."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class RangedFile(io.RawIOBase):
 
     @property
     def identity(self) -> str:
-        """What its content is recognized by: another text if the file has changed."""
+        """An identifier of its content: a different text if the file has changed."""
         return str(self._system.ukey(self._path))
 
     def readable(self) -> bool:

@@ -32,7 +32,7 @@ Mistake = tuple[str, str, str]
 Shape = tuple[int, ...]
 #: The classes of arrays that compiled graphs compute with.
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
-#: Libraries to which MXNet delegates graphs. What they do there, fusing operators, happens here anyway.
+#: Libraries to which MXNet delegates graphs. They fuse operators in MXNet, which happens here anyway.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
 
@@ -445,7 +445,7 @@ class HybridBlock(Block):
             raise ShapesNotInferred(f"{self.name}: {what}", given, f"{todo or 'specify sizes such as in_units'}. ({why})") from error
         params = self.collect_params().values()
         for param in params:
-            # what inference leaves open stays deferred, for the children below
+            # shapes that inference leaves open stay deferred, for the children below
             if param._is_shaped:
                 param._finish_deferred_init()
         # Layers that override `infer_shape`, as recurrent ones do, know more than the graph once they see their inputs.

@@ -50,7 +50,7 @@ def cast_inputs(values: object, dtype: DTypeLike | None) -> Any:
         are cast to the dtype of the first floating-point one.
     """
     arrays = as_legacy(values)
-    # Integers stay: they are indices or labels, which operators take as they are.
+    # Integers do not change: they are indices or labels, which operators take directly.
     if dtype is not None:
         return _map(lambda a: a.astype(dtype, copy=False) if isinstance(a, NDArray) and is_float(a._dtype) else a, arrays)
     first = next((a._dtype for a in _arrays_in(arrays) if is_float(a._dtype)), None)

@@ -1,4 +1,4 @@
-"""What the signatures of Gluon's classes share: their types, and docstrings that are completed from a template."""
+"""Shared parts of the signatures of Gluon's classes: their types, and docstrings that are completed from a template."""
 
 from collections.abc import Callable
 from types import ModuleType

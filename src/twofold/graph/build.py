@@ -18,7 +18,7 @@ def item(xp, results, *, place: int):
     """One of several results of an application."""
 
 
-#: What internal names of the operators behind ``np`` begin with.
+#: Prefixes of the internal names of the operators of ``np``.
 INTERNAL = re.compile("^_(numpy|npi|npx|np)_")
 
 
@@ -48,7 +48,7 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
     if op.primitive and not bound_op.legacy:
         types = _primitive_types(bound_op, inputs)
         return _node(bound_op, inputs, types, ())
-    # rules are written like NumPy code: what they raise for inputs that do not fit becomes an error that names the operator
+    # rules are written like NumPy code: their exceptions for wrong inputs become an error that names the operator
     try:
         body = run_rule(G, bound_op, inputs)
     except (ValueError, IndexError, TypeError) as error:
@@ -69,7 +69,7 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
 
 
 def _naming(error: MXNetError, op: Op) -> MXNetError:
-    """The error with the operator's name in front, if an operator inside its definition raised it."""
+    """The error with the operator's name at the beginning, if an operator inside its definition raised it."""
     name = INTERNAL.sub("", op.title)
     if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or error.what.lower().startswith(name.lower()):
         return error

@@ -201,7 +201,7 @@ class _Choice:
     def _own(self, n: Application) -> float:
         """What an operation itself gains."""
         if _is_sum(n):
-            # `_other_result` first sums over the images, and transposes what is left: one of n parts
+            # `_other_result` first sums over the images, and transposes the remaining n-th part
             return -n.operands[0].nbytes / max(1, n.operands[0].shape[0])
         if _axes(n) is not None:
             # a transposition to channels last is its operand as converted, so it disappears

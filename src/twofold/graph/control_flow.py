@@ -83,7 +83,7 @@ def _(xp, dout, out, arrays, *, body: SubGraph, data: int, states: int):
     # backward runs the steps from the last to the first: it is a `foreach` itself, over flipped data
     slices = [xp.flip(a, 0) for a in (*arrays[:data], *before, *[d for d in stacked if d is not None])]
     last = [_or_zeros(dout[count + k], body.outputs[count + k]) for k in range(states)]
-    # the gradient of what all steps read is a state that starts at zero
+    # the gradient of values that all steps read is a state that starts at zero
     sums = [xp.zeros(closure[k - data - states].shape, closure[k - data - states].dtype) for k in wanted if k >= data + states]
     results = apply_foreach(back, slices, [*last, *sums], closure)
     # results come in the order: data gradients, state gradients, closure sums
@@ -109,7 +109,7 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     the step and the indices of the body's leaves that get a gradient: data and closure that results depend on, and all states.
     """
     count = len(body.outputs) - states
-    # what backward reads of a state is a stacked result of the loop, so a gradient of a gradient has a head for it too
+    # backward reads a state as a stacked result of the loop, so a gradient of a gradient has a head for it too
     heads_before = {
         k: leaf((name, "before", k), n.shape, n.dtype) for k, n in enumerate(body.leaves[data : data + states]) if have[count + k]
     }

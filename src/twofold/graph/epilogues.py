@@ -1,4 +1,4 @@
-"""Epilogues of matrix products and convolutions: what a backend can compute in the same call as the product.
+"""Epilogues of matrix products and convolutions: operations that a backend can compute in the same call as the product.
 
 | epilogue | results | instead of |
 |---|---|---|
@@ -20,7 +20,7 @@ from .ir import Application, Constant, Node, applies, is_const
 
 
 class Epilogue(NamedTuple):
-    """A product with what is computed in the same call: its name, nodes (the product first), and the steps that these come from."""
+    """A product with its epilogue: its name, nodes (the product first), and the steps that these come from."""
 
     name: str
     nodes: tuple[Application, ...]
@@ -39,7 +39,7 @@ def find_epilogues(
     known
         The names of the epilogues of matrix products that the backend has.
     takes
-        Whether the backend computes a convolution together with what follows.
+        Whether the backend computes a convolution together with a kernel that follows.
     """
     reads = _Reads(steps, outputs)
     found: list[Epilogue] = []

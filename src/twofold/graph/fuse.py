@@ -45,7 +45,7 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
     """The nodes below outputs, inputs before users, in an order that keeps few values alive: shallow outputs first, deep operands first.
 
     Then a layer's weights get their gradients as soon as the gradients' operands are known, and a value recomputed for backward
-    is recomputed right before its use. What is computed from small arrays alone comes before a large operand: the scale of a normalization,
+    is recomputed right before its use. Nodes that depend on small arrays alone come before a large operand: the scale of a normalization,
     say, would otherwise come between two operations on the data, and keep them out of one kernel.
     """
     #: Steps on the longest path from a node to a leaf.
@@ -69,7 +69,7 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
 
 
 class _Group:
-    """The kernel under construction: nodes over one space, reductions over its last axis, and what is computed from their results."""
+    """The kernel under construction: nodes over one space, reductions over its last axis, and nodes that depend on their results."""
 
     def __init__(self, big: Big, rows: bool, whole: bool) -> None:
         self.big, self.rows, self.whole = big, rows, whole
@@ -118,7 +118,7 @@ class _Group:
     def also(
         self, rest: Sequence[Application], known: Container[Node], users: Mapping[Node, Sequence[Application]], outputs: Container[Node]
     ) -> list[Application]:
-        """More nodes that a kernel over rows computes while it holds them: results of rows, and what only those read.
+        """More nodes that a kernel over rows computes while it holds the rows: results of rows, and nodes that only these read.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class _Group:
         # A node that others read elsewhere must be written to memory, which is only worth it for results of rows; dropping it may drop the
         # nodes that read it.
         taken, before = frozenset(found), len(found) + 1
-        while len(found) < before:  # to a fixpoint: what stays reads nothing that was dropped, and only results of rows are read elsewhere
+        while len(found) < before:  # to a fixpoint: remaining nodes read no dropped node, and only results of rows are read elsewhere
             before = len(found)
             for n in list(found):
                 is_kept = n.shape == row or (n not in outputs and all(u in found for u in users[n]))
@@ -161,7 +161,7 @@ class _Group:
     def closed(self) -> list[Step]:
         """The steps for the open kernel, if there is one, and for the delayed views; then there is no open kernel."""
         steps = [Step(tuple(self.nodes))] if self.nodes else []
-        # behind the kernel, whose results they show
+        # after the kernel, whose results they show
         steps += [Step((n,)) for n in self.views]
         self.nodes, self.members, self.views, self.reduces = [], set(), {}, False
         return steps
@@ -194,7 +194,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     outputs, big
         The graph, and the minimum number of elements.
     rows
-        Reductions over the last axis join kernels too, and so does what is computed from their results. Before such a kernel is
+        Reductions over the last axis join kernels too, and so do nodes that depend on their results. Before such a kernel is
         closed, it takes later nodes that it can compute as well (`_Group.also`).
     whole_rows
         Kernels over rows include every node that is computed for each row.
@@ -204,7 +204,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     steps: list[Step] = []
     group = _Group(big, rows, whole_rows)
     end = fuse_horizontally(outputs, lambda n: group.space_of(n) is not None) if horizontal else FusedEnd([], frozenset())
-    # they are steps of their own behind all others, so the walk below passes them over
+    # they are separate steps after all others, so the walk below skips them
     delayed = end.nodes
     # constants are printed into the kernels that read them; they are not steps
     order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]
@@ -248,8 +248,8 @@ def with_epilogues(
     found = find_epilogues([s.nodes for s in steps], outputs, known, takes)
     if not found:
         return list(steps)
-    # An epilogue runs right before what is left of the last step that had some of its nodes: all its operands exist then, and what reads
-    # its results comes later.
+    # An epilogue runs right before the rest of the last step that had some of its nodes: then all its operands exist, and readers of its
+    # results come later.
     gone = {n for epilogue in found for n in epilogue.nodes}
     new: dict[int, list[Step]] = {}
     for epilogue in found:

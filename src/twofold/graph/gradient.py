@@ -27,7 +27,7 @@ def sum_to(grad: Node, shape: tuple[int, ...]) -> Node:
     """Undo broadcasting: ``grad`` summed to the operand's shape (or, if smaller, broadcast to it)."""
     if grad.shape == shape:
         return grad
-    # broadcasting added axes in front, and repeated those of size 1: sum over both
+    # broadcasting added leading axes, and repeated axes of size 1: sum over both
     lead = len(grad.shape) - len(shape)
     if lead < 0:  # a rule may return a scalar, or fewer axes than the operand has
         return G.broadcast_to(grad, shape=shape)
@@ -87,7 +87,7 @@ def _call_rule(rule: Rule, node: Application, douts: Sequence[Node | None]) -> l
         have |= dict(zip((i.name for i in op.inputs), arrays, strict=True))
     have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
     have |= bound_op.params
-    # a rule names what it reads; whatever the gradient graph then does not contain need not be saved by forward
+    # a rule names its inputs; forward need not save values that the gradient graph then does not contain
     wanted = inspect.signature(rule).parameters.values()
     positional = [have[p.name] for p in list(wanted)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     everything = any(p.kind is p.VAR_KEYWORD for p in wanted)
@@ -190,7 +190,7 @@ def backward_order(heads: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequ
     Parameters
     ----------
     heads
-        What is differentiated: operations or variables of any graph.
+        The outputs to differentiate: operations or variables of any graph.
     inputs_of
         The inputs of a node through which gradients flow; none for a variable.
     """

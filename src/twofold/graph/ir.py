@@ -2,7 +2,7 @@
 
 Two applications of the same operator, parameters and input nodes are the same object. So a node *is* its structural key: equality is
 identity, common sub-expressions are merged on construction, types are inferred once per structure, and ``cache[node]`` finds a
-program. A node holds no data and no state of a run; upper layers keep what they derive from it in its one ``cache`` slot.
+program. A node holds no data and no state of a run; upper layers keep derived facts in its one ``cache`` slot.
 
 The intern tables are bounded: above `_Tables.limit` nodes, `drop_generation` empties them, and the program caches with them. Nodes in
 use stay alive, but a structure built again is then a new node, and is compiled again. So code must not rebuild a node from its parts

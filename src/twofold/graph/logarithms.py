@@ -11,8 +11,8 @@
 | pick, slice, reshape, take, concat … of x     | the same of log(x)                         |
 
 An operand may also be a positive number, and in a product a mask: 0 or 1 by construction, such as a comparison or a one-hot code.
-Composite operators are looked into if their gradient is that of their definition. The rules stand where operators are declared
-(`Op.logarithm`); this module has what the rules share.
+Composite operators are looked into if their gradient is that of their definition. The rules are declared with the operators
+(`Op.logarithm`); this module has their shared parts.
 """
 
 import math
@@ -44,13 +44,14 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     """
     if x is None or not depth or not is_float(x.dtype):
         return None
-    # a composite's own rule is better than what its definition gives
+    # a composite's own rule takes precedence over its definition
     found = _by_rule(x, depth) if isinstance(x, Application) and not x.bound_op.op.primitive else None
     if found is None:
         core = definition_of(x)
         if not isinstance(core, Application):
             return None
-        # moving elements and taking logarithms commute: a loss picks from log_softmax what it would have picked from softmax
+        # moving elements and taking logarithms commute: a loss picks from log_softmax instead of taking the logarithm of what it picks from
+        # softmax
         found = _apply_move(core, log_of(core.operands[0], depth - 1)) if core.bound_op.op.algebra.moves else _by_rule(core, depth)
     return None if found is None else G.cast(found, x.dtype)
 

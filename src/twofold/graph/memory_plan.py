@@ -236,7 +236,7 @@ def plan_memory(
     fixed
         Nodes whose results the backend allocates.
     updates
-        Nodes that the backend can compute in the memory of their first operand by writing only what changes.
+        Nodes that the backend can compute in the memory of their first operand by writing only the changed elements.
     in_place, share
         Switch the two optimizations off, to measure them.
     """

@@ -16,7 +16,7 @@ SMALL = 16
 
 
 def distinct_view(value: Node) -> Node:
-    """The same value as a distinct node, a view of the whole: what is computed from it is computed again."""
+    """The same value as a distinct node, a view of the whole, so that nodes computed from it are computed again."""
     return G.slice(value, key=_all_of(value)) if value.shape else value
 
 
@@ -37,7 +37,7 @@ def checkpoints(values: Sequence[Node]) -> list[Node]:
     largest = max((n.nbytes for n in values), default=0)
     # small values cost little to keep, and recomputing one may need a whole segment
     large = [n for n in values if n.nbytes * SMALL > largest and not _is_of_user_code(n)]
-    # √n segments of √n values: what is kept and what one segment recomputes are fewest together then
+    # √n segments of √n values: this minimizes the values kept plus the values that one segment recomputes
     stretch = isqrt(max(len(large) - 1, 0)) + 1
     dropped = set(large) - set(large[stretch - 1 :: stretch])  # keep the last value of each segment
     return [n for n in values if n not in dropped]

@@ -1,8 +1,8 @@
 """Which values computed in forward are saved for backward: one decision for single operations and for whole graphs.
 
-An operation that is recorded alone saves what its own gradient reads of its operands, results and definition, before it is known what
-follows (`imperative.residuals`). A bound graph knows its whole backward, lowered and simplified, so it saves less: a value that only
-connects two operations is seen to be read by neither gradient (`executor.training`). Both ask this module.
+An operation that is recorded alone saves the operands, results and inner values that its own gradient reads, before later operations are
+known (`imperative.residuals`). A bound graph knows its whole backward, lowered and simplified, so it saves less: a value that only connects
+two operations is seen to be read by neither gradient (`executor.training`). Both ask this module.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,7 +34,7 @@ def residuals(
     Parameters
     ----------
     computed
-        What forward computes, in order.
+        The values that forward computes, in order.
     backward
         The gradients.
     given

@@ -40,7 +40,7 @@ def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:
 
 
 def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> list[Node]:
-    """The graph with every application replaced by what a rule returns for it, inputs before users."""
+    """The graph with every application replaced by a rule's result for it, inputs before users."""
 
     def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
         new = reapply(node, inputs)
@@ -98,7 +98,7 @@ def _keep_none(op: Op) -> bool:
 
 
 def _source(node: Node, keep: Callable[[Op], bool]) -> Node:
-    """What a node lowers to in one step: itself, its body, or for an item the body's part."""
+    """The node after one step of lowering: itself, its body, or for an item the body's part."""
     if not isinstance(node, Application) or keep(node.bound_op.op):
         return node
     if applies(node, item):

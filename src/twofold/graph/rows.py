@@ -105,7 +105,7 @@ def _scatter(n: Application) -> Node | None:
 
 
 def _scattered(n: Node) -> Node | None:
-    """What a node scatters into rows of zeros, shape (…, 1), with 0.0 in place of -0.0 as in the sum; None if it does not."""
+    """The values that a node scatters into rows of zeros, shape (…, 1), with 0.0 for -0.0 as in the sum; None if it is no scatter."""
     if not applies(n, index_add):
         return None
     zeros, value, *places = n.operands

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 BRIGHTNESS = np.array([[[0.299, 0.587, 0.114]]], "float32")
 
 
-#: What `dumps` returns: JSON text, or a name and a list with what the parts return.
+#: The result of `dumps`: JSON text, or a name and a list of the parts' results.
 Description = str | list[object]
 
 
 class Described:
-    """What all augmenters have: parameters that `dumps` shows."""
+    """The base of all augmenters: parameters that `dumps` shows."""
 
     def __init__(self, **kwargs: object) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
@@ -333,7 +333,7 @@ class HueJitterAug(Augmenter):
         cos, sin = math.cos(angle), math.sin(angle)
         # brightness, the first of the three numbers, stays; the other two are turned
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cos, -sin], [0.0, sin, cos]])
-        # pixels are rows (…, 3), so the matrix stands behind them, transposed
+        # pixels are rows (…, 3), so they are multiplied by the transposed matrix on the right
         return nd.dot(src, nd.array((self.ityiq @ turn @ self.tyiq).T))
 
 

@@ -236,7 +236,7 @@ class DetRandomPadAug(DetAugmenter):
         self.enabled = _usable(self, area_range[1] > 1 and area_range[0] <= area_range[1])
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
-        """The larger image and the label, or both as they are."""
+        """The larger image and the label, or both unchanged."""
         h, w = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled else 0):
             size = _random_size(h, w, self.aspect_ratio_range, self.area_range, inside=False)

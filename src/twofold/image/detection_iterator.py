@@ -52,7 +52,7 @@ class ImageDetIter(ImageIter):
     Raises
     ------
     MXNetError
-        If a label is not what it should be, or no object has a width and a height.
+        If a label is malformed, or no object has a width and a height.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class ImageDetIter(ImageIter):
             self.label_shape = tuple(label_shape)  # type: ignore[assignment]
 
     def check_label_shape(self, label_shape: Sequence[int]) -> None:
-        """Raise an error if labels of this shape cannot hold what the images have."""
+        """Raise an error if labels of this shape cannot hold the images' objects."""
         if len(label_shape) != 2:
             raise InvalidValue("label_shape should have length 2", f"{tuple(label_shape)}")
         if label_shape[0] < self.label_shape[0]:

@@ -220,7 +220,7 @@ def fixed_crop(src: NDArray, x0: int, y0: int, w: int, h: int, size: Size | None
     w, h
         Width and height of the part.
     size
-        The new width and height; None to leave the part as it is.
+        The new width and height; None to keep the part's size.
     interp
         See `imresize`.
     """

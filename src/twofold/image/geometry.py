@@ -34,12 +34,12 @@ class Map:
     width, height
         Size of the image after the steps so far.
     matrix
-        a, b, c, d, e, f: the place (x, y) of the original, or of what crops before any other step have left of it, is at
-        (a x + b y + c, d x + e y + f) after the steps. The center of the first pixel is (1/2, 1/2).
+        a, b, c, d, e, f: the place (x, y) of the source is at (a x + b y + c, d x + e y + f) after the steps. The center of the first pixel
+        is (1/2, 1/2).
     fills
         Whether places outside the original may be seen.
     source
-        Left, top, width and height of what is left of the original by crops before any other step. Interpolation sees nothing else.
+        Left, top, width and height of the part of the original that crops before any other step leave. Interpolation sees nothing else.
     """
 
     width: int
@@ -68,7 +68,7 @@ class Map:
 
     def crop(self, left: int, top: int, width: int, height: int) -> None:
         """Keep a part."""
-        # a crop before all other steps limits what interpolation sees; a later one only moves the map
+        # a crop before all other steps limits the pixels that interpolation reads; a later crop only moves the map
         if self.is_source:
             self.source = (self.source[0] + left, self.source[1] + top, width, height)
             self.width, self.height = width, height

@@ -85,7 +85,7 @@ class ImageIter(DataIter):
     ParameterError
         If no images are named, a parameter has another value than the above, or an index is needed.
     MissingFileError, FileAccessError, FormatError
-        If a file cannot be read, or is not what it should be. The message names the record.
+        If a file cannot be read, or has the wrong format. The message names the record.
     ShapeError
         While iterating, if an image has neither one label nor ``label_width``.
     """
@@ -157,7 +157,7 @@ class ImageIter(DataIter):
             raise ParameterError(f"{type(self).__name__}: shuffle and num_parts need an index", None, "pass path_imgidx")
         else:
             return None
-        # equal parts, as in MXNet: what is left over belongs to no part
+        # equal parts, as in MXNet: the remaining images belong to no part
         size = len(keys) // num_parts
         return keys[part_index * size : (part_index + 1) * size] if num_parts > 1 else keys
 

@@ -1,4 +1,4 @@
-"""The default augmenter of iterators over image records: parameters, and what they do to an image."""
+"""The default augmenter of iterators over image records: its parameters, and their effect on an image."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class RecordAugmenter:
         return rng.uniform(low, 1 + self.max_aspect_ratio if self.min_aspect_ratio is None else self.max_aspect_ratio)
 
     def _cut(self, change: Map, rng: np.random.Generator) -> bool:
-        """Cut out a part of a random size, if asked to, and resize it; return whether that was done."""
+        """Cut out a part of a random size and resize it, if the parameters say so; return whether this was done."""
         _, h, w = self.shape
         if self.random_resized_crop:
             for _ in range(10):  # MXNet's number of tries; after these the part is the largest square in the center
@@ -138,7 +138,7 @@ class RecordAugmenter:
         return True
 
     def _crop(self, change: Map, width: int, height: int, rng: np.random.Generator, anywhere: bool | None = None) -> None:
-        # what is left beside the part; the numbers of the corner are drawn horizontally first
+        # the room around the part; the corner's horizontal number is drawn first
         right, bottom = change.width - width, change.height - height
         if self.rand_crop if anywhere is None else anywhere:
             change.crop(int(rng.integers(right + 1)), int(rng.integers(bottom + 1)), width, height)

@@ -1,4 +1,4 @@
-"""Batches that threads assemble: their rows, and what one thread does for them."""
+"""Batches that threads assemble: their rows, and the work of one thread."""
 
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 def load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Loaded]:
-    """What one thread does for a batch: the numbers of the images, or, for those to be skipped, errors."""
+    """One thread's share of a batch: the numbers of the images, or errors for images to be skipped."""
     found: list[Loaded] = []
     for row in rows:
         try:
@@ -54,7 +54,7 @@ class InFlight:
     skipped
         Positions of the epoch's images that it leaves out.
     parts
-        What the threads return.
+        The threads' results.
     """
 
     rows: list[Row]

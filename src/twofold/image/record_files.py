@@ -25,7 +25,7 @@ class RecordKey(NamedTuple):
 
 
 class _Records(MXIndexedRecordIO):
-    """A file of records that may have no index: no key is asked for, so their numbers will do.
+    """A file of records that may have no index: no keys are needed, so the records' numbers serve as keys.
 
     Damaged places are skipped if a function is given, which is called for each of them.
     """

@@ -1,4 +1,4 @@
-"""The parameters of iterators over image records: which records are read, what is done to pixels, and how batches are made."""
+"""The parameters of iterators over image records: which records are read, how pixels change, and how batches are made."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -87,9 +87,9 @@ class Batching:
 
 
 def groups_of(title: str, options: Mapping[str, object], shape: tuple[int, int, int], *kinds: type) -> list[Any]:
-    """Objects of classes of parameters; see `twofold.io.parameters.parsed` for what may be text. None and ``"None"`` stand for the default.
+    """Objects of classes of parameters; `twofold.io.parameters.parsed` lists those that may be text. None and ``"None"`` are the default.
 
-    ``shape``, a field of some classes, is what `image_shape` has made of ``data_shape``.
+    ``shape``, a field of some classes, is the result of `image_shape` for ``data_shape``.
     """
     # known, so that `parsed` does not warn of it, but left as it is: `image_shape` has read it
     hints: dict[str, object] = {"data_shape": object}

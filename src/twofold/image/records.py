@@ -160,7 +160,7 @@ class ImageRecordIter(LoadingIter):
     _dtypes: ClassVar[tuple[str, ...]] = ("float32", "uint8", "int8")
     #: Numbers of channels that images may have.
     _channels: ClassVar[tuple[int, ...]] = (1, 3, 4)
-    #: The classes of parameters and what reads records by them.
+    #: The classes of parameters, and the classes that read records by them.
     _groups: ClassVar[tuple[type, ...]] = (Reading, RecordAugmenter, Normalizing, Batching)
     _loader_class: ClassVar[type] = RecordLoader
 

@@ -1,4 +1,4 @@
-"""`CreateAugmenter`: the usual list of augmenters for training, and what the list for detection shares with it."""
+"""`CreateAugmenter`: the usual list of augmenters for training, and the part that it shares with the list for detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all array classes share, whatever their calling convention: shape, device, conversion, waiting, gradients, pickling."""
+"""The base of all array classes, independent of their calling convention: shape, device, conversion, waiting, gradients, pickling."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -83,7 +83,7 @@ class Array(Cell):
             if b is PINNED or (b.__class__ is Value and old.pinned):  # a variable's content is an alias of the exported array
                 v = written_out(old, v)
         if grad is None:
-            # no variable: what was recorded before an unrecorded write keeps its gradient, through a leaf of the new content
+            # not a variable: operations recorded before an unrecorded write keep their gradient, through a leaf of the new content
             history = history_of(old) if old.__class__ is Value and old.entry is not None else None
             if history is not None and (v.__class__ is not Value or v.entry is None):
                 v = v if v.__class__ is Value else Value(v)

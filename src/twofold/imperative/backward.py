@@ -184,7 +184,7 @@ def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Content]]
         return None
     joined = b.joined(head.tape, entries, (), device) if deferred else None
     if deferred and joined is None:
-        # the open window does not take the gradients in, so it must give out what they read
+        # the open window does not take in the gradients, so it must give out the values that they read
         saved = fetched(b, (head,))[0]
     found: Sequence[Content] = b.gradients(saved, device) if joined is None else joined
     if not retain:
@@ -205,7 +205,7 @@ def run_backward(
     cls
         Array class that a recorded computation of gradients runs on.
     retain
-        Keep what the tape saved, for another backward.
+        Keep the values that the tape saved, for another backward.
     create_graph
         Record the computation of the gradients, so that they have gradients themselves.
 

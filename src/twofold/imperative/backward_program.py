@@ -1,4 +1,4 @@
-"""What backward needs of one structure of heads: how to reach the saved values below them, and the program of the gradients.
+"""Backward for one structure of heads: how to reach the saved values below them, and the program of the gradients.
 
 Generated code fetches the saved values from the tape.
 """
@@ -69,7 +69,7 @@ class Backward(CacheEntry):
         #: Whether a variable is complex, so that its gradient must be conjugated.
         self.is_complex = any(w.dtype in COMPLEX for w in self.wrt)
         outputs = substitute(self.raw, at)
-        # simplification may have removed the last use of a saved value: only what is left is fetched in each backward
+        # simplification may have removed the last use of a saved value: each backward fetches only the others
         used = set(topological(outputs))
         self.slots = [k for k, slot in enumerate(saved) if slot[0] in used]
         self.inputs = [saved[k][0] for k in self.slots]
@@ -199,7 +199,7 @@ class Backward(CacheEntry):
                     saved.append((stand_in, f"{names[id(entry)]}.saved[{j}]"))
                     owner = names[id(entry)] if len(entry.node.parts) == 1 else f"part({names[id(entry)]}, {what[1]})"
                     owners.append(owner if what[0] == "out" and not residuals else "None")
-                # the result, and what it is inside the definition, also as rebuilt in this generation: a gradient may read any of them
+                # the result, its node inside the definition, and that node as rebuilt in this generation: a gradient may read any of them
                 for node in nodes:
                     at.setdefault(node, stand_in)
         return at, saved, owners
@@ -247,7 +247,7 @@ def compiled_for(heads: Sequence[TapeEntry], given: tuple[bool, ...], device: De
 
 
 def fetched(b: Backward, heads: Sequence[TapeEntry]) -> Fetched:
-    """The saved values of the operations below the heads, and what else `Backward.fetch` returns.
+    """The saved values of the operations below the heads, and the other results of `Backward.fetch`.
 
     Raises
     ------

@@ -32,7 +32,7 @@ PLAIN: type = HOST.target.plain or NeverPlain
 
 @fragment
 def is_unshared(sharing: Any) -> bool:
-    """Whether nothing else refers to a buffer, by what is in `Value.sharing`."""
+    """Whether nothing else refers to a buffer, according to `Value.sharing`."""
     return (by := sharing) is None or (by.__class__ is ref and by() is None)
 
 
@@ -164,7 +164,7 @@ def lent(v: Value, tape: Tape) -> Value:
 
 #: The classes of the contents of dense arrays.
 DENSE = (PLAIN, Value)
-#: What a cell holds: a plain array or a Value.
+#: The content of a cell: a plain array or a Value.
 Content: TypeAlias = Array | Value
 #: The content of an operand; None for an omitted optional input.
 Operand: TypeAlias = Content | Scalar | UserFunction | None

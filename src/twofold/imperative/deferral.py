@@ -64,7 +64,7 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backwar
 
 @fragment
 def _count(w: Window, nodes: Sequence[Node], user: FrameType) -> None:
-    """Add an operation with these results, issued by this frame, to what a window counts."""
+    """Count an operation with these results, issued by this frame, in a window."""
     # not the frame itself, which would keep the user's variables alive
     w.issued.append((nodes, user.f_code, user.f_lasti))
     for n in nodes:
@@ -276,7 +276,7 @@ def join_backward(
 
 
 def save_recorded(tape: Tape) -> None:
-    """Add what backward reads of a tape's deferred operations to the results of their windows."""
+    """Add the values that backward reads of a tape's deferred operations to the results of their windows."""
     with LOCK:
         for w in tape.windows:
             if not is_closed(w):

@@ -56,7 +56,8 @@ def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, 
     inline
         Whether it is not deferred in any case: the shapes of its results depend on data, or its site runs inline.
     """
-    # On a device with its own queue even small operations wait: one launch of a fused kernel costs what each of its parts would cost.
+    # On a device with its own queue even small operations wait: one launch of a fused kernel costs as much as a launch of each of its
+    # parts.
     if (lazy or not device.is_host) and not exposed and not inline and SETTINGS.engine != "naive":
         return ExecutionMode.RECORDED_DEFERRED if tracked else ExecutionMode.DEFERRED
     return ExecutionMode.RECORDED if tracked else ExecutionMode.INLINE

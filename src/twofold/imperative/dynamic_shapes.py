@@ -36,7 +36,7 @@ class EagerNamespace(Derived):
 
     def _apply(self, op: Op, *inputs: Argument, **params: Any) -> Array | tuple[Array, ...]:
         """Cells of an operator's results."""
-        # run-time parameters are operands of `invoke`, behind the arrays
+        # run-time parameters are operands of `invoke`, after the arrays
         scalars = [params.pop(name, op.params[name].default) for name in op.scalars]
         results = [wrap(Array, c) for c in invoke(op.bind(**params), [*inputs, *scalars], self._device)]
         return results[0] if len(results) == 1 else tuple(results)

@@ -33,7 +33,7 @@ def name_origin(issued: Sequence[Issued], device: Device, error: Exception, prog
     error
         Why it failed.
     program
-        What ran; None if it could not be compiled.
+        The program that ran; None if it could not be compiled.
     """
     if program is None:
         place = next(((code, at) for nodes, code, at in issued if not _compiles(nodes, device)), None)
@@ -83,7 +83,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
     at
         Replacements for nodes of the tape in its programs.
     """
-    # the window's program has run partly or not at all, but it has not written over its inputs: they are still what they were
+    # the window's program has run partly or not at all, but it has not written over its inputs, so they have not changed
     inputs = {at.get(node, node): array for node, array in data.items()}
     for v in live:
         (node,) = substitute([v.producer[1]], at)

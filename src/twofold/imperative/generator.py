@@ -116,6 +116,6 @@ def _owner(device: Device) -> Device:
     return CPU if device.is_host else device
 
 
-#: What the imperative and symbolic samplers draw from.
+#: The random streams of the imperative and symbolic samplers.
 STREAMS = Streams(int.from_bytes(os.urandom(16), "little"))
 os.register_at_fork(after_in_child=STREAMS.renew_locks)

@@ -1,7 +1,7 @@
-"""Indexing, and assignment to what an index selects. Where the array classes differ is in their `Rules`.
+"""Indexing, and assignment to the selection of an index. Where the array classes differ is in their `Rules`.
 
 A basic index is a slice of every axis, followed by a reshape that drops the axes selected by integers and inserts new ones. If the items
-include index arrays, slices are taken and new axes inserted first. What remains is NumPy's indexing by arrays and whole axes.
+include index arrays, slices are taken and new axes inserted first. The remaining case is NumPy's indexing by arrays and whole axes.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from .invoke import invoke
 from .write import Chain, write
 
 Triple = tuple[int | None, int | None, int | None]
-Assigned = Array | np.ndarray | float  # what `Rules.value` makes of an assigned value
+Assigned = Array | np.ndarray | float  # the result of `Rules.value` for an assigned value
 FULL: Triple = (None, None, None)
 #: Maximum number of basic indices that an `Indexer` caches.
 _MOST = 4096
@@ -389,7 +389,7 @@ def _index_sig(arrays: Sequence[np.ndarray | None], like: Array) -> tuple[BoundO
 
 
 def _selected_shape(places: Places) -> tuple[int, ...]:
-    """The shape of the selection. The index arrays' axes stand where the arrays do if these are adjacent, else in front."""
+    """The shape of the selection. The index arrays' axes take the arrays' place if these are adjacent; otherwise they come first."""
     used = [k for k, a in enumerate(places.arrays) if a is not None]
     index = broadcast_shapes("index", [places.arrays[k].shape for k in used])
     rest = [n for k, n in enumerate(places.shape) if places.arrays[k] is None and k != places.dropped]

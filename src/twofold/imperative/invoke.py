@@ -256,7 +256,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content]
     results = host_results(found.function, found.run, arrays)
     if len(results) > found.count:
         results = results[: found.count]
-    if runs_inline(found.largest):  # then each result is small, and a plain content as it is
+    if runs_inline(found.largest):  # then each result is small, and can be a plain content
         return results
     return contents_of(results, CPU)
 
@@ -396,7 +396,7 @@ def _record(
     kept: Sequence[Value | None]
     if may_wait and not runs_inline(cache.largest):  # small operands with a large result, which later operations may read
         mode = ExecutionMode.RECORDED_DEFERRED
-    if mode is ExecutionMode.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
+    if mode is ExecutionMode.RECORDED_DEFERRED:  # values for backward are saved only if the window runs before backward joins it
         outs, kept = defer_recorded(entry, values, parts, device, tape, hooked)
     else:
         tape.whole = False

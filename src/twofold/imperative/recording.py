@@ -1,4 +1,4 @@
-"""Records operations on the tape: how operands enter it, the short path of known operations, and what is saved for backward."""
+"""Records operations on the tape: how operands enter it, the short path of known operations, and the values saved for backward."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -76,7 +76,7 @@ def entry_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry |
 @fragment
 @inlined
 def save_for_backward(entry: TapeEntry, values: Sequence[Operand], results: Sequence[Content], tape: Tape) -> None:
-    """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
+    """Save the operands (contents), which are lent to the tape, and the results that backward reads.
 
     ``results`` are the results and the residuals after them, as arrays or as Values without tape entries: a result's own Value has
     ``entry``, which would close a reference cycle. The caller ensures that results in ``NodeCache.read`` are not written in place.
@@ -162,7 +162,7 @@ def _several(entry: TapeEntry, node: Application, results: Sequence[Array]) -> l
 
 
 def _with_scalars(contents: Sequence[Any], scalars: Sequence[int], nodes: list[Any], tape: Tape) -> list[Array]:
-    """Add the nodes that the scalars at some positions would have on the tape; returns what the operation's program takes."""
+    """Add the nodes that the scalars at some positions would have on the tape; returns the arguments of the operation's program."""
     number = tape.leaves
     for k in scalars:
         nodes[k] = found = scalar_node(contents[k], number)

@@ -1,4 +1,4 @@
-"""Derives what to save for backward: a node's gradient is traced once per structure, and everything it reads is saved.
+"""Derives the values to save for backward: a node's gradient is traced once per structure, and all values that it reads are saved.
 
 Using only ``.shape`` or ``.dtype`` saves nothing. Common sub-expressions of an operator's definition and its gradient (the same interned
 nodes) become residuals: additional results of the forward program.
@@ -32,7 +32,7 @@ Saved = tuple[str, int]
 
 
 class NodeCache:
-    """What the imperative layer knows about a typed node; stored in the node's cache slot.
+    """The imperative layer's facts about a typed node; stored in the node's cache slot.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def _derive(node: Application, cache: NodeCache) -> None:
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
     used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.bound_op.op.recompute))
-    # what the gradient reads inside the definition: forward gives it as further results instead of backward computing it again
+    # values that the gradient reads inside the definition: forward gives them as further results, so backward need not recompute them
     shared = [n for n in inner if n in used and n not in node.body]
     cache.tracked = tuple(n.tracked for n in shared)
     if any(cache.tracked):  # a second-order gradient recomputes residuals from the inputs
@@ -133,7 +133,7 @@ def stands_for(node: Application, saved: Saved) -> list[Node]:
     return [inner[position] for inner in _inner_of_bodies(node)]
 
 
-#: The last node whose residuals were asked for, the generation, and the inner nodes of its body and of the rebuilt one.
+#: The last node whose residuals were requested, the generation, and the inner nodes of its body and of the rebuilt body.
 _last_inner: tuple[Application, int, list[list[Node]]] | None = None
 
 
@@ -181,7 +181,7 @@ def runner(node: Application, backend: Backend) -> "partial[list[Array]] | Cold"
 
 @final
 class InlineRun:
-    """What runs an operation on arrays of known types, as the tables hold it: `NodeCache.again` and `BoundOp.inline`.
+    """The function that runs an operation on arrays of known types, as `NodeCache.again` and `BoundOp.inline` hold it.
 
     Attributes
     ----------

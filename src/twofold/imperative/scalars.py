@@ -27,7 +27,7 @@ def scalar_node(x: Scalar | UserFunction, name: Hashable) -> Constant | Leaf:
 
 
 def scalar_key(x: object) -> Hashable:
-    """What two scalars of one structure have in common: a literal itself, the class of any other."""
+    """The part of a scalar that belongs to the structure: a literal itself, or the class of another scalar."""
     return (x.__class__, x) if is_literal(x) else x.__class__
 
 

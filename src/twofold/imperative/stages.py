@@ -105,7 +105,8 @@ class WindowStages:
 def in_stages(groups: Sequence[Sequence[Value]]) -> Iterator[None]:
     """A block that issues tasks which read pending results of this thread's window. The window runs at the end of the block.
 
-    Without such results, or if other windows have some of them, this has no effect: `pending.issue` then computes what it needs.
+    Without such results, or if other windows have some of them, this has no effect: `pending.issue` then computes the results that it
+    needs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where the elements of a view lie in its root's buffer: strides and offset, in elements, from its chain of view operations.
+"""The positions of a view's elements in its root's buffer: strides and offset, in elements, from its chain of view operations.
 
 A root's buffer is C-contiguous, so shapes alone determine them. Strides decide which reshapes are views and which must copy.
 """
@@ -97,7 +97,7 @@ def _strides_after_reshape(view: StridedView, shape: Sizes) -> Sizes | None:
         if any(old[j][1] != old[j + 1][0] * old[j + 1][1] for j in range(first, end - 1)):
             return None
         step = old[end - 1][1]
-        # the group's last new axis has the old innermost stride, and each axis before it steps over the one behind it
+        # the group's last new axis has the old innermost stride, and each axis steps over the next one
         for j in reversed(range(at, stop)):
             strides[j], step = step, step * shape[j]
         first, at = end, stop

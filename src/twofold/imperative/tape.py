@@ -45,7 +45,7 @@ class TapeEntry:
         self.inputs = inputs
         # No Value here has this entry as its own: the cycle would keep the saved arrays until the garbage collector runs.
         self.saved = saved
-        # None says that backward has freed the operation. What was computed from it later is then a constant for the next tape.
+        # None says that backward has freed the operation. Values computed from it later are then constants for the next tape.
         self.tape = tape
         self.grad = grad
         self.devices: tuple[Device, Device] | None = None

@@ -69,7 +69,7 @@ def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value
     queue = backend.stream(source, "d2h")
     if queue is None:
         return Value(_issue_copy(v.data, kind, source, target), device=target)
-    # recorded by this thread, now: the copy must see what the device has been given so far, and no later write
+    # recorded by this thread, now: the copy must see the work issued to the device so far, but no later write
     mark = backend.record(backend.stream(source))
 
     def fetch(arrays: list[Array]) -> list[Array]:

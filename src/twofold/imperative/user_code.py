@@ -46,7 +46,7 @@ def fitted(what: str, given: object, types: Sequence[Type], device: Device) -> l
     Parameters
     ----------
     what
-        What messages call the user's code.
+        The name of the user's code in messages.
     given
         An array, or a list of arrays.
     types, device

@@ -79,9 +79,9 @@ class Window(Task):
     taken
         Locked by the one call that closes the window.
     work
-        What `close` leaves for the run: live results, their nodes, and inputs whose memory may take results.
+        The result of `close`, for the run: live results, their nodes, and inputs whose memory may take results.
     stages
-        What hands out some results before the others; None if all of them exist once it has run (see `stages`).
+        Hands out some results before the others; None if all of them exist once it has run (see `stages`).
     """
 
     __slots__ = (
@@ -238,7 +238,7 @@ class Window(Task):
         except Exception as error:
             found = PROGRAMS.get(program_key(self, wanted, dead))
             name_origin(self.issued, self.device, error, found.program if found is not None else None)
-            # results that do not depend on the operation that failed are computed after all, if the inputs are still what they were
+            # results that do not depend on the failed operation are computed after all, if the inputs have not changed
             if found is not None and not found.program.overwrites:
                 for v, data in salvaged([v for v in live if v.data is None], self.device, self.data, replacing(self)):
                     hand_out(v, data)

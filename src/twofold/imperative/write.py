@@ -37,9 +37,9 @@ from .strided_view import view_shape
 from .tape import TapeEntry, Variable, tls
 
 Chain = tuple[BoundOp, ...]
-#: What `write` writes to: None for everything, a (begin, end, step) triple for each axis, or ``index`` with its cells.
+#: The target of `write`: None for everything, a (begin, end, step) triple for each axis, or ``index`` with its cells.
 Key = tuple[Any, ...] | None
-#: What `write` writes: a cell, a Python scalar or a NumPy array.
+#: The value that `write` writes: a cell, a Python scalar or a NumPy array.
 Assigned = Cell | float | np.ndarray
 
 
@@ -82,7 +82,7 @@ def read(root: Cell, chain: Chain) -> Content:
         return v
     seen = look(HOST, v.data, chain)
     data = HOST.as_array(seen)
-    # `as_array` copies what is not contiguous: the copy shares nothing with the root
+    # `as_array` copies an array that is not contiguous: the copy shares nothing with the root
     return alias(data, v) if data is seen else Value(data, device=v.device)
 
 
@@ -117,7 +117,7 @@ def recorded_part(v: Value, chain: Chain, seen: Array = None, is_copy: bool = Fa
     v
         The root's content.
     chain
-        What selects the part.
+        The operations that select the part.
     seen
         NumPy's view of the part, or the part's only element, if known.
     is_copy
@@ -185,7 +185,7 @@ def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
     val = value._content if isinstance(value, Cell) else value
     tracked = is_tracked(v) or is_tracked(val)
     if v.__class__ is Value and not tracked and (v.producer is not None or v.data is None) and v.device is CPU:
-        # running what waits to read the array costs less than copying all of it for a small write
+        # running the operations that wait to read the array costs less than copying all of it for a small write
         _settle(v, reads_first=v.sharing is None and _is_small_part(v, chain, key))
     if tracked or (v.__class__ is Value and not is_visible(v)):
         for bound_op in chain:

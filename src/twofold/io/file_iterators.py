@@ -101,7 +101,7 @@ class MXDataIter(LoadingIter):
         places = np.arange(self._at, self._at + self.batch_size)
         count = self._rows_up_to(self._at + self.batch_size)
         beyond = places >= count
-        # MXNet overwrites its batch in place: without rounding, rows beyond the end keep what the batch before had there
+        # MXNet overwrites its batch in place: without rounding, rows beyond the end keep the last batch's content
         places[beyond] -= count if self._round else self.batch_size
         # The first batch has none before it, and takes row 0 instead. The modulus is for batches that are larger than the data.
         places = np.maximum(places, 0) % count
@@ -203,7 +203,7 @@ class MNISTIter(MXDataIter):
         part = range(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = _IdxRows(image, images, part, _row_shape(images.shape[1:], flat, input_shape))
         order = np.arange(len(rows))
-        if shuffle:  # a generator of its own: reading a file must not change what the program draws
+        if shuffle:  # a separate generator: reading a file must not change the program's random numbers
             np.random.RandomState(seed).shuffle(order)
         super().__init__(rows.shape[1:], (), order, batch_size, data_name, label_name, np.float32 if dtype is None else dtype)
         self._data, self._label = rows, labels[part.start : part.stop]

@@ -73,7 +73,7 @@ Shapes = Sequence[DataDesc | tuple[str, tuple[int, ...]]]
 
 def describe(shapes: Shapes | None) -> list[DataDesc]:
     """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
-    # users' tuples may have dtype and layout behind the shape
+    # users' tuples may have dtype and layout after the shape
     return [x if isinstance(x, DataDesc) else DataDesc(x[0], tuple(x[1]), *x[2:]) for x in shapes or ()]
 
 
@@ -139,7 +139,7 @@ class BatchLike(Protocol):
 
 
 class BatchSource(Protocol):
-    """What training and evaluation need of an iterator, which may be of a user's own class."""
+    """The members of an iterator, possibly of a user's class, that training and evaluation need."""
 
     def __iter__(self) -> Iterator[DataBatch]: ...
 
@@ -326,7 +326,7 @@ def register_iterator(*, sample: Callable[[Path], DataIter], rows: Sequence[int]
     return register
 
 
-#: What is passed for ``num_parts`` to divide the data over the workers that ``twofold launch`` has started.
+#: The value of ``num_parts`` that divides the data over the workers that ``twofold launch`` has started.
 WORKERS = "workers"
 
 

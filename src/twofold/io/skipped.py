@@ -1,4 +1,4 @@
-"""`SkippedSamples`: what iterators do about samples that cannot be read, the count of those skipped, and the warning about them."""
+"""`SkippedSamples`: how iterators treat samples that cannot be read, the count of those skipped, and the warning about them."""
 
 from collections.abc import Hashable
 

@@ -19,7 +19,7 @@ def checked_state(title: str, state: object, **checks: Check) -> Mapping[str, An
     title
         Of the iterator, for errors.
     state
-        What was given as a result of `state_dict`.
+        The given result of `state_dict`.
     checks
         Whether a value is possible, by its name.
 

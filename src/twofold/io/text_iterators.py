@@ -46,7 +46,7 @@ class _TextIter(MXDataIter):
 
     def __init__(self, rows: TextRows[Any], labels: TextRows[Any] | None, skipped: SkippedSamples, before: int = 0, **options: Any) -> None:
         self._rows, self._labels, self._before, self.skipped = rows, labels, before, skipped
-        #: The current batch's place and rows. `getdata` and `getlabel` both read them, and parsing is what takes the time.
+        #: The current batch's place and rows. `getdata` and `getlabel` both read them, and parsing takes most of the time.
         self._current: tuple[int, list[tuple[Any, np.ndarray]]] = -1, []
         # Whether a row is good is known once it is parsed. To leave rows out without gaps in the batches, all are parsed here, once.
         super().__init__(order=self._good_rows() if skipped.are_wanted else None, **options)
@@ -150,7 +150,7 @@ class CSVIter(_TextIter):
     data_name, label_name
         Names of the two arrays.
     on_bad_sample
-        What to do about a row that is something else than the right number of numbers: ``"raise"`` an error, or ``"skip"`` it, as if the
+        What to do about a row that is not the right number of numbers: ``"raise"`` an error, or ``"skip"`` it, as if the
         files did not have it and its label; so is a whole file that cannot be read, among several that can. The epoch then ends with a
         warning that says how many were skipped and names the first of them. To find them, all rows are read once before.
 

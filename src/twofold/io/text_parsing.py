@@ -259,7 +259,7 @@ def _slow_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _without_comments(content: bytes) -> bytes:
-    """The text without queries and without what follows ``#``."""
+    """The text without queries and without comments after ``#``."""
     if b"#" in content:
         content = b"\n".join(line.partition(b"#")[0] for line in content.splitlines())
     if b"qid:" in content:

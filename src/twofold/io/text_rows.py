@@ -185,7 +185,7 @@ class TextRows(Generic[P]):
         return self._at >= self._end
 
     def _read_next(self) -> None:
-        """Read the next piece: lines of one file, as many as fit, or a longer one."""
+        """Read the next piece: as many lines of one file as fit, or a single longer line."""
         file = bisect_right(self._starts, self._at) - 1
         start = self._at - self._starts[file]
         most = min(self._starts[file + 1], self._end) - self._at
@@ -279,7 +279,7 @@ class TextRows(Generic[P]):
 def without_options(title: str, names: str, known: Sequence[str]) -> tuple[str, dict[str, str]]:
     """The name of a file and the options after it, as MXNet's reader has them: ``data.csv?delimiter=;&label_column=0#cache``.
 
-    What follows ``#`` names a cache, for which there is no use.
+    The text after ``#`` names a cache, which is not used.
 
     Raises
     ------

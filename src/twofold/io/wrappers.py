@@ -142,7 +142,7 @@ class PrefetchingIter(OneBatchAhead):
 
     def _begin_epoch(self) -> None:
         """Prefetch the first batch, after noting where the iterators are: later they are always a batch ahead."""
-        # a batch is prefetched below, so an iterator's own state would be one batch ahead of what the program has seen
+        # a batch is prefetched below, so an iterator's own state would be one batch ahead of the program
         self._batches = 0
         try:
             self._began = [x.state_dict() for x in self.iters if isinstance(x, DataIter)]

@@ -23,7 +23,7 @@ class ServerClient:
     Parameters
     ----------
     transport
-        What carries messages. Its first processes are the workers, the others are the servers.
+        Carries messages. Its first processes are the workers, the others are the servers.
     workers
         The number of workers.
     timeout
@@ -118,7 +118,7 @@ class ServerClient:
         self._initial = value
         for part in tensor.parts:
             self._announce(tensor, part)
-            # without waiting to be asked, which saves a message each way; the other workers send their values on request only
+            # sent without a request, which saves a message each way; the other workers send their values on request only
             if self.rank == 0:
                 self._send_value(name, part.shard)
         self._requests.wait()
@@ -328,7 +328,7 @@ class ServerClient:
         """Send a request to each server, with one payload for all or one for each, and wait for the replies."""
         requests = self._requests
         requests.texts.clear()
-        # all servers are asked before the first is waited for, so that they work at the same time
+        # all servers get their request before the first answer is awaited, so that they work at the same time
         for k, server in enumerate(self.servers):
             requests.ask_server(server, op, payloads[k] if len(payloads) > 1 else payloads[0] if payloads else b"", clock)
         requests.wait()

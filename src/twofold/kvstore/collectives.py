@@ -58,7 +58,7 @@ class Collectives(CollectiveCalls):
     ) -> None:
         super().__init__(group, watch, is_tolerant, workers)
         self._divisible, self._is_tolerant, self._machine, self._has_core = group, is_tolerant, machine, has_core
-        #: What sums arrays on GPUs without the host; None if the workers' devices are not connected.
+        #: Sums arrays on GPUs without the host; None if the workers' devices are not connected.
         self._devices: DeviceSums | None = None
         #: Memory in which the arrays of a bucket are put together, by dtype and size. Sums run one at a time, so each size needs it once.
         self._packing: dict[tuple[np.dtype, int], np.ndarray] = {}

@@ -64,7 +64,7 @@ SHIFTS = np.array([0, 2, 4, 6], np.uint8)
 
 
 def pack_two_bit(sent: np.ndarray) -> np.ndarray:
-    """Pack what `TwoBitCompression` sends at two bits per element.
+    """Pack the result of `TwoBitCompression` at two bits per element.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def sum_of_packed(packed: np.ndarray, size: int, threshold: float) -> np.ndarray
     Parameters
     ----------
     packed
-        What `pack_two_bit` returned on each worker, (workers, (size + 3) // 4).
+        The results of `pack_two_bit` on all workers, (workers, (size + 3) // 4).
     size
         Number of elements.
     threshold

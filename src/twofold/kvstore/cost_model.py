@@ -169,8 +169,8 @@ def seconds(algorithm: str, workers: int, nbytes: float, over: Network, servers:
 
 
 def _busiest_core(cost: _Cost, workers: int, servers: int, cores: int) -> float:
-    """What the busiest core sends and receives, as a multiple of the arrays' size. Processes with more load are placed first."""
-    own = 2 * cost.total / (2 * workers if servers else workers)  # half of what goes through servers is theirs
+    """The bytes that the busiest core sends and receives, as a multiple of the arrays' size. Processes with more load are placed first."""
+    own = 2 * cost.total / (2 * workers if servers else workers)  # with servers, workers handle half of the bytes
     loads = [0.0] * cores
     for load in sorted([own] * workers + [cost.total / servers for _ in range(servers)], reverse=True):
         k = loads.index(min(loads))
@@ -199,7 +199,7 @@ def efficiency(step: TrainingStep, algorithm: str, workers: int, over: Network, 
     Parameters
     ----------
     step
-        What one worker does.
+        The work of one worker.
     algorithm, workers, servers
         See `bytes_sent`.
     over

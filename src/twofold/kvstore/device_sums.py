@@ -75,7 +75,7 @@ class DeviceSums:
 
 
 def facts_of(device: Device, machine: int) -> np.ndarray:
-    """What a worker tells the others about its device: whether it can be connected, its machine, and which device of the machine it is."""
+    """A worker's message about its device: whether it can be connected, its machine, and which device of the machine it is."""
     peering = backend_for(device).target.peering() if SETTINGS.nccl else None
     return np.array([peering is not None, machine, 0 if peering is None else crc32(peering.identity(device))])
 

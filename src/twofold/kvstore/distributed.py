@@ -190,9 +190,9 @@ class DistributedStore(KVStore):
                 self._check_weights(names, [self._stored[k] for k in names])
 
     def _own(self, values: list[NDArray]) -> NDArray:
-        """The sum over the devices of this worker. Compression comes later: it applies only to what other workers are sent."""
+        """The sum over the devices of this worker. Compression comes later: it applies only to data sent to other workers."""
         merged = self._total(values)
-        # without other workers the sum is stored as it is, and the store must not share an array with its caller
+        # without other workers the sum is stored directly, and the store must not share an array with its caller
         return merged.copy() if self._all is None and self._updater is None and merged is values[0] else merged
 
     def _take_sums(
@@ -234,7 +234,7 @@ class DistributedStore(KVStore):
         assert self._all is not None
         values, numbers = array._content.hosts()
         most = self._all.largest(len(numbers), label)
-        own = np.full(most, 0, np.int64)  # row number + 1, because 0 marks no row: that is what finished workers send
+        own = np.full(most, 0, np.int64)  # row number + 1, because 0 marks no row: finished workers send 0
         own[: len(numbers)] = numbers + 1
         rows = np.zeros((most, *array.shape[1:]), values.dtype)
         rows[: len(numbers)] = values

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StoredArray(Protocol):
-    """What a store knows about the array of a key. The array itself may be on a server."""
+    """A store's facts about the array of a key. The array itself may be on a server."""
 
     @property
     def shape(self) -> tuple[int, ...]:

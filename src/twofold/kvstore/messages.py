@@ -1,4 +1,4 @@
-"""`Message`: what workers and servers send each other, as a 64-byte header and a payload of raw bytes. Nothing in it is code.
+"""`Message`: a message between workers and servers, with a 64-byte header and a payload of raw bytes. Nothing in it is code.
 
 A header is, all numbers little-endian::
 
@@ -48,7 +48,7 @@ LARGE = 1 << 16
 
 
 class Opcode(IntEnum):
-    """What a message asks for, or how it replies."""
+    """The request of a message, or the kind of its reply."""
 
     OK = 0
     ERROR = 1
@@ -249,7 +249,7 @@ def reply(request: Message, payload: Payload = NO_PAYLOAD, clock: int | None = N
     request
         The request.
     payload
-        What it asked for.
+        The requested data.
     clock
         The server's clock of the key; the request's if None.
     rows

@@ -34,7 +34,7 @@ class DividedTensor(NamedTuple):
     parts: tuple[TensorPart, ...]
 
     def places(self, part: TensorPart, ids: np.ndarray) -> tuple[int, int]:
-        """Where the rows of a part begin and end in ascending row numbers."""
+        """The begin and end of a part's rows among ascending row numbers."""
         if len(self.parts) == 1:  # all of them, also numbers that do not exist: the server refuses these
             return 0, ids.size
         first, last = np.searchsorted(ids, (part.start, part.stop)).tolist()

@@ -1,4 +1,4 @@
-"""`PushRounds`: what a server does with pushes and pulls. Synchronous, asynchronous and bounded-staleness stores differ only here.
+"""`PushRounds`: a server's handling of pushes and pulls. Synchronous, asynchronous and bounded-staleness stores differ only here.
 
 A synchronous store collects pushes until all workers have pushed (`_take`); the others apply each push when it arrives. A pull waits until
 every worker has made all but ``staleness`` of the pushes that its sender has made (`_reply_or_park`, `_release`).
@@ -29,7 +29,7 @@ class PushRounds:
     staleness
         See `ServerCore`.
     updates
-        What applies gradients.
+        Applies gradients.
     on_update
         Called after each update of a shard.
 

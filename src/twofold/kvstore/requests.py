@@ -45,7 +45,7 @@ class Requests:
     Parameters
     ----------
     transport
-        What carries messages.
+        Carries messages.
     servers
         The processes that are servers.
     timeout
@@ -198,7 +198,7 @@ class Requests:
             request.out[:] = payload
 
     def send_again(self, place: tuple[int, int, int] | None = None) -> None:
-        """Send everything that was not answered once more, in the same order. Servers ignore what they have already carried out.
+        """Send everything that was not answered once more, in the same order. Servers ignore requests that they have already carried out.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""`ServerCore`: what a server of a distributed store does with each message. It does no input or output and has no clock of its own.
+"""`ServerCore`: how a server of a distributed store handles each message. It does no input or output and has no clock of its own.
 
 Pushes and pulls are in `push_rounds.py`. Here are the other requests: keys and their initial values, optimizers, barriers and epochs, and
 the consequences when a worker leaves or another server dies.
@@ -143,7 +143,7 @@ class ServerCore:
         Returns
         -------
         list
-            Messages and the processes to which they go. Their payloads are views of what the server stores, and valid until the next call.
+            Messages and the processes to which they go. Their payloads are views of the server's arrays, and valid until the next call.
         """
         self._rounds.out = out = list[tuple[int, Message]]()
         # a message of the worker has arrived, so the transport holds back none of its pushes
@@ -382,7 +382,7 @@ class ServerCore:
 
     @staticmethod
     def _wanted(announcement: Message) -> Message:
-        """The reply that asks a worker for the initial value. Worker 0 sends it without being asked, which saves a message each way."""
+        """The reply that asks a worker for the initial value. Worker 0 sends it without a request, which saves a message each way."""
         found = reply(announcement)
         return found._replace(flags=Flag.SEND_VALUE) if announcement.worker else found
 

@@ -31,7 +31,7 @@ class Intake:
             error = FormatError("server: the payload is larger than announced", f"{len(message.payload)} bytes", "call init first")
             yield [(source, reply_error(message, error))]
             return
-        # An announcement overtakes pushes that wait: the size limits of messages behind it depend on the key.
+        # An announcement overtakes pushes that wait: the size limits of later messages depend on the key.
         if message.op == Opcode.INIT or (not self._waiting and self._core.takes(source, message, len(message.payload))):
             yield self._core.handle(source, message)
             return
@@ -72,7 +72,7 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
     core
         The core.
     transport
-        What carries its messages.
+        Carries its messages.
     every
         Seconds between calls of `ServerCore.tick`.
     now

@@ -252,7 +252,7 @@ class ServerStore(KeyedStore[ServerArray]):
             targets = [x for x in targets if not (stays and x.stype == "row_sparse")]
             if targets:
                 host = backend_for(CPU).empty(stored.shape, stored.dtype)
-                self._client.start_pull(k, host)  # all are asked for before the first is waited for
+                self._client.start_pull(k, host)  # all are requested before the first is awaited
                 found.append((host, targets))
         self._client.finish()
         for host, targets in found:

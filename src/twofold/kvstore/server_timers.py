@@ -1,4 +1,4 @@
-"""`ServerTimers`: what a server's clock brings about. It only finds the events; `ServerCore.tick` acts on them."""
+"""`ServerTimers`: the events of a server's clock. It only finds the events; `ServerCore.tick` acts on them."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Overdue(NamedTuple):
     source, request
         The request, and the worker that waits for its reply.
     place
-        What it waits at: a key and a clock; empty for a barrier.
+        The place where it waits: a key and a clock; empty for a barrier.
     missing
         The workers that have not come there. Empty if the request waits for the initial value.
     """

@@ -40,7 +40,7 @@ class ServerUpdates:
         return self._optimizer is not None or self._updater is not None
 
     def configure(self, text: str, worker: int, workers: Sequence[int], shards: Collection[Shard]) -> None:
-        """Set or change what updates weights.
+        """Set or change the object that updates weights.
 
         Parameters
         ----------

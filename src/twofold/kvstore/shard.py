@@ -75,7 +75,7 @@ class Shard:
         self.has_state = False
         #: Number of pushes of each worker, its `lag` included. A clock never goes back.
         self.clocks: dict[int, int] = {}
-        #: What is added to a worker's own count of pushes, because it joined later or finished an epoch with fewer batches.
+        #: The number to add to a worker's own count of pushes, because it joined later or finished an epoch with fewer batches.
         self.lag: dict[int, int] = {}
         #: Number of pushes that every worker has made. Of a synchronous store: the number of sums that are complete.
         self.reached = 0
@@ -224,7 +224,7 @@ class Shard:
     def _add_rows(self, message: Message, total: np.ndarray) -> None:
         if self._touched is None:
             self._touched = np.zeros(self.shape[0], bool)
-        # dense sums leave their numbers behind; rows are added to what is there, so the first push of rows clears it
+        # dense sums leave their numbers in this memory; rows are added to its content, so the first push of rows clears it
         if self.contributors == 1 and not self._is_clear:
             total.fill(0)
             self._is_clear = True
@@ -323,7 +323,7 @@ class Shard:
 
     def forget(self, worker: int) -> None:
         """Drop a worker's pushes that are not part of a sum yet, and its parked requests."""
-        # what is part of a sum already stays in it: other workers may have received that sum
+        # pushes that are already part of a sum stay in it: other workers may have received that sum
         for table in (self.clocks, self.lag, self.announced):
             table.pop(worker, None)
         self.sender = None if self.sender == worker else self.sender

@@ -145,7 +145,7 @@ class Survivors:
                 found = self._compared(out)
             except ProcessGone:  # another worker has died meanwhile
                 found = None
-            # A death may be noticed by some workers only. What one of them has found counts only if all have found it.
+            # A death may be noticed by some workers only. A finding of one worker counts only if all have found the same.
             if self._group.agree(found is not None) and found is not None:
                 return found
 

@@ -16,7 +16,7 @@ from ..ndarray.array import NDArray
 Arrays = Array | numpy.ndarray | Sequence[Array | numpy.ndarray]
 #: Names of the outputs or labels that a metric selects; None for all of them.
 Names = Sequence[str] | None
-#: What `EvalMetric.get` returns: a name and a value, or those of several metrics.
+#: The result of `EvalMetric.get`: a name and a value, or those of several metrics.
 Result = tuple[str, float] | tuple[list[str], list[float]]
 
 

@@ -26,7 +26,7 @@ class DeviceGroup:
     Parameters
     ----------
     layout
-        What to compute where.
+        The graph and the devices.
     data_shapes, label_shapes
         Descriptions of whole batches.
     shared
@@ -157,7 +157,7 @@ class DeviceGroup:
         ShapeError
             If the batch does not match the symbol.
         ParameterError
-            If the number of arrays differs from what was bound.
+            If the number of arrays differs from the bound number.
         """
         # as in MXNet only a list is one batch per device: a namedtuple of data is a batch
         if isinstance(batch, list):

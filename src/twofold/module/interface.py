@@ -74,7 +74,7 @@ class Optimization(NamedTuple):
 
 
 class ModuleInterface:
-    """What `BaseModule` asks of modules: the members that subclasses define, and the state that all modules have.
+    """The interface of modules for `BaseModule`: the members that subclasses define, and the state that all modules have.
 
     Of `bind`, `init_params` and `init_optimizer` the head is here: it hands its arguments on as one tuple.
     """
@@ -115,7 +115,7 @@ class ModuleInterface:
     # for subclasses to define
 
     def _kept(self, member: str) -> Any:
-        """What a module keeps in the attribute of a property, as `Module` and `PythonModule` do."""
+        """The attribute of a property in which `Module` and `PythonModule` keep its value."""
         if f"_{member}" not in vars(self):
             raise self._undefined(member)
         if member.endswith("_shapes"):
@@ -189,7 +189,7 @@ class ModuleInterface:
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        # one tuple: subclasses read what they need, and composed modules pass it on whole
+        # one tuple: subclasses read the fields that they need, and composed modules pass it on whole
         request = Binding(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
         self._bind(request)
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
@@ -238,7 +238,7 @@ class ModuleInterface:
         self.params_initialized = True
 
     def _init_params(self, request: Filling) -> None:
-        """Do what `init_params` is asked for; ignore it if the module has parameters and is not forced."""
+        """Carry out a call of `init_params`; ignore it if the module has parameters and is not forced."""
         raise self._undefined("init_params")
 
     def init_optimizer(
@@ -270,7 +270,7 @@ class ModuleInterface:
         self.optimizer_initialized = True
 
     def _init_optimizer(self, request: Optimization) -> None:
-        """Do what `init_optimizer` is asked for; ignore it if the module has an optimizer and is not forced."""
+        """Carry out a call of `init_optimizer`; ignore it if the module has an optimizer and is not forced."""
         raise self._undefined("init_optimizer")
 
     def _keeps_optimizer(self, request: Optimization) -> bool:

@@ -48,7 +48,7 @@ class Updates:
         self.places = {name: place for place, name in enumerate(names)}
         #: The store if this process updates its arrays. A user-defined store and one on servers have updaters of their own.
         self._in_process = store._in_process if on_store and store is not None else None
-        #: What updates weights in this process; None if the store has an updater of its own.
+        #: Updates weights in this process; None if the store has its own updater.
         # one updater for both: a store in this process runs the same object as the devices
         self._working: Updater | None = None if on_store and self._in_process is None else get_updater(optimizer)
         # of the last step; valid as long as the group has the same lists
@@ -296,7 +296,7 @@ def prepare_optimizer(
         If ``optimizer`` is anything else.
     """
     if isinstance(optimizer, str):
-        # last: what the user passes wins over the module's defaults
+        # last: the user's arguments take precedence over the module's defaults
         return create_optimizer(optimizer, **{"sym": symbol, "param_idx2name": names, "rescale_grad": scale, **params})
     if not isinstance(optimizer, Optimizer):
         raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "create one with mx.optimizer.create")

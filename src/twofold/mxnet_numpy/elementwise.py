@@ -64,7 +64,7 @@ class Elementwise(Functions[Array]):
                 return self.apply(pair, (self.operand(x1), self.operand(x2)), None, out)
             return self.apply(with_number, (self.operand(x1),), _scalar(right, isinstance(right, int) or name in _SHARED), out)
         if right is None:
-            # MXNet writes that a number in front is no integer
+            # MXNet writes that a number on the left is not an integer
             exchanged = (reverse is with_number or name in _SWAPPED) and isinstance(left, int)
             return self.apply(reverse, (self.operand(x2),), _scalar(left, exchanged or name in _SHARED), out)
         return getattr(np, name)(x1, x2)

@@ -1,4 +1,4 @@
-"""``mx.np.linalg``: decompositions, equations, norms; what has no operator runs on the host, without a gradient."""
+"""``mx.np.linalg``: decompositions, equations, norms; functions without an operator run on the host, without a gradient."""
 
 from typing import Any
 

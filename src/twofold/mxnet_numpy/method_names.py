@@ -9,7 +9,7 @@ FUNCTION_OF = {
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "neg": "negative", "abs": "absolute", "invert": "invert",
     "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal",
 }  # fmt: skip
-#: Functions that become methods as they are: their first argument is the array.
+#: Functions that become methods directly: their first argument is the array.
 _METHODS = (
     "argsort", "around", "broadcast_to", "cumsum", "diagonal", "dot", "nonzero", "prod", "repeat", "round", "sort", "squeeze", "std",
     "swapaxes", "take", "trace", "var", "mean", "argmax", "argmin",

@@ -21,7 +21,7 @@ INHERITED = (
     "compress", "conj", "conjugate", "cumprod", "searchsorted",
 )  # fmt: skip
 
-#: Methods of arrays of ``mx.nd`` that those of the dialect have as they are.
+#: Methods that arrays of the dialect share with arrays of ``mx.nd``.
 SHARED = ("to_dlpack_for_read", "to_dlpack_for_write")
 
 

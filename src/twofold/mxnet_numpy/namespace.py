@@ -1,4 +1,4 @@
-"""The names of ``mx.np``: functions of the dialect, constants, and what MXNet takes from NumPy; looked up on first use."""
+"""The names of ``mx.np``: functions of the dialect, constants, and names that MXNet takes from NumPy; looked up on first use."""
 
 import sys
 from collections.abc import Callable

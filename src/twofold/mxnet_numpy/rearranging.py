@@ -48,7 +48,7 @@ class Shapes(Functions[Array]):
         return A if self.number(A) is not None else self.apply(reshaping.tile, (self.operand(A),), {"reps": sizes(reps)})
 
     def take(self, a: object, indices: object, axis: int | None = None, mode: str = "raise", out: Array | None = None) -> Array:
-        """Slices at indices along an axis, elements of the flattened array if None; ``mode`` raises, clips or wraps what is outside."""
+        """Slices at indices along an axis, or elements of the flattened array; ``mode``: indices outside raise, are clipped or wrap."""
         if mode not in ("raise", "clip", "wrap"):
             raise ParameterError("take: unknown mode", repr(mode), "use 'raise', 'clip' or 'wrap'")
         x = self.operand(a) if axis is not None else self.apply(ops.npx_reshape, (self.operand(a),), {"newshape": -1})
@@ -133,7 +133,7 @@ class Shapes(Functions[Array]):
         raise Unsupported("insert: a number at places in a symbol", repr(number), "pass a symbol of values")
 
     def delete(self, arr: object, obj: object, axis: int | None = None) -> Array:
-        """The array without what an integer, a slice or an array of integers selects; flattened if ``axis`` is None."""
+        """The array without the selection of an integer, a slice or an array of integers; flattened if ``axis`` is None."""
         where = self._selection(obj)
         if where is None:
             return self._delete_places(arr, obj, axis)

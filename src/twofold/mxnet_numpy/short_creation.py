@@ -21,7 +21,7 @@ from .new_arrays import Creation
 
 #: Exceptions after which the general call is made: it gives a result, or raises an error that says what to do.
 _ELSEWHERE = (*RECOVERABLE, KeyError)
-#: What the short paths call, looked up once.
+#: Functions that the short paths call, looked up once.
 quick, host_empty, host_zeros, host_eye, host_arange = HOST.quick, np.empty, np.zeros, np.eye, np.arange
 #: Classes of numbers that fill arrays; bools have a dtype of their own.
 NUMBERS = (int, float)
@@ -67,7 +67,7 @@ def _like(a: Any, value: float, dtype: DTypeLike) -> ndarray | None:
         return None
     v: Any = a._content
     if v.__class__ is Value:
-        # a pending Value has no data, and what is on a device takes the general call
+        # a pending Value has no data, and arrays on a device take the general call
         v = v.data if v.device is CPU else None
     return _filled(v.shape, value, v.dtype if dtype is None else TYPES[dtype]) if v.__class__ is PLAIN else None
 

@@ -210,7 +210,7 @@ def rand_zipfian(true_classes: NDArray, num_sampled: int, range_max: int, ctx: D
 
 
 def zipfian(drawn: Any, true_classes: Any, range_max: int, num_sampled: int) -> tuple[Any, Any, Any]:
-    """What `rand_zipfian` returns, from numbers that are uniform on [0, log(range_max + 1)): arrays or symbols."""
+    """The results of `rand_zipfian`, from numbers that are uniform on [0, log(range_max + 1)): arrays or symbols."""
     # the exponential of a uniform number is below range_max + 1; rounding may reach it
     samples = (drawn.exp() - 1).astype("int64") % range_max
     total = math.log(range_max + 1)

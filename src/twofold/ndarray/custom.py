@@ -243,11 +243,11 @@ class CustomHandle(UserFunction):
         count, width = len(self._types["out"]), len(self._types["in"])
         cells = self._cells(arrays)
         kept = dict(zip(self._needs, cells[count:], strict=True))
-        # by position among operands and then results; what was not declared raises when it is read
+        # by position among operands and then results; reading an undeclared one raises an error
         saved = [kept[k] if k in kept else Undeclared(self.label) for k in range(width + count)]
         grads = self._empty(self._types["in"])
         assert self._op is not None  # created by forward
-        # always "write": the caller adds the gradients to what the arrays hold
+        # always "write": the caller adds the gradients to the arrays' content
         with Scope(False, self._training):
             self._op.backward(["write"] * len(grads), cells[:count], saved[:width], saved[width:], grads, self._states)
         return arrays_of(f"{self.label}: backward", grads, self._types["in"], self._device)

@@ -112,8 +112,8 @@ def _array_function(self: NDArray, function: Callable[..., Any], types: object, 
 def _without_operator(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call NumPy's function on the arrays' contents, which would cut the gradients of recorded arrays.
 
-    For these it is called on the arrays of ``mx.np`` that show the same memory, so it is either recorded or raises. What carries a
-    gradient comes back as an `NDArray`, everything else as NumPy's, as when nothing is recorded.
+    For these it is called on the arrays of ``mx.np`` that show the same memory, so it is either recorded or raises. Results with a gradient
+    are returned as `NDArray`, all others as NumPy's, as without recording.
     """
     if not is_recorded((args, options)):
         return by_numpy(function, args, options)

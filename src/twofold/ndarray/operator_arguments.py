@@ -29,7 +29,7 @@ class OperatorArguments(NamedTuple):
     names
         Their names, inputs first.
     types
-        What MXNet says of their types: ``"NDArray-or-Symbol"``, ``"int, required"``, ``"boolean, optional, default=0"``.
+        MXNet's texts about their types: ``"NDArray-or-Symbol"``, ``"int, required"``, ``"boolean, optional, default=0"``.
     """
 
     narg: int
@@ -60,7 +60,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
         rows.append((op.count_param, "int, required"))
     for name, param in params.items():
         rows.append((name, _description(param)))
-        if name == "shape" and not arrays:  # the device of what is created; front ends handle it
+        if name == "shape" and not arrays:  # the device of a created array; front ends handle it
             rows.append(("ctx", "string, optional, default=''"))
     return OperatorArguments(len(rows), [name for name, _ in rows], [text for _, text in rows])
 

@@ -190,7 +190,7 @@ def _sparse_array_of(record: ArrayRecord) -> Any:
     device = _device(*record.device)
     shape = tuple(record.shape or ())
     values = np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.stored_shape)
-    # the file says which integers its indices are; here they are int64
+    # the file gives the integer type of its indices; here they are int64
     aux = [np.frombuffer(a.data, NUMPY[a.dtype]).astype(np.int64) for a in record.aux]
     if record.stype == "csr":
         indptr, indices = aux

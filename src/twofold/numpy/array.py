@@ -43,7 +43,7 @@ class ndarray(Array):  # NumPy's name
     #: Whether symbols have the same functions, so that computations on such arrays can be traced.
     _traceable: ClassVar[bool] = False
     __array_priority__ = 1000.0
-    # what `indexing`, `operators` and `methods` attach
+    # members that `indexing`, `operators` and `methods` attach
     if TYPE_CHECKING:
 
         def __getitem__(self, index: Index, /) -> "ndarray": ...

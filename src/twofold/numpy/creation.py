@@ -55,7 +55,7 @@ def array(
     order, subok
         Have no effect.
     ndmin
-        Minimum number of axes; new ones are added in front.
+        Minimum number of axes; new ones come first.
     ndmax
         Maximum depth at which nested sequences become axes, if not 0; deeper ones require an object ``dtype``. Needs NumPy 2.4.
     device, ctx

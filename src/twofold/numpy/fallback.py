@@ -242,7 +242,7 @@ def _of_objects(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
         if not is_recorded((args, options)):
             return function(*args, **options)
-        kept = args[:1] if evaluates else ()  # what a polynomial is evaluated at stays an array
+        kept = args[:1] if evaluates else ()  # the argument of a polynomial stays an array
         try:
             found = function(*kept, *map(objects_of, args[len(kept) :]), **{k: objects_of(v) for k, v in options.items()})
         except (TypeError, np.linalg.LinAlgError):  # linear algebra of objects
@@ -308,7 +308,7 @@ def _nditer(op: object, *args: object, **options: object) -> np.nditer:
 
 
 def attribute(module: ModuleType, name: str) -> Any:
-    """An attribute of NumPy: functions, objects and modules that take arrays are wrapped, the others are returned as they are.
+    """An attribute of NumPy: functions, objects and modules that take arrays are wrapped, the others are returned unchanged.
 
     Raises
     ------

@@ -111,7 +111,7 @@ def einsum(
 
 
 def _view_by_subscripts(subscripts: str, x: ndarray) -> ndarray | None:
-    """What einsum makes of one array without adding: a view, read-only if it has to be a copy. None if it adds."""
+    """The result of einsum for one array if nothing is summed: a view, read-only if it has to be a copy. None if it adds."""
     have, arrow, want = subscripts.replace(" ", "").partition("->")
     # without an arrow the result has all letters in alphabetical order; a letter that occurs twice is summed over, so the result is not a
     # view

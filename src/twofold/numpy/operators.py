@@ -211,7 +211,7 @@ def applied(op: Op, *values: ArrayLike) -> ndarray:
 
 
 def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
-    """What the short functions of a primitive call where NumPy cannot take the operands as they are."""
+    """The function that the short functions of a primitive call if NumPy cannot take the operands directly."""
 
     def general(*values: Any) -> Any:
         if not all(map(is_array_like, values)):
@@ -318,7 +318,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
         raise ShapeError(f"in-place {op.name}: the result has a different shape", f"{shape} into {target.shape}", "write it to a new array")
     if result != dtype:
         new = invoke(primitive_arithmetic.astype.bind(dtype=dtype), (wrap(ndarray, new),))[0]
-    # a view writes its part into its root; an array that owns its memory takes the new content as it is
+    # a view writes its part into its root; an array that owns its memory takes the new content directly
     if chain:
         write(root, chain, None, wrap(ndarray, new))
     else:
@@ -388,7 +388,7 @@ def _attach_products(op: Op) -> None:
                 # v · Aᵀ = A · v
                 return matrix @ self
             if min(len(sizes), len(others)) > 1 and sizes[-1] == others[-2] and sizes[:-2] == others[:-2] and self._dtype == other._dtype:
-                # the operator takes transposed matrices of one batch and dtype as they are; others are copied by `matmul`
+                # the operator takes transposed matrices of one batch and dtype directly; `matmul` copies others
                 (a, first), (b, second) = _unexchanged(self), _unexchanged(other)
                 if first or second:
                     return wrap(ndarray, invoke(_matrix_product(first, second), (a, b))[0])

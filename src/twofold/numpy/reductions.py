@@ -441,6 +441,6 @@ def nanmean(
     return deliver(function_of("divide")(total, counted.astype(total.dtype)), out, "same_kind")
 
 
-# here, since `ufuncs` stands below this module and cannot import it
+# here, since `ufuncs` is a lower module and cannot import this one
 REDUCE.update(add=sum, multiply=prod, maximum=max, minimum=min, logical_and=all, logical_or=any)
 ACCUMULATE.update(add=cumsum, multiply=cumprod)

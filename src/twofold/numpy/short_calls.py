@@ -29,7 +29,7 @@ from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
 
 new = object.__new__
-#: The classes of arguments that are passed on as they are.
+#: The classes of arguments that are passed on unchanged.
 ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, EllipsisType, np.dtype, *[type(d) for d in NUMPY.values()]}
 
 
@@ -87,7 +87,7 @@ def _shorter() -> dict[Callable[..., Any], Shape]:
     """The templates of the commonest functions and methods of NumPy."""
     found: dict[Any, Shape] = {}
     ufuncs = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
-    reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in ufuncs.items()}  # what NumPy's methods call, with the same bits
+    reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in ufuncs.items()}  # NumPy's methods call these, with the same bits
     reductions |= {name: getattr(np.ndarray, name) for name in ("mean", "std", "var", "argmax", "argmin", "cumsum", "cumprod")}
     for name, reduce in reductions.items():
         shape = short.reduction, {"keeps": name in ufuncs or name == "mean"}, {"reduce": reduce}

@@ -83,7 +83,7 @@ class FoldingArray(metaclass=_Class):
     __array_namespace__: Any
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
-        """What ``type(x)(shape, …)`` gives: NumPy's array."""
+        """The result of ``type(x)(shape, …)``: NumPy's array."""
         return NDARRAY(*args, **options)
 
     __class__: Any = property(lambda self: NDARRAY)

@@ -38,7 +38,7 @@ def _is_as_known() -> bool:
 
 
 def attach() -> object:
-    """Fill the slot; returns what must stay alive, or None."""
+    """Fill the slot; returns an object to keep alive, or None."""
     get = ctypes.pythonapi.PyObject_GetBuffer
     get.argtypes = ctypes.py_object, ctypes.c_void_p, ctypes.c_int
 

@@ -25,7 +25,7 @@ FRESH = {
     np.repeat, np.where, np.clip, np.round, np.copy, np.bincount, np.lexsort, np.partition, np.argpartition, np.shares_memory,
     np.may_share_memory, np.result_type, np.can_cast, np.array_equal, np.zeros_like, np.ones_like, np.empty_like, np.full_like,
 }  # fmt: skip
-#: Where ``out`` stands among the positional arguments, in the functions and in the methods of that name: the array counts too.
+#: The position of ``out`` among the positional arguments of the functions and of the methods with that name: the array counts too.
 OUT_AT = {
     "sum": 3, "prod": 3, "mean": 3, "std": 3, "var": 3, "max": 2, "min": 2, "amax": 2, "amin": 2, "any": 2, "all": 2, "argmax": 2,
     "argmin": 2, "cumsum": 3, "cumprod": 3, "dot": 2, "take": 3, "compress": 3, "choose": 2, "trace": 5, "round": 2, "clip": 3,
@@ -64,7 +64,7 @@ class Given:
         """An operand with NumPy's arrays for folding ones."""
         t = type(x)
         if t is FoldingArray:
-            # A view of the lease, since a function could set the shape or the flags of what it gets.
+            # A view of the lease, since a function could set the shape or the flags of its argument.
             view = x.ready() if self.fresh else x.shown().view()
             self.arrays.append((x, view))
             return view
@@ -132,7 +132,7 @@ def now(fn: Callable[..., object], args: Args, options: Options, where: Site) ->
     """The result of a NumPy function, computed now."""
     PATHS["now"] += 1
     given = Given(fn in FRESH)
-    # Without `fresh` all operands are views over leases, which may be written as they are.
+    # Without `fresh` all operands are views over leases, which may be written directly.
     if given.fresh:
         args = with_target(args, fn.__name__, given)
     if "out" in options:

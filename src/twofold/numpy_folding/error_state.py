@@ -149,7 +149,7 @@ def report(texts: Iterable[str], site: Site, state: State | None = None) -> None
     Parameters
     ----------
     texts
-        What NumPy has logged; repetitions count once.
+        The errors that NumPy has logged; repetitions count once.
     site
         Where the operation is in the program.
     state
@@ -171,7 +171,7 @@ def _handle(text: str, site: Site, state: State) -> None:
     mode = state.modes[key]
     if mode == "warn":
         module = sys.modules.get(site.module)
-        # The registry in which `warnings.warn` notes what a line has warned of, so that "once per line" holds for both together.
+        # The registry in which `warnings.warn` notes a line's warnings, so that "once per line" holds for both together.
         registry = {} if module is None else vars(module).setdefault("__warningregistry__", {})
         warnings.warn_explicit(text, RuntimeWarning, site.code.co_filename, site.line, site.module, registry)
     # Reached only for operations that were computed immediately: under this mode none may wait.

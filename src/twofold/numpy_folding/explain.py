@@ -8,7 +8,7 @@ from .sites import SITES, Site
 
 
 class Line(NamedTuple):
-    """What a line of the program did with large arrays.
+    """Figures on a program line's operations on large arrays.
 
     Attributes
     ----------

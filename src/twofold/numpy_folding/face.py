@@ -17,7 +17,7 @@ from .makers import CONVERSIONS, DRAWS, NAMES, Grid, conversion, drawing, genera
 
 
 class Signed:
-    """The function that ``inspect.signature`` sees behind a method of the face: NumPy's, with one parameter more for the face."""
+    """The function whose signature ``inspect.signature`` shows for a method of the face: NumPy's, with one more parameter for the face."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         self.function = function

@@ -73,7 +73,7 @@ def _binary(ufunc: np.ufunc, dunder: str, reverse: bool) -> Callable[..., object
 
 
 def _compared(ufunc: np.ufunc, dunder: str) -> Callable[..., object]:
-    """A comparison: the operator compares what the ufunc cannot, such as numbers with text."""
+    """A comparison: the operator also compares operands that the ufunc refuses, such as numbers with text."""
 
     def method(self: FoldingArray, other: object) -> object:
         if _is_operand(other) and (type(other) is not NDARRAY or other.dtype.kind in "biufc"):

@@ -38,7 +38,7 @@ def function_of(
     op, name
         The operator and the name of the function.
     call
-        What runs it.
+        The function that runs it.
     module
         The function's ``__module__``.
     extra
@@ -54,7 +54,7 @@ def function_of(
     tail = ", ".join([f"{p}=NULL" for p in keywords] + [*common, "**other"])
     given = "{" + ", ".join(f"{p!r}: {p}" for p in keywords) + "}"
     lines = [f"def {name}({head}{tail}):"]
-    # what changes states, takes numbers as arrays or reads values has more to do than `run` does
+    # `run` does not suffice for operators that change states, take numbers as arrays or read values
     quick = fast is not None and not op.mutates and not op.front.numbers and not op.is_eager and op.arrays
     if quick and fast is not None:
         lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands)
@@ -107,7 +107,7 @@ def docstring_of(op: Op, name: str = "") -> str:
 
 def _example_of(op: Op, name: str) -> list[str]:
     """A call with the parameters of the first declared sample, and the shapes of its arrays; empty without a sample."""
-    # the samples are made for tests; the first is the plainest, and stands beside the rule, so it cannot become wrong
+    # the samples are made for tests; the first is the simplest, and since tests run it, it cannot become wrong
     given = op.samples[0](Draw()) if op.samples else []
     sample = given[0] if isinstance(given, list) and given else given
     if not isinstance(sample, Sample) or op.variadic:

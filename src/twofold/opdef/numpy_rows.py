@@ -2,7 +2,7 @@
 
 ``row="squeeze(a, axis=None, out=None)"`` makes ``mx.np.squeeze`` and ``mx.sym.np.squeeze``; the same name among ``numpy_names`` makes
 ``np.squeeze`` too. There may be synonyms (``"max, amax(a, …)"``), a dotted name is placed in a sub-namespace (``"linalg.inv(a)"``), and
-``-> tuple`` says that several results are a tuple, not a list. What a parameter of a row means follows from the operator:
+``-> tuple`` says that several results are a tuple, not a list. The meaning of a row's parameter follows from the operator:
 
 - The first ones are its arrays, whatever their names (``*arys`` and ``seq`` of a variadic operator: any number, or a sequence of them). If
   the operator has a parameter of the first one's name, numbers or arrays are accepted there, as by samplers.

@@ -16,7 +16,7 @@ from ..dtype import dtype_name
 from ..errors import ParameterError
 from ..suggestions import did_you_mean
 
-#: What parsing a value raises: a string may also be nested too deeply, or be a number out of range.
+#: The exceptions of parsing a value: a string may also be nested too deeply, or be a number out of range.
 UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
 
 

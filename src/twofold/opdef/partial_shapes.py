@@ -1,4 +1,4 @@
-"""Shapes with unknown sizes (None), for rules that complete shapes: what one shape implies about another."""
+"""Shapes with unknown sizes (None), for rules that complete shapes from one another."""
 
 import math
 from collections.abc import Sequence

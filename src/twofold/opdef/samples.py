@@ -17,7 +17,7 @@ from .spec import Op
 class Drawn:
     """One array to draw: uniform in [low, high); integers if ``whole``; pairwise distinct values if ``distinct``.
 
-    ``then`` computes the operand from what was drawn, with NumPy: ``lambda np, x: x @ x.T`` for a positive definite matrix.
+    ``then`` computes the operand from the drawn numbers, with NumPy: ``lambda np, x: x @ x.T`` for a positive definite matrix.
     """
 
     shape: tuple[int, ...]
@@ -51,7 +51,7 @@ class Sample:
 
 
 class Draw:
-    """What sample rules draw with; calling it with inputs and parameters creates the `Sample`."""
+    """Draws operands for sample rules; calling it with inputs and parameters creates the `Sample`."""
 
     def real(
         self,

@@ -1,4 +1,4 @@
-"""What an operator is: ``Op`` (its declaration and rules) and ``BoundOp`` (an operator with its parameters fixed).
+"""Operators: ``Op`` (a declaration and its rules) and ``BoundOp`` (an operator with its parameters fixed).
 
 A ``BoundOp`` is interned: equal operators, parameters and conventions give the same object, which caches are keyed by.
 """
@@ -24,7 +24,7 @@ from .inputs import Input
 from .params import TRAINING, Param, exact, never
 from .rules import Attaches, Rule
 
-#: What an element-wise operator's result dtype is; see `Op.result`.
+#: The rule for an element-wise operator's result dtype; see `Op.result`.
 ResultDtype = Literal["promote", "float", "bool", "ufunc", "first", "tail", "dtype", "index"]
 #: Above that number, an operator forgets its bound operators; those in use stay interned.
 MOST_BOUND_OPS = 4096

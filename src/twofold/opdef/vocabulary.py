@@ -49,7 +49,7 @@ class Derived:
         raise AttributeError(f"{what}; an operator that is a composite is called as {name}(xp, x)")
 
     def composite(self, op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
-        """What a composite gives inside another's definition; rules call the operator itself: ``sigmoid(xp, x)``."""
+        """The result of a composite inside another's definition; rules call the operator itself: ``sigmoid(xp, x)``."""
         return op.rule(self, *inputs, **params)
 
     # shapes

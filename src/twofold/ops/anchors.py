@@ -123,7 +123,7 @@ def _targets(
 
 
 def _offsets(np, anchors, boxes, variances):
-    """What a detector should predict at anchors (1, n, 4) for boxes (b, n, 4)."""
+    """The targets of a detector at anchors (1, n, 4) for boxes (b, n, 4)."""
     size, center = anchors[..., 2:] - anchors[..., :2], (anchors[..., 2:] + anchors[..., :2]) / 2
     extent, middle = boxes[..., 2:] - boxes[..., :2], (boxes[..., 2:] + boxes[..., :2]) / 2
     with np.errstate(all="ignore"):  # rows that are not positive

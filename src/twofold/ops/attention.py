@@ -17,7 +17,7 @@ def _parts(xp, name, data, heads, count):
         raise ShapeError(f"{name}: the projection has the wrong shape", given, f"pass (length, batch, {count} · heads · depth)")
     length, batch, width = data.shape
     depth = width // (heads * count)
-    # with the parts in front each of them is one block of memory, and a batch of matrices for the product
+    # with the parts as the first axis, each of them is one block of memory and a batch of matrices for the product
     apart = xp.permute_dims(xp.reshape(data, shape=(length, batch * heads, count, depth)), axes=(2, 1, 0, 3))
     return [xp.reshape(part, shape=(batch * heads, length, depth)) for part in xp.split(apart, range(1, count), 0)]
 

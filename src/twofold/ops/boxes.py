@@ -68,7 +68,7 @@ def _two_sets(draw):
 
 @op("_contrib_box_encode", outputs=2, output_names=("output0", "output1"), real=True)
 def box_encode(xp, samples, matches, anchors, refs, means, stds):
-    """What a detector should predict at anchors (b, n, 4) that match the boxes ``refs`` (b, m, 4): targets (b, n, 4) and masks of 1 and 0.
+    """The targets of a detector at anchors (b, n, 4) that match the boxes ``refs`` (b, m, 4): (b, n, 4), and masks of 1 and 0.
 
     ``samples`` (b, n) is 1 for anchors that have a target, ``matches`` (b, n) the box of each. Targets are the offset of the center in
     units of the anchor's size and the logarithm of the size, minus ``means`` (4,), over ``stds`` (4,). No gradient.

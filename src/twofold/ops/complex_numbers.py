@@ -37,7 +37,7 @@ real_part.type(lambda data: (data.shape, PART.get(data.dtype, data.dtype)))
 imaginary_part.type(lambda data: (data.shape, PART.get(data.dtype, data.dtype)))
 imaginary_number.type(lambda data: (data.shape, WHOLE[data.dtype]))
 conjugate.type(lambda data: (data.shape, data.dtype))
-# A gradient g stands for the change Re(g · dz). Im z = Re(-iz) gives -i · dout; of ix it is Re(g · i · dx) = -Im(g) · dx.
+# A gradient g means the change Re(g · dz). Im z = Re(-iz) gives -i · dout; of ix it is Re(g · i · dx) = -Im(g) · dx.
 real_part.grad(lambda xp, dout: dout)
 imaginary_part.grad(lambda xp, dout: xp.imaginary_number(-dout))
 imaginary_number.grad(lambda xp, dout: -xp.imaginary_part(dout))

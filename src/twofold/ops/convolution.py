@@ -154,7 +154,7 @@ def deconvolution(
 
 
 def _output_place(full, stride, pad, adj, target_shape):
-    """The result's sizes, and the number of elements to cut off in front of each axis, from the size ``full`` of the summed windows."""
+    """The result's sizes, and the number of elements to cut off at the start of each axis, from the size ``full`` of the summed windows."""
     if not any(target_shape):
         if any(a >= s for a, s in zip(adj, stride, strict=True)):
             raise ParameterError("Deconvolution: adj must be smaller than stride", f"adj {adj}, stride {stride}", "pass a smaller adj")

@@ -10,7 +10,7 @@ def _counts(np, data, edges):
 
 @op("_histogram", "_npi_histogram", outputs=2, output_names=("output0", "output1"), differentiable=False)
 def histogram(xp, data, bins=None, *, bin_cnt: int | None = None, range: Floats | None = None):
-    """How many values (int64) lie in each bin, and the bins' edges.
+    """The number of values (int64) in each bin, and the bins' edges.
 
     The edges are ``bins`` (n + 1,), or those of ``bin_cnt`` equal bins over ``range``, in the dtype of ``data``. Each bin includes its
     lower edge, the last one both; values outside are not counted.

@@ -58,7 +58,7 @@ def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
     blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
     label = _rounded(xp, label)
     lengths = _label_lengths(xp, label, padding) if label_lengths is None else _rounded(xp, label_lengths)
-    # the padding may be -1, which is no index; positions behind a label's end are excluded by `ends`
+    # the padding may be -1, which is not an index; `ends` excludes positions after a label's end
     symbols = _interleaved(xp, xp.clip(label, 0, classes - 1), blank)
     # the symbols two positions before
     before = xp.slice(xp.pad(symbols, width=((0, 0), (2, 0)), value=blank), key=((None, None, None), (0, symbols.shape[1], None)))
@@ -117,7 +117,7 @@ def _backward(xp, problem):
     for t in range(steps - 2, -1, -1):
         ahead = at + _emission(xp, problem, t + 1)
         moved = _log_sum(xp, ahead, _shifted(xp, ahead, -1), _shifted(xp, ahead + problem.skip, -2))
-        # from a sequence's last step on, what counts is only whether a path may end here
+        # from a sequence's last step on, only whether a path may end here counts
         at = xp.where(xp.less(t, problem.last), moved, problem.ends)
         betas.append(at)
     return betas[::-1]

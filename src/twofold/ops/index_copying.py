@@ -52,7 +52,7 @@ def allclose(xp, a, b, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: boo
     if a.shape != b.shape:
         raise ShapeError("allclose: the shapes differ", f"{a.shape} and {b.shape}", "pass arrays of one shape")
     x, y = xp.to_float(a), xp.to_float(b)
-    # infinity - infinity is NaN, which is not close: equality has to be asked for
+    # infinity - infinity is NaN, which is not close, so equality is tested too
     close = xp.logical_or(xp.less_equal(absolute(xp, x - y), atol + rtol * absolute(xp, y)), xp.equal(x, y))
     # an infinite number is close to itself only
     close = xp.logical_and(close, xp.logical_or(xp.isfinite(y), xp.equal(x, y)))

@@ -395,7 +395,7 @@ def _(xp, dout, out):
         along = xp.matmul(xp.matrix_transpose(u), du)
         inner = inner + scale_columns(xp, gaps * (along - xp.matrix_transpose(along)), s)
         if u.shape[-2] > u.shape[-1]:
-            # what of dU is orthogonal to the columns of U
+            # the part of dU that is orthogonal to the columns of U
             outside = outside + xp.matmul(scale_columns(xp, du - xp.matmul(u, along), 1 / s), vh)
     if dvh is not None:
         along = xp.matmul(vh, xp.matrix_transpose(dvh))

@@ -152,7 +152,7 @@ def rows_of_packed(size):
 
 @op("_linalg_extracttrian", "linalg_extracttrian", real=True, floats=FLOATS)
 def extracttrian(xp, A, *, offset: int = 0, lower: bool = True):
-    """Triangles of (…, n, n) matrices, row by row, as vectors: what is up to the diagonal ``offset``, above it if that is positive.
+    """Triangles of (…, n, n) matrices, row by row, as vectors: the elements up to the diagonal ``offset``, or from it on if it is positive.
 
     For ``offset=0`` ``lower`` chooses. An upper triangle is packed as the lower one of the transpose.
     """

@@ -1,4 +1,4 @@
-"""Casts of automatic mixed precision, which leave integers and float64 as they are."""
+"""Casts of automatic mixed precision, which do not change integers and float64."""
 
 from ..dtype import HALVES
 from ..opdef import DType, op
@@ -19,7 +19,7 @@ amp_cast.dtypes(lambda dtypes, *, dtype: [dtype if dtypes[0] in (None, *CAST) el
 
 def _common(dtypes, cast_narrow):
     """The dtype to cast to: the widest among the arrays that are cast, or the narrowest."""
-    # by the number of bits: the narrower of float16 and bfloat16 does not exist, and MXNet has no arrays of the latter on CPUs
+    # by the number of bits: float16 and bfloat16 are equally wide, and MXNet has no bfloat16 arrays on CPUs
     wide = "float32" in dtypes
     narrow = next((d for d in dtypes if d in HALVES), "float32")
     return narrow if cast_narrow or not wide else "float32"

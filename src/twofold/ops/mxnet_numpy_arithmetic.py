@@ -224,7 +224,7 @@ class Pair(NamedTuple):
     scalar_is_array
         The formula needs an array in place of the scalar: the gradient of `copysign` asks for its dtype.
     with_scalar, with_scalar_first
-        There are operators of an array and a scalar, in the one order and in the other.
+        There are operators of an array and a scalar, and of a scalar and an array.
     gradients
         The gradient rules of two arrays, of an array and a scalar, and of a scalar and an array, if not those of the formula. The samples
         are not compared with differences then: the function has steps.

@@ -197,7 +197,7 @@ def npi_insert_tensor(xp, arr, values, obj, *, axis: int | None = None, val, **_
     size = x.shape[at]
     places = xp.astype(xp.reshape(obj, shape=(math.prod(obj.shape),)), dtype="float64")
     places = xp.where(xp.less(places, 0), places + size, places)
-    # each element of the array has its number and a half: a stable sort puts what is inserted before it
+    # an element's key is its number plus a half: a stable sort puts values inserted at that number before it
     order = xp.argsort(xp.concat(places, xp.iota(size=size, dtype="float64") + 0.5, axis=0), axis=0, descending=False)
     return xp.take(xp.concat(given, x, axis=at), order, axis=at)
 

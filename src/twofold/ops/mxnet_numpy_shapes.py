@@ -282,7 +282,7 @@ npi_stack.sample(lambda draw: draw(draw.real((2, 3)), draw.real((2, 3)), axis=-1
 
 
 def at_least(xp: Derived, a: Operand, ndim: int) -> Operand:
-    """The array with axes of size 1 until it has a number of axes: in front for one and two, around a vector for three."""
+    """The array with axes of size 1 until it has a number of axes: leading axes for one and two, around a vector for three."""
     shape = a.shape
     if len(shape) >= ndim:
         return a

@@ -17,7 +17,7 @@ def _normalized(xp, x, axes, eps):
 
 
 def _rows(xp, x, kept):
-    """``x`` with all axes after the first few flattened: what is normalized becomes a row, so that row kernels can fuse it."""
+    """``x`` with all axes after the first few flattened: the normalized elements become a row, so that row kernels can fuse it."""
     return xp.reshape(xp.upcast(x), shape=(*x.shape[:kept], math.prod(x.shape[kept:])))
 
 

@@ -47,13 +47,13 @@ def written_states(width, states):
 
 
 def results_of(updates, width, places):
-    """What a rule returns for several weights: the new weights, and the new states by position, from each weight's (weight, states)."""
+    """The result of a rule for several weights: the new weights, and the new states by position, from each weight's (weight, states)."""
     states = {width * k + place: new for k, (_, own) in enumerate(updates) for place, new in zip(places, own, strict=True)}
     return tuple(weight for weight, _ in updates), states
 
 
 def updated_in_turn(xp, update, groups, width, numbers):
-    """What a rule returns for several weights, each with a gradient, a mean, a variance, and perhaps a float32 master weight.
+    """The result of a rule for several weights, each with a gradient, a mean, a variance, and perhaps a float32 master weight.
 
     ``update(weight, grad, mean, var, *numbers)`` gives the new weight and its new states.
     """
@@ -135,13 +135,13 @@ def _finite(xp, arrays):
     both = every[0]
     for found in every[1:]:
         both = xp.logical_and(both, found)
-    # float32 of shape (1,) and not a bool: `init_output` multiplies the result with what `out` contains
+    # float32 of shape (1,) and not a bool: `init_output` multiplies the result with the content of `out`
     return xp.reshape(xp.astype(both, dtype="float32"), shape=(1,))
 
 
 @op("all_finite", differentiable=False, real=True, starts_anew="init_output")
 def all_finite(xp, data, *, init_output: bool = True):
-    """A float32 array (1,): 1 if all elements are finite, else 0. Without ``init_output`` it is multiplied with what ``out`` contains."""
+    """A float32 array (1,): 1 if all elements are finite, else 0. Without ``init_output`` it is multiplied with the content of ``out``."""
     return _finite(xp, [data])
 
 

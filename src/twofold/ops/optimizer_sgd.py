@@ -84,7 +84,7 @@ def with_master_weight(update: Op) -> Op:
         new, moved = found if update.state_names else (found, {})
         return xp.cast_like(new, weight), moved | {"weight32": new}
 
-    # the signature is the update's own, with the master weight behind its states; parameter 0 is `xp`
+    # the signature is the update's own, with the master weight after its states; parameter 0 is `xp`
     arrays, settings = 2 + len(update.state_names), list(inspect.signature(update.rule).parameters.values())
     settings.insert(1 + arrays, inspect.Parameter("weight32", inspect.Parameter.POSITIONAL_OR_KEYWORD))
     rule.__name__, rule.__signature__ = f"mp_{update.name}", inspect.Signature(settings)

@@ -50,7 +50,7 @@ def _at_marks(xp, own, values):
 
 @op("_contrib_hawkesll", outputs=2, output_names=("output", "out_state"))
 def hawkesll(xp, lda, alpha, beta, state, lags, marks: Index, valid_length, max_time):
-    """Log-likelihoods (n,) of n sequences of events in [0, ``max_time``], and the excitations (n, k) that they leave behind.
+    """Log-likelihoods (n,) of n sequences of events in [0, ``max_time``], and the excitations (n, k) at the end.
 
     The intensity of mark k is ``lda + alpha · beta · Σ exp(-beta · (t - t_j))`` over its earlier events.
 
@@ -98,7 +98,7 @@ def _gradient(xp, head, lda, alpha, beta, state, lags, marks, valid_length, max_
         return xp.sum(own * xp.expand_dims(per_event / intensity, 2), axis=1)
 
     spent = xp.sum(own, axis=1) + state - xp.sum(remains, axis=1) - initial
-    # the derivative of the integral with respect to β, over α: excitation that fades faster leaves less behind
+    # the derivative of the integral with respect to β, over α: faster decay leaves less excitation at the end
     delayed = xp.sum(remains * xp.expand_dims(ages, 2), axis=1) + initial * end
     scale = xp.expand_dims(head, 1)
     dlda = (total(xp.ones_like(rate)) - end) * scale

@@ -73,7 +73,7 @@ def _(make):
 def indexed_shape(shape, arrays, key):
     """The shape of ``data[key]``, where ``key[k]`` is the number of the index array for axis k, or None for the whole axis.
 
-    As in NumPy, the axes of the broadcast index are at the first indexed axis if the indexed axes are adjacent, else in front.
+    As in NumPy, the axes of the broadcast index are at the first indexed axis if the indexed axes are adjacent, otherwise first.
     """
     index = broadcast_shapes("index", [a.shape for a in arrays])
     rest = [n for k, n in enumerate(shape) if key[k] is None]
@@ -83,7 +83,7 @@ def indexed_shape(shape, arrays, key):
 
 def index_axis(key):
     """The position of the broadcast index's axes in ``data[key]``, see `indexed_shape`."""
-    # NumPy's rule: index arrays that are separated by a slice put their axes in front
+    # NumPy's rule: the axes of index arrays that a slice separates come first
     used = [k for k, place in enumerate(key) if place is not None]
     return used[0] if used == list(range(used[0], used[0] + len(used))) else 0
 

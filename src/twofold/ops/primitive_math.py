@@ -410,7 +410,7 @@ def _(make):
         yield make(make.numbers((2, 4), dtype), want=make.np.copy)
 
 
-#: Where the samples of a function lie, if it is not defined and differentiable around 0.
+#: The range of a function's samples, if it is not defined and differentiable around 0.
 RANGES = {
     **dict.fromkeys(("arccos", "arcsin", "arctanh", "erfinv"), (-0.9, 0.9)),
     "arccosh": (1.1, 3.0),

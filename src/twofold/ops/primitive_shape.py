@@ -178,7 +178,7 @@ def _(xp, node):
 
 slice.channels_last(lambda last, data, *, key: {"key": last(key)})
 slice.strides(lambda view, *, key: view.sliced([builtins.slice(*triple) for triple in key]))
-# what is written to a reshaped or transposed view is turned back to the whole array; of a slice it replaces the elements
+# a write to a reshaped or transposed view is transformed back to the whole array; a write to a slice replaces its elements
 slice.put_back(lambda whole, *, key: slice_update.bind(key=key))
 
 
@@ -212,12 +212,12 @@ def _(data, value, *, key):
 @slice_update.grad
 def _(xp, dout, *, key):
     part = xp.slice(dout, key=key)
-    # what is overwritten has no influence; the value has the gradient of its slice
+    # overwritten elements have no influence; the value has the gradient of its slice
     return xp.slice_update(dout, 0, key=key), part
 
 
 def _slice_add(xp, data, value, *, key: Triples):
-    """``data`` with ``value`` added to a slice: what gradients of several slices sum to, without an array of zeros for each."""
+    """``data`` with ``value`` added to a slice: sums the gradients of several slices without an array of zeros for each."""
     return xp.slice_update(data, xp.slice(data, key=key) + value, key=key)
 
 

@@ -87,7 +87,7 @@ def quantize_v2(xp, data, *, out_type: OutType = "int8", min_calib_range: float 
     calibrated = min_calib_range is not None and max_calib_range is not None
     dtype = xp.dtype_of(data)
     if dtype in LIMITS:
-        # the range in which integers stand for themselves: `dequantize` divides by as much
+        # the range in which integers mean themselves: `dequantize` divides by the same number
         own = (-HALF_LEVELS["int8"], HALF_LEVELS["int8"]) if dtype == "int8" else (0.0, HALF_LEVELS["uint8"])
         low, high = (min_calib_range, max_calib_range) if calibrated else own
         return data + 0, vector(xp, low), vector(xp, high)
@@ -158,7 +158,7 @@ def requantize(
 
 
 def _divergences(np, hist, levels):
-    """For each threshold the divergence of the histogram from what is left of it by ``levels`` numbers: Migacz, "8-bit inference", 2017."""
+    """The divergence of the histogram from its form in ``levels`` numbers, per threshold: Migacz, "8-bit inference", 2017."""
     middle, half = len(hist) // 2, levels // 2
     found = np.full(middle + 1 - half, np.inf, np.float32)
     for k in range(half, middle + 1):

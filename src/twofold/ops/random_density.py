@@ -29,7 +29,7 @@ def _beside(xp, name, sample, parameters, last=0):
 
 
 def _uniform(xp, x, low, high):
-    # MXNet does not check whether a sample lies between the bounds
+    # MXNet does not check whether a sample is within the bounds
     # 0 · x gives the result the shape of the samples, and these a gradient
     return 0 * x - xp.log(high - low)
 

@@ -77,7 +77,7 @@ class Net(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """The result of a loop over time (a scan): per step, the outputs and what the backward pass needs; and the final states."""
+    """The result of a loop over time (a scan): per step, the outputs and the values for the backward pass; and the final states."""
 
     outputs: list[Operand | None]
     before: list[Operand | None]
@@ -170,7 +170,7 @@ def _sum_of_known(a, b):
 
 
 class Stack:
-    """The whole RNN on its arrays; ``scans`` and ``layer_inputs`` are what the forward pass saves for the backward pass."""
+    """The whole RNN on its arrays; the forward pass saves ``scans`` and ``layer_inputs`` for the backward pass."""
 
     def __init__(self, xp, net, parameters, state, state_cell, length, keep, rng):
         self.xp, self.net, self.state, self.state_cell = xp, net, state, state_cell

@@ -1,7 +1,7 @@
 """One step of a recurrent cell, forward and backward: plain RNN, LSTM and GRU, with the inputs' contribution to the gates precomputed.
 
 A cell's forward takes (xp, gates, hidden, state, w): ``gates`` (n, g · h), the input's contribution to the pre-activations; ``hidden`` the
-state's contribution, a product (n, g · h). It returns the new h, the new cell state and what its backward needs.
+state's contribution, a product (n, g · h). It returns the new h, the new cell state and the values for its backward.
 Its backward returns the gradients of both contributions and of the old cell state.
 """
 

@@ -282,7 +282,7 @@ def space_to_depth(xp, data, *, block_size: int):
             f"{h} by {w}, block_size={b}",
             "make both sides multiples of block_size",
         )
-    # (n, c, h / b, b, w / b, b): the position within a block goes in front of the channels, which undoes `depth_to_space`
+    # (n, c, h / b, b, w / b, b): the position within a block goes before the channels, which undoes `depth_to_space`
     blocks = xp.reshape(data, shape=(n, depth, h // b, b, w // b, b))
     return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 5, 1, 2, 4)), shape=(n, depth * b * b, h // b, w // b))
 

@@ -1,4 +1,4 @@
-"""Products of sparse operands, computed from what is stored; see `linear.dot`."""
+"""Products of sparse operands, computed from the stored elements; see `linear.dot`."""
 
 from ..errors import ShapeError
 from ..opdef import Sparse, stype_of

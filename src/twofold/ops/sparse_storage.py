@@ -1,6 +1,6 @@
 """Operators on sparse storage, and the storage rules that several operators share.
 
-A rule works on the dense parts of its operands (`opdef.Sparse`), so that gradients of what is stored come from dense operators.
+A rule works on the dense parts of its operands (`opdef.Sparse`), so that gradients of stored elements come from dense operators.
 """
 
 from typing import Literal
@@ -62,7 +62,7 @@ retain.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2,), 0, 4, "int
 
 @op("_square_sum")
 def square_sum(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
-    """Sum of squares over axes, ``exclude`` meaning over all others; of row-sparse arrays, over axis 0 or 1, from what is stored."""
+    """Sum of squares over axes, ``exclude`` meaning over all others; of row-sparse arrays, over axis 0 or 1, from the stored rows."""
     return sum_axis(xp, data * data, axis=axis, keepdims=keepdims, exclude=exclude)
 
 

@@ -7,7 +7,7 @@ from ..opdef import Sparse, stype_of
 
 
 def zeros_stay(xp, dense, data, **params):
-    """A function with f(0) = 0 is applied to what is stored."""
+    """A function with f(0) = 0 is applied to the stored elements."""
     return data.with_values(dense(data.values))
 
 
@@ -132,7 +132,7 @@ def _zero(scalar):
 KEEPS = {
     "add": _zero,
     "sub": _zero,
-    # an infinite factor or a divisor 0 would make NaN of a zero; like MXNet, these rules leave what is not stored a zero
+    # an infinite factor or a divisor 0 would make NaN of a zero; like MXNet, these rules keep elements that are not stored at 0
     "mul": _always,
     "div": _always,
     # of a comparison that is false for a 0 on the left

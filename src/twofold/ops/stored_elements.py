@@ -1,4 +1,4 @@
-"""What a sparse matrix stores: how many elements, and the values at given places. A dense array counts as storing its non-zero elements."""
+"""The number of stored elements of a sparse matrix, and its values at places. A dense array stores its non-zero elements."""
 
 from ..errors import ParameterError, ShapeError, StorageError
 from ..opdef import Index, op, stype_of

@@ -26,7 +26,7 @@ def per_axis(name, ndim, **given):
         if len(filled) != ndim - 2:
             what = f"{name}: {key} needs one value for each spatial axis"
             raise ShapeError(what, f"{key} {values} for data of {ndim} dimensions", f"pass {ndim - 2} values")
-        # what is 0 by default may be 0; a stride or a kernel may not
+        # parameters with the default 0 may be 0; a stride or a kernel may not
         if min(filled, default=1) < DEFAULTS[key]:
             raise ParameterError(f"{name}: {key} is too small", values, "pass positive sizes and steps, and non-negative padding")
         out.append(filled)

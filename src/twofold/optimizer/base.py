@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Index = int | str
 Indices = Index | Sequence[Index]
 Weights = NDArray | Sequence[NDArray]
-#: What an optimizer remembers of a weight, or of each weight in a list.
+#: An optimizer's state for a weight, or for each weight in a list.
 State: TypeAlias = "NDArray | tuple[State, ...] | list[State] | None"
 Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
 
@@ -337,7 +337,7 @@ class Optimizer:
                 self.num_update = number
 
     def get_progress(self) -> dict[str, object]:
-        """What the updates so far have changed in the optimizer: the `progress_attributes` by name."""
+        """The attributes that updates have changed in the optimizer: the `progress_attributes` by name."""
         return {name: getattr(self, name) for name in self.progress_attributes}
 
     def set_progress(self, progress: Mapping[str, object]) -> None:

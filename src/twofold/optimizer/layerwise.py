@@ -206,7 +206,7 @@ class LBSGD(WithMomentum):
         batch["cum_grad"] = total = grad + (before.as_in_context(grad.context) if isinstance(before, NDArray) else before)
         # never set back: the warm-up goes by all gradients so far
         batch["num_cums"] = count = batch["num_cums"] + 1
-        lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule is asked for the updates done so far
+        lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule gets the number of updates done so far
         self._update_count(index)
         # the batch is not complete yet: the weight stays
         if count % self.batch_scale:
@@ -225,7 +225,7 @@ class LBSGD(WithMomentum):
         self.cumgrads = rekeyed(self.cumgrads)
 
     def _warm_up(self, updates: int) -> float:
-        # The linear scaling rule of Goyal et al.: a step that stands for n gradients may be n times as long, but not from the start.
+        # The linear scaling rule of Goyal et al.: a step from n gradients may be n times as long, but not from the start.
         length, highest = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
         if updates >= length:
             return highest

@@ -243,7 +243,7 @@ class DCASGD(Optimizer):
         lr, wd, _ = self._begin(index)
         mom, previous = state
         g = self._scaled(grad)
-        # lamda · g² stands for the diagonal of the Hessian: to first order this is the gradient at the weight of now
+        # lamda · g² approximates the diagonal of the Hessian: to first order this is the gradient at the current weight
         step = -lr * (g + wd * weight + self.lamda * g * g * (weight - previous))
         if mom is not None:
             # before the weight changes: the next gradient is corrected for the distance from this one

@@ -11,7 +11,7 @@ from .trace import trace_chunks
 
 #: Processes of a viewer (devices and domains) for each process of the cluster.
 PROCESSES_EACH = 1000
-#: The category of what all workers compute together, with its number among ``args``.
+#: The category of the workers' joint operations, with the operation's number among ``args``.
 COMMUNICATION = "communication"
 
 Path = str | PathLike[str]
@@ -84,7 +84,7 @@ def _sums(trace: dict[str, Any]) -> dict[int, tuple[float, float]]:
 
 
 def _offset(first: dict[int, tuple[float, float]], own: dict[int, tuple[float, float]]) -> float:
-    """What a process's clock shows more than the first one's, in microseconds."""
+    """The difference of a process's clock from the first one's, in microseconds."""
     both = first.keys() & own.keys()
     if not both or first is own:
         return 0.0

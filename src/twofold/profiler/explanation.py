@@ -52,7 +52,7 @@ class Flush(NamedTuple):
 
 
 class Report:
-    """What became of the operations that this thread issued inside the block; without one, of large arrays on each line of a NumPy script.
+    """How the operations ran that this thread issued inside the block, or that worked on large arrays of a NumPy script, by line.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ class DeviceMemory(NamedTuple):
 
 
 def memory() -> dict[Device, DeviceMemory]:
-    """Memory by device: live memory, and what the profiler has recorded.
+    """Memory by device: live memory, and the profiler's records.
 
     It scans all Python objects, which takes some milliseconds.
 

@@ -40,7 +40,7 @@ class Spent:
 
 
 class Profile:
-    """What was recorded, which notebooks show as a timeline, a table of times and a button that opens the trace in Perfetto.
+    """A recording, which notebooks show as a timeline, a table of times and a button that opens the trace in Perfetto.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Profile:
 
 
 def report() -> Profile:
-    """What the profiler has recorded so far, as a table and a page.
+    """The profiler's records so far, as a table and a page.
 
     Returns
     -------

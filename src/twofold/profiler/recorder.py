@@ -160,7 +160,7 @@ class Recorder:
         self.accounts.settle()  # deaths of arrays queue events too, which belong to this batch
         with self._lock:
             records = []
-            for _ in range(len(self._queue)):  # what is queued by now: other threads keep appending
+            for _ in range(len(self._queue)):  # the events that are queued by now: other threads keep appending
                 item = self._queue.popleft()
                 if isinstance(item, Event):
                     self._count(item)

@@ -157,7 +157,7 @@ class Program:
         function = self._staged.get(groups)
         if function is None:
             step_of: dict[Node, int] = {n: t for t, step in enumerate(self._plan.steps) for n in step.nodes}
-            # a result that no step makes (an input, a constant) is copied at the end, and its step is never asked for
+            # a result that no step makes (an input, a constant) is copied at the end, and its step is never requested
             completed = [step_of.get(o, 0) for o in self._plan.outputs]
             function = self._staged[groups] = self._compiled(self._code.in_stages(groups, completed))
         return self.backend.quietly(function, (arrays, tell))
@@ -214,7 +214,7 @@ class Program:
         return ()
 
     def explain(self) -> str:
-        """The steps in order: what each kernel fuses, the form that it runs in, and how many similar kernels run in one call."""
+        """The steps in order: the operations in each kernel, the form in which it runs, and how many similar kernels run in one call."""
         return "\n".join(map(self._description, self.steps))
 
     def _description(self, step: Step) -> str:

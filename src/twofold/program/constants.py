@@ -1,4 +1,4 @@
-"""Constant folding: computes once what depends on no input of the program."""
+"""Constant folding: computes nodes once that depend on no input of the program."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ KEPT = 1 << 16
 
 
 def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list[object]]) -> tuple[list[Node], dict[Leaf, object]]:
-    """Replace subgraphs that depend on no leaf by new leaves; returns the graph, and the arrays that these leaves stand for.
+    """Replace subgraphs that depend on no leaf by new leaves; returns the graph, and the arrays of these leaves.
 
     Parameters
     ----------

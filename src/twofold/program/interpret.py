@@ -54,7 +54,7 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
     xp = backend.xp
     value: dict[Node, Array] = dict(zip(leaves, arrays, strict=True))
     order = [n for n in topological(outputs) if isinstance(n, Application) and n not in value]
-    # later readers replace earlier ones, so what remains is the last
+    # later readers replace earlier ones, so the last one remains
     last_use = {i: n for n in order for i in n.operands}
     last_use |= dict.fromkeys(outputs)  # None: results are never dropped
     for n in order:

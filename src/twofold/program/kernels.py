@@ -1,4 +1,4 @@
-"""Translates nodes into what an adapter compiles: operand types, fused groups as row programs, kernels.
+"""Translates nodes into the forms that an adapter compiles: operand types, fused groups as row programs, kernels.
 
 It also fills the tables of `backend.kernel` as operators are declared, since adapters cannot import the operators.
 """
@@ -145,7 +145,7 @@ def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
 
 
 def _enter(op: Op) -> None:
-    """Enter what an operator declares about its primitive into the adapters' tables."""
+    """Enter an operator's declarations about its primitive into the adapters' tables."""
     if not op.primitive:
         return
     PRIMITIVES.add(op.name)

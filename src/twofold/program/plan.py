@@ -79,7 +79,7 @@ def plan_of(
     big, donated, in_place, share
         As of `Program`.
     """
-    unique = list(dict.fromkeys(outputs))  # a result that is asked for twice is computed once, and copied at the end
+    unique = list(dict.fromkeys(outputs))  # a result that is requested twice is computed once, and copied at the end
     # the value is computed where the result will be, so that the reshape at the end is a view and no copy
     reshaped = _reshaped(unique)
     target = backend.target

@@ -148,7 +148,7 @@ class Code(NamedTuple):
         return self._replace(leaves=[_tuple(self.leaves), "tell"], steps=steps)
 
     def in_steps(self, steps: StepObserver, leaves: Sequence[object]) -> list[object]:
-        """Run the program while telling an adapter, before each step, what the step reads and writes."""
+        """Run the program while telling an adapter, before each step, the arrays that the step reads and writes."""
         last = len(self.steps) - 1
 
         def notes(k: int, step: StepCode) -> Notes:
@@ -200,7 +200,7 @@ class Printer:
     def code(self) -> Code:
         """The whole program."""
         plan = self.plan
-        # x: inputs, v: values of a run, b: scratch memory, c_ and others with an underscore: what is bound at compilation
+        # x: inputs, v: values of a run, b: scratch memory, c_ and others with an underscore: objects bound at compilation
         leaves = [f"x{k}" for k in range(len(plan.leaves))]
         self._name.update(zip(plan.leaves, leaves, strict=True))
         self._known.update(leaves)
@@ -327,7 +327,7 @@ class Printer:
         self._name[n] = name
 
     def _result(self, n: Node) -> str:
-        """The variable of a result's memory: what the plan assigns, or newly allocated."""
+        """The variable of a result's memory, which the plan assigns or which is newly allocated."""
         name = self._name[n] = self._target(n) or self._fresh(n)
         self._written[name] = None
         return name
@@ -399,7 +399,7 @@ class Printer:
             self._name[self.memory.place[n]] = self._name[n]
         else:
             place = self.memory.place
-            # the plan has put the result where its first operand is, so only what changes is written
+            # the plan has put the result in its first operand's memory, so only changed elements are written
             update = bool(call.update) and place[n] == place.get(n.operands[0])
             out = self._result(n)
             # a call may consist of several statements

@@ -202,7 +202,7 @@ class MXIndexedRecordIO(MXRecordIO):
     uri, flag
         As for `MXRecordIO`.
     key_type
-        What makes a key from its text.
+        Makes a key from its text.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ class MXIndexedRecordIO(MXRecordIO):
                 for key, offset in self._entries():
                     self.idx[key] = offset
                     self.keys.append(key)
-        except BaseException:  # a file whose index cannot be read must not stay open behind the error
+        except BaseException:  # a file whose index cannot be read must not stay open after the error
             super().close()
             raise
 

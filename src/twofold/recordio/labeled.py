@@ -1,4 +1,4 @@
-"""Records of labeled data and images: a header with labels and numbers, and the data behind it."""
+"""Records of labeled data and images: a header with labels and numbers, followed by the data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Label = float | Sequence[float] | np.ndarray | Array
 
 
 class HEADER(NamedTuple):
-    """What a record of labeled data starts with.
+    """The header of a record of labeled data.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ def pack(header: HEADER | tuple[int, Label, int, int], s: bytes) -> bytes:
         raise DTypeError("pack: the data must be bytes", f"{type(s).__name__}", "encode them first")
     values = b""
     if isinstance(label, numbers.Number):
-        # the reader counts labels behind the header by this flag, whatever the program has passed
+        # the reader counts labels after the header by this flag, whatever the program has passed
         flag = 0
     else:
         numbers_ = np.asarray(label.asnumpy() if isinstance(label, Array) else label, dtype=np.float32)
-        # the label in the header is not read if the flag counts labels behind it
+        # the label in the header is not read if the flag counts labels after it
         flag, label, values = numbers_.size, 0.0, numbers_.tobytes()
     try:
         return b"".join([_HEADER.pack(flag, label, id, id2), values, s])
@@ -157,7 +157,7 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[HEADER, np.ndarray | None]:
     s
         The record.
     iscolor
-        1 for an image in colors and 0 for gray, both turned upright; -1 for one as it is stored.
+        1 for an image in colors and 0 for gray, both turned upright; -1 for one in its stored form.
 
     Returns
     -------

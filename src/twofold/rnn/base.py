@@ -18,7 +18,7 @@ Arrays = dict[str, NDArray]
 States = list[Any]
 StateInfo = dict[str, Any]
 Outputs = Symbol | list[Symbol]
-#: What `BaseRNNCell.unroll` returns: the outputs and the final states.
+#: The result of `BaseRNNCell.unroll`: the outputs and the final states.
 Unrolled = tuple[Outputs, Sequence[Any]]
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ class BaseRNNCell:
         states = []
         for info in self.state_info:
             self._init_counter += 1
-            # the shape's 0 stands for the batch axis, which inference fills in
+            # the 0 in the shape is the batch axis, which inference fills in
             states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **{**kwargs, **info}))
         return states
 
@@ -189,7 +189,7 @@ class BaseRNNCell:
             packed = {kind: taken(found, f"{self._prefix}{group}_{kind}") for kind in ("weight", "bias")}
             for k, gate in enumerate(self._gate_names):
                 for kind, array in packed.items():
-                    # the gates lie below one another in the packed weights
+                    # the packed weights have the gates' rows one after another
                     size = array.shape[0] // len(self._gate_names)
                     found[f"{self._prefix}{group}{gate}_{kind}"] = array[k * size : (k + 1) * size].copy()
         return found

@@ -1,4 +1,4 @@
-"""`GatedCell`: what dense and convolutional cells have in common; and the steps of plain cells, LSTMs and GRUs."""
+"""`GatedCell`: the common base of dense and convolutional cells; and the steps of plain cells, LSTMs and GRUs."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ class GatedCell(BaseRNNCell):
     _activation: Activation = "tanh"
     #: Parameters of the operator that splits gates.
     _split: Mapping[str, Any] = {}
-    #: What follows the name of a step in the names of its two maps.
+    #: The suffixes of a step's name in the names of its two maps.
     _maps_suffix: ClassVar[str] = ""
 
     def _get_variables(self, *names: str, **initializers: object) -> None:

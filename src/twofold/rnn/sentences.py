@@ -62,7 +62,7 @@ def encode_sentences(
             if word not in numbers:
                 if not is_new and unknown_token is None:
                     raise InvalidValue(f"Unknown token {word}", f"a vocabulary of {len(numbers)} words", "pass unknown_token")
-                # the number that stands for no word is skipped
+                # the number that means no word is skipped
                 if following == invalid_label:
                     following += 1
                 word = word if unknown_token is None else unknown_token

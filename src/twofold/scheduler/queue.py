@@ -59,7 +59,7 @@ class Queue:
         nanoseconds: float = float("inf"),
         nbytes: int = 0,
     ) -> Task:
-        """Run a function once what it reads has been written and what it writes is free.
+        """Run a function once the variables that it reads have been written and those that it writes are free.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """``mx.sym.contrib.foreach``, ``while_loop``, ``cond``: nodes with subgraphs. This file composes them; `loops` infers and replays them.
 
-A body is composed once, on variables of its own. What it reads from outside becomes an additional input of the node: variables under their
-own names, computed symbols as new variables (the attribute ``__subgraph_name__`` marks where the body is cut).
+A body is composed once, on variables of its own. Each value that it reads from outside becomes an additional input of the node: variables
+under their own names, computed symbols as new variables (the attribute ``__subgraph_name__`` marks where the body is cut).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -186,7 +186,7 @@ def _given(symbol: Composition, args: Sequence[T], kwargs: Mapping[str, T], what
         raise ParameterError(
             f"infer_{what}: Keyword argument name {', '.join(sorted(unknown))} not found", None, f"it has {', '.join(names)}"
         )
-    # None stands for unknown among positional arguments only, as in MXNet; by name it is an error
+    # only a positional None means unknown, as in MXNet; by name it is an error
     return {k: v for k, v in given.items() if v is not None or not args}
 
 

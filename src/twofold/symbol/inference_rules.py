@@ -185,7 +185,7 @@ def _learn_types(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     result = outputs[0].shape if is_open(node) else None
     shapes = [k.shape for k in inputs]
     dtypes = [k.dtype or "float32" for k in inputs]
-    exact = all(k.dtype is not None for k in inputs)  # float32 stands in for unknown dtypes: shapes hold, dtypes do not
+    exact = all(k.dtype is not None for k in inputs)  # float32 replaces unknown dtypes: the inferred shapes are valid, the dtypes are not
     for k, (known, (shape, dtype)) in enumerate(zip(outputs, _types(node, shapes, dtypes, result), strict=False)):
         known.learn_shape(shape, f"output {k}")
         if exact:
@@ -252,7 +252,7 @@ def _learn_probed(
     for axis, trial in enumerate(sizes):
         for (i, d), row in rows.items():
             known = list(inputs[i].shape or ())
-            # The output's size follows this unknown size in every trial, so both are the same: what is known of one holds for the other.
+            # The output's size follows this unknown size in every trial, so both are the same: facts about one hold for the other.
             if row[: len(trial)] == trial and known[d] != shape[axis]:
                 known[d] = shape[axis] = known[d] or shape[axis]
                 inputs[i].shape = tuple(known)

@@ -35,13 +35,13 @@ class Loop(NamedTuple):
 
 
 class _ControlFlow(SpecialNode):
-    """What loops and branches have in common: bodies as sub-graphs, whose arguments are inputs of the node."""
+    """The base of loops and branches: bodies as sub-graphs, whose arguments are inputs of the node."""
 
     def __init__(self, name: str, bodies: int) -> None:
         self.name, self.bodies = name, bodies
 
     def check(self, node: SymbolNode) -> int:
-        """The number of outputs of a node whose attributes say what its bodies read.
+        """The number of outputs of a node whose attributes name the inputs of its bodies.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class _Foreach(_LoopNode):
         # The fourth word of a random key is the number of a stream (see `imperative.generator`). Adding the number of the step to it gives
         # every step random numbers of its own from a single key of the run, so keys are arrays that the loop slices.
         counters = G.pad(G.reshape(G.iota(size=steps, dtype="uint64"), shape=(steps, 1)), width=((0, 0), (3, 2)))
-        # the order is that of `graph.control_flow.foreach`: streams, states, then what all steps read
+        # the order is that of `graph.control_flow.foreach`: streams, states, then the inputs of all steps
         streams = [arrays[k] for k in loop.streams] + [counters + key for key in _fresh_keys(replay, len(keys))]
         states = [arrays[k] for k in loop.states]
         rest = [k for k in range(len(arrays)) if k not in loop.streams and k not in loop.states]

@@ -1,6 +1,6 @@
 """The untyped graph behind symbols: nodes with names and attribute strings, and its traversals.
 
-Nothing here depends on shapes or devices. A node keeps what was written (the operator's registered name, attribute strings, subgraphs,
+Nothing here depends on shapes or devices. A node keeps its written form (the operator's registered name, attribute strings, subgraphs,
 unknown keys) as well as its meaning (the operator, parsed parameters), so that files are preserved.
 """
 
@@ -58,7 +58,7 @@ class Replaying(Protocol):
 
 
 class Composition(Protocol):
-    """What functions on whole graphs use of a symbol, which is defined in a higher module."""
+    """The members of a symbol that functions on whole graphs use. The class is defined in a higher module."""
 
     heads: tuple[Head, ...]
 

@@ -111,8 +111,8 @@ class SymbolFunctions(Elementwise, OrderStatistics, Shapes, Creation, Products):
         """The operator applied to symbols: one symbol, or the list of the symbols of its results."""
         if out is not None:
             raise Unsupported(f"{public_name(op)}: symbols are not written to", "out", "leave out out")
-        # The functions of `mxnet_numpy` serve arrays too, and pass what only arrays need, such as ctx for operators with inputs. A symbol
-        # has no place for these.
+        # The functions of `mxnet_numpy` serve arrays too, and pass arguments that only arrays need, such as ctx for operators with inputs.
+        # A symbol has no place for these.
         given = {k: v for k, v in (params or {}).items() if k in op.params or k == op.count_param or (k == "ctx" and not op.arrays)}
         return numpy_results(apply_op(op, name or public_name(op), arrays, given))
 
@@ -176,7 +176,7 @@ def numpy_results(found: Symbol) -> NumpySymbol | list[NumpySymbol]:
     return parts[0] if len(parts) == 1 else parts
 
 
-# `mxnet_numpy` dispatches on the class of what it is given: entering this front makes `mx.np.add(symbol, 1)` work without a test there
+# `mxnet_numpy` dispatches on the class of its operands: entering this front makes `mx.np.add(symbol, 1)` work without a test there
 FUNCTIONS = SymbolFunctions()
 FRONTS[NumpySymbol] = FUNCTIONS
 

@@ -104,7 +104,7 @@ class Partition:
     def runner(
         self, arguments: Mapping[str, NDArray], gradients: Mapping[str, NDArray | None], states: Mapping[str, NDArray]
     ) -> GraphRunner:
-        """What runs the graph on arrays: the compiled parts, or segments if shapes depend on values or arrays are sparse."""
+        """The objects that run the graph on arrays: the compiled parts, or segments if shapes depend on values or arrays are sparse."""
         sparse = {n: a.stype for n, a in (*arguments.items(), *states.items()) if a.stype != "default"}
         stypes = {n: g.stype for n, g in gradients.items() if g is not None}
         has_rows = any(s != "default" for s in stypes.values())
@@ -181,7 +181,7 @@ class Partition:
             if array.shape == shape:
                 return array
             name = variable.name
-            # a weight whose shape follows that of the data would lose what it has learned: the caller has to allow it
+            # a weight whose shape depends on the data's would lose its values, so the caller has to allow it
             if name not in shapes and not partial_shaping:
                 raise ShapeError(
                     f"reshape: the shape of {name}, which was not named, changes", f"{array.shape} to {shape}", "set partial_shaping=True"

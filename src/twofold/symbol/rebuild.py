@@ -1,16 +1,16 @@
-"""Copies of graphs with changes: variables replaced, nodes bypassed. The originals stay as they are."""
+"""Copies of graphs with changes: variables replaced, nodes bypassed. The originals do not change."""
 
 from collections.abc import Callable, Iterable, Mapping
 
 from ..ops.mixed_precision import amp_cast, amp_multicast
 from .node import Head, SymbolNode, topological
 
-#: What replaces the outputs of a node with the given (new) inputs; None for a copy of the node.
+#: Returns the replacements of a node's outputs for given (new) inputs; None for a copy of the node.
 Change = Callable[[SymbolNode, tuple[Head, ...]], "Callable[[int], Head] | None"]
 
 
 def rebuilt(heads: Iterable[Head], change: Change) -> list[Head]:
-    """The graph with every node copied, or replaced by what ``change`` returns for it."""
+    """The graph with every node copied, or replaced by the result of ``change``."""
     heads = list(heads)
     new: dict[SymbolNode, Callable[[int], Head]] = {}
     for node in topological(heads):

@@ -1,8 +1,8 @@
 """Graphs in which the shape of some value depends on values, or some value is sparse: run in segments.
 
-A symbol with an operator such as ``boolean_mask``, or with one that works on what sparse arrays store, cannot be typed as a whole. It is
-cut at these operators: between two cuts is a graph of dense arrays with known shapes, which is recorded, compiled and differentiated as
-usual; the operators at the cuts run on arrays.
+A symbol with an operator such as ``boolean_mask``, or with one that works on the stored elements of sparse arrays, cannot be typed as a
+whole. It is cut at these operators: between two cuts is a graph of dense arrays with known shapes, which is recorded, compiled and
+differentiated as usual; the operators at the cuts run on arrays.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -75,7 +75,7 @@ class SegmentedGraph(CacheEntry):
     mirror
         See `Recordable`.
     stored
-        The operators that work on what sparse arrays store; see `storage_types`.
+        The operators that work on the stored elements of sparse arrays; see `storage_types`.
     """
 
     def __init__(self, name: str, heads: Sequence[Head], mirror: bool = False, stored: Collection[SymbolNode] = frozenset()) -> None:

@@ -173,7 +173,7 @@ def _indices(*shape: int) -> Node:
 
 
 class NominalNamespace(GraphNamespace):
-    """``xp`` of storage rules over nodes; what depends on the values of indices has `COUNT` elements. See `imperative.storage`."""
+    """``xp`` of storage rules over nodes; a size that depends on the values of indices is `COUNT`. See `imperative.storage`."""
 
     def dtype_of(self, x: Any) -> str:
         """The name of a node's dtype."""

@@ -80,7 +80,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class CaseMaker:
-    """What rules of `Op.cases` make operands and cases with: called with a case's operands, parameters and function, it makes the case."""
+    """Makes operands and cases for rules of `Op.cases`: called with a case's operands, parameters and function, it makes the case."""
 
     op: Op
     np: ModuleType = numpy
@@ -88,7 +88,7 @@ class CaseMaker:
     dtypes: tuple[str, ...] = REAL
 
     def __call__(self, *operands: Operand, want: Callable[..., Any] | None = None, **params: Any) -> Case:
-        """The case in which NumPy gives what ``want(*operands, **params)`` returns; without it, the primitive's reference."""
+        """The case with the expected result ``want(*operands, **params)``, by default that of the primitive's reference."""
         if want is None:
             assert self.op.execution.reference is not None
             want = partial(self.op.execution.reference, self.np)
@@ -151,7 +151,7 @@ def _cases(op: Op) -> Iterator[Case]:
 
 
 def _from_samples(op: Op) -> Iterator[Case]:
-    """The samples of a declaration in single and double precision, with what its reference gives."""
+    """The samples of a declaration in single and double precision, with the reference's results."""
     if op.execution.reference is None:
         return
     for sample, dtype in product(samples_of(op), ("float32", "float64")):

@@ -90,7 +90,7 @@ def _array_of(x: Any) -> Any:
 
 
 def _on_host(x: Any) -> Any:
-    """An array of any front end as one of NumPy; scalars stay as they are, because messages show them."""
+    """An array of any front end as one of NumPy; scalars do not change, because messages show them."""
     if isinstance(x, Array) or hasattr(x, "asnumpy"):
         return x.asnumpy()
     return x if isinstance(x, (np.ndarray, np.generic, Number)) else np.array(x)

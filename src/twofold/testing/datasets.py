@@ -110,7 +110,7 @@ def download_model(
     Returns
     -------
     prefix, epoch
-        What ``load_checkpoint`` needs; (None, 0) if ``meta_info`` lacks the model.
+        The arguments for ``load_checkpoint``; (None, 0) if ``meta_info`` lacks the model.
     """
     base = f"{SERVER}models/imagenet/{model_name.removeprefix('imagenet1k-')}/{model_name.removeprefix('imagenet1k-')}"
     known = {model_name: {"symbol": f"{base}-symbol.json", "params": f"{base}-0000.params"}} if meta_info is None else meta_info

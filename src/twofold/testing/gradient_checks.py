@@ -209,7 +209,7 @@ def check_symbolic_backward(
 
 
 def _gradient_array(before: np.ndarray, want: Any, name: str, stype: str, ctx: Device, dtype: str) -> NDArray:
-    """The array for a gradient, in the storage type that is asked for, with random contents."""
+    """The array for a gradient, in the requested storage type, with random contents."""
     own = np.asarray(want.asnumpy() if isinstance(want, Array) else want).dtype
     array = nd.array(before, ctx=ctx, dtype=own if dtype == "asnumpy" else dtype)
     return array if stype == "default" else array.tostype(stype)

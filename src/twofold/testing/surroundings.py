@@ -1,4 +1,4 @@
-"""What a test runs in: the default device and dtype, environment variables, repeated attempts, silenced error output."""
+"""The surroundings of a test: the default device and dtype, environment variables, repeated attempts, silenced error output."""
 
 import functools
 import os
@@ -90,7 +90,7 @@ def environment(*args: Any) -> Iterator[None]:
         _set(wanted)
         yield
     finally:
-        waitall()  # what runs later must not see the old values
+        waitall()  # later code must not see the old values
         _set(before)
 
 
@@ -124,7 +124,7 @@ def retry(n: int) -> Callable[[_Test], _Test]:
 
 @contextmanager
 def discard_stderr() -> Iterator[None]:
-    """Discard what is written to the process's standard error inside of a ``with`` block, by C libraries too."""
+    """Discard everything written to the process's standard error inside a ``with`` block, also by C libraries."""
     sys.stderr.flush()
     kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:

@@ -69,7 +69,7 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
         raise ParameterError("plot_cluster: nothing to draw", f"{begin} s to {end} s of {(stop - start) / 1e6:.3f} s", "pass other times")
     # the merged trace gives each worker a range of process numbers
     own = [[e for e in events if e["pid"] // PROCESSES_EACH == rank] for rank in range(len(names))]
-    # from the first of the last sums of the worker that is furthest behind, so that all these sums are shown whole
+    # from the first of the slowest worker's last sums, so that all these sums are shown whole
     if sums is not None:
         last = [sorted(e["ts"] for e in mine if e["cat"] == COMMUNICATION and low <= e["ts"] < high)[-sums:] for mine in own]
         low = min((times[0] for times in last if times), default=low)

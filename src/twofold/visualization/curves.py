@@ -16,7 +16,7 @@ WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 340, 210, 52, 36, 26, 14
 POINTS = 300
 #: Colors of Paul Tol's bright scheme, which people with any color vision tell apart.
 COLORS = ("#4477AA", "#EE6677", "#228833", "#AA3377", "#CCBB44", "#66CCEE")
-#: What names of the same metric in different data begin with.
+#: Prefixes of a metric's name in different data.
 DATA = re.compile(r"(train(?:ing)?|val(?:id(?:ation)?)?|test|eval(?:uation)?)[ _-]+(.+)", re.IGNORECASE)
 
 Curves = Mapping[str, Sequence[float]]
@@ -26,7 +26,7 @@ def plot_training(history: Curves, columns: int = 2, log: bool = False, x: str =
     """Draw how numbers went during training, in a panel for each metric.
 
     Curves named ``train …`` and ``validation …`` (or ``val``, ``test``) of the same metric share a panel. Of more than 300
-    numbers, the means of stretches are drawn. What is not finite is left out.
+    numbers, the means of stretches are drawn. Numbers that are not finite are left out.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def plot_training(history: Curves, columns: int = 2, log: bool = False, x: str =
     log
         Whether the vertical axes are logarithmic. Panels whose numbers are not positive, or within a factor of ten, are linear.
     x
-        What the horizontal axes count.
+        The unit of the horizontal axes.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def _panel(title: str, curves: Curves, log: bool, x: str) -> Iterator[str]:
         # steps count from 0, as in the list of numbers
         yield f'<text x="{across(step):.1f}" y="{HEIGHT - BELOW + 15}" text-anchor="middle">{step}</text>'
     yield f'<text x="{LEFT + width / 2}" y="{HEIGHT - 6}" text-anchor="middle" font-style="italic">{escape(x)}</text>'
-    # the curves last, so that they lie over the lines of the grid
+    # the curves last, so that they cover the lines of the grid
     for k, (name, (steps, values)) in enumerate(points.items()):
         color = COLORS[k % len(COLORS)]
         places = [(across(s), up(v)) if isfinite(v) else None for s, v in zip(steps, values, strict=True)]

@@ -1,4 +1,4 @@
-"""What notebooks show of arrays, blocks, symbols and the like: small pages of HTML without elements of script.
+"""Notebooks' views of arrays, blocks, symbols and other objects: small pages of HTML without script elements.
 
 Each function takes an object of the class that names it for its ``_repr_html_``, see `extension_points.shown_in_notebooks`. Nothing here
 runs or waits for pending work.
@@ -55,7 +55,7 @@ Row = Sequence[object]
 
 
 def _page(title: str, facts: Iterable[object], *parts: str) -> str:
-    """A title with facts beside it, and what is below."""
+    """A title with facts beside it, and the content below."""
     beside = "".join(f' <span style="opacity:.75">· {escape(str(fact))}</span>' for fact in facts if fact not in ("", None))
     return f'<div style="font-size:13px;overflow-x:auto"><div><b>{escape(title)}</b>{beside}</div>{"".join(parts)}</div>'
 
@@ -114,7 +114,7 @@ def _state(array: Any) -> str:
 
 
 def array(shown: Array) -> str:
-    """An array: what it is, its values if they are few, and a histogram of numbers; without its values while they are pending."""
+    """An array: its kind, its values if they are few, and a histogram of numbers; without values while it is pending."""
     of = "view" if type(shown).__name__.endswith("View") else ""
     facts = (_shape(shown.shape), shown._dtype, shown.context, size_text(shown.size * np.dtype(shown._dtype).itemsize), of, _state(shown))
     values = _computed(shown)
@@ -125,7 +125,7 @@ def array(shown: Array) -> str:
 
 
 def _histogram(values: np.ndarray) -> str:
-    """The distribution of numbers, with its ends and what is not finite."""
+    """The distribution of numbers, with its ends and the count of numbers that are not finite."""
     if values.dtype.kind not in "fiu" or not values.size:
         return ""
     step = -(-values.size // MOST_COUNTED)
@@ -174,7 +174,7 @@ PARAMETER_HEADS = ("parameter", "shape", "dtype", "numbers", "gradient", "where"
 
 
 def parameter(shown: Parameter) -> str:
-    """A parameter: what it is, and its array if it has one."""
+    """A parameter: its description, and its array if it has one."""
     name, *facts = _parameter_row(shown)
     # the first of the copies on several devices, which are equal
     own = array(shown._data[0]) if shown._data else ""
@@ -252,7 +252,7 @@ def memory_plan(shown: MemoryPlan) -> str:
 
 
 def module(shown: BaseModule) -> str:
-    """What a module is bound to, its parameters, and the picture of its symbol."""
+    """A module's bound shapes, its parameters, and the picture of its symbol."""
     done = [what for what in ("binded", "params_initialized", "optimizer_initialized") if getattr(shown, what)]
     shapes = [*(shown.data_shapes or ()), *(shown.label_shapes or ())] if shown.binded else []
     inputs = _table(("input", "shape"), [(d[0], _shape(d[1])) for d in shapes])
@@ -279,13 +279,13 @@ def optimizer(shown: Optimizer) -> str:
     """An optimizer's rates and options."""
     options = {k: v for k, v in vars(shown).items() if not k.startswith("_") and isinstance(v, (bool, int, float, str))}
     options.pop("lr", None)
-    # a schedule may count what asks it: the rate is that of the last update
+    # a schedule may count its calls, so this shows the rate of the last update
     rate = shown.lr if shown.lr_scheduler is None else f"{type(shown.lr_scheduler).__name__}"
     return _page(type(shown).__name__, [f"learning rate {rate}"], _table(("option", "value"), options.items()))
 
 
 def loader(shown: DataLoader) -> str:
-    """What a loader loads, and how many batches."""
+    """A loader's dataset, and the number of batches."""
     data = shown._dataset
     # a sampler of one's own may have no length
     counts = ((length_hint(shown._batches), "batches"), (length_hint(data), "samples"))
@@ -302,7 +302,7 @@ def metric(shown: EvalMetric) -> str:
 
 
 def report(shown: Report) -> str:
-    """What ran inside the block of `mx.explain`."""
+    """The programs that ran inside the block of `mx.explain`."""
     if shown._thread is None:
         return _page("explain", [], _pre(str(shown)))
     rows = [

@@ -14,7 +14,7 @@ from .drawing import Svg
 WIDTH, HEIGHT, PASSING, BESIDE, BELOW = 120, 40, 12, 18, 30
 #: Characters of a line in the widest box, and the width of one in pixels: that of bold letters of 11 pixels, in the widest common fonts.
 FITTING, CHARACTER = 40, 7
-#: A white border around letters, which lie over an edge.
+#: A white border around letters that cover an edge.
 HALO = 'stroke="#fff" stroke-width="3" paint-order="stroke"'
 #: Edges that pass more layers than this are drawn straight. With a place in each layer, a long unrolled network would become too wide.
 LONGEST = 40
@@ -36,7 +36,7 @@ class Box:
     is_round
         Whether it is an input rather than an operator.
     detail
-        What a browser shows of it under the mouse; its name if empty.
+        The text that a browser shows under the mouse; its name if empty.
     is_output
         Whether it has a thick frame.
     """
@@ -142,7 +142,7 @@ class _Layout:
         for k in layer:
             self.x[k] = max(goal[k], edge + self._half(k))
             edge = self.x[k] + self._half(k) + BESIDE
-        # boxes are only ever pushed to the right, so the layer as a whole goes back by the mean of what they were pushed
+        # boxes are only ever pushed to the right, so the layer as a whole goes back by the mean of their shifts
         shift = fmean([goal[k] - self.x[k] for k in layer]) if layer else 0
         for k in layer:
             self.x[k] += shift
@@ -162,7 +162,7 @@ class _Layout:
 
 
 def _depths(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The layer of each box: below all that it reads. What reads nothing is directly above its first reader."""
+    """The layer of each box: below all that it reads. A box without inputs is directly above its first reader."""
     depth = [0] * count
     for edge in sorted(edges, key=lambda e: e.target):
         depth[edge.target] = max(depth[edge.target], depth[edge.source] + 1)

@@ -139,7 +139,7 @@ def _name(node: Node) -> str:
 
 
 def _label(kind: str, lives: list[_Life], size: str, y: int) -> str:
-    """The names of what is in a block, as many as there is room for, and its size."""
+    """The names of the values in a block, as many as there is room for, and its size."""
     names = list(dict.fromkeys(_name(life.node) for life in lives))
     whole = f"{', '.join(names)}, {size}"
     short = names[0] if len(names[0]) <= FITTING - 14 else names[0][: FITTING - 15] + "…"

@@ -115,7 +115,7 @@ def _drawn(graph: _Graph) -> Svg:
     place = {box.name: k for k, box in enumerate(order)}
     boxes = []
     for box in order:
-        # one line for a kernel's operations: the whole list stands under the mouse
+        # one line for a kernel's operations: the whole list is shown under the mouse
         first, *others = box.label.split("\n")
         text = f"fused kernel of {1 + len(others)}" if others else "input" if box.is_read else "step"
         boxes.append(Box(" + ".join((first, *others)), text, box.color, box.is_read, box.label))

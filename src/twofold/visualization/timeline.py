@@ -1,4 +1,4 @@
-"""Draws a trace of the profiler: what each thread did when, one row for each level of nesting."""
+"""Draws a trace of the profiler: each thread's work over time, one row for each level of nesting."""
 
 import math
 from collections import defaultdict
@@ -11,9 +11,9 @@ from ..errors import ParameterError
 from ..profiler.cluster import read_trace
 from .drawing import Svg
 
-#: Sizes in pixels: the text beside rows, the time axis, a row, what is between threads, and the text above.
+#: Sizes in pixels: the text beside rows, the time axis, a row, the gap between threads, and the text above.
 MARGIN, WIDTH, ROW, GAP, TOP = 120, 1100, 16, 12, 44
-#: What is shorter than this is joined with its neighbours.
+#: Events shorter than this are joined with their neighbors.
 FINEST = 0.5
 #: Boxes that are wider than so many pixels for each letter have their name inside.
 LETTER = 6.5
@@ -36,7 +36,7 @@ TraceEvent = Mapping[str, Any]
 
 
 class Axis(NamedTuple):
-    """The horizontal axis: the trace's beginning, and what is drawn, in microseconds."""
+    """The horizontal axis: the trace's beginning, and the drawn interval, in microseconds."""
 
     start: float
     low: float
@@ -68,7 +68,7 @@ class Axis(NamedTuple):
 
 
 def plot_timeline(trace: str | PathLike[str] | Mapping[str, Any], begin: float = 0.0, end: float | None = None) -> Svg:
-    """Draw what each thread did when, as a trace of the profiler has it: programs below windows, kernels and operators below programs.
+    """Draw each thread's work over time from a trace of the profiler: programs below windows, kernels and operators below programs.
 
     Parameters
     ----------

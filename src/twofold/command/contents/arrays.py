@@ -107,7 +107,7 @@ def read_npz(source: InspectedFile, content: Content, selection: Selection) -> N
 
 
 def _npy_content(name: str, file: BinaryIO, size: int) -> ArrayContent:
-    """What a table shows of an array in NumPy's format. Pickled objects in it are not read."""
+    """A table's row for an array in NumPy's format. Pickled objects in it are not read."""
     try:
         shape, dtype = _npy_header(file)
     except (ValueError, EOFError, SyntaxError, KeyError, TypeError, TokenError) as error:

@@ -1,4 +1,4 @@
-"""Tells the kind of a file by its content, and reads what is in it."""
+"""Recognizes the kind of a file by its content, and reads the file."""
 
 import struct
 import zlib

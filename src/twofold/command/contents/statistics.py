@@ -93,7 +93,7 @@ class _Running:
         for sample in self.sampled:
             # halved, because the difference of the largest floats is infinite
             share = (sample.astype(np.float64) / 2 - low / 2) / (high / 2 - low / 2)
-            # the maximum itself would be in an interval of its own, behind the last
+            # the maximum itself would be in a further interval, after the last
             bins += np.bincount(np.minimum((share * BINS).astype(int), BINS - 1), minlength=BINS)
         return tuple(bins.tolist())
 
@@ -106,7 +106,7 @@ def _computable(piece: np.ndarray) -> np.ndarray:
 
 
 def array_content(name: str, record: ArrayRecord) -> ArrayContent:
-    """What a table shows of an array of a file, whose elements are looked at piece by piece."""
+    """A table's row for an array of a file, whose elements are read piece by piece."""
     elements = np.frombuffer(record.data, NUMPY[record.dtype])
     size = elements.nbytes + sum(memoryview(index.data).nbytes for index in record.aux)
     found = statistics_of_array(elements) if record.shape is not None else None

@@ -1,4 +1,4 @@
-"""Prints what was found in a file: as tables of rich on a terminal, as aligned text elsewhere."""
+"""Prints the contents of a file: as tables of rich on a terminal, as aligned text elsewhere."""
 
 import sys
 from collections.abc import Sequence

@@ -144,5 +144,5 @@ def _lines(source: InspectedFile, content: Content) -> list[bytes]:
     content.facts["looked into"] = f"the first {PARSED} bytes"
     source.file.seek(0)
     content.facts["lines"] = sum(piece.count(b"\n") for piece in iter(lambda: source.file.read(PARSED), b""))
-    # the last line may go on behind what was read
+    # the last line may continue after the part that was read
     return lines[:-1] or lines

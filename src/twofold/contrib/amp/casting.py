@@ -57,7 +57,7 @@ class _Casts:
         kind = self.rules.kind(node.op_name, lambda key: str(params.get(key)))
         if node.name in self.excluded:
             kind = "single"
-        # a state that the operator writes must stay the variable itself: what is written to a cast would be lost
+        # a state that the operator writes must stay the variable itself: writes to a cast would be lost
         cast = {k: h for k, h in enumerate(inputs) if k not in node.written}
         if kind == "half":
             changed = {k: self._half(h) for k, h in cast.items()}

@@ -89,7 +89,7 @@ def rules_for(
     half, single, conditional
         The user's lists; None for the default.
     half_name
-        What the function calls the first of them, for errors.
+        The function's name for the first list, for errors.
 
     Raises
     ------

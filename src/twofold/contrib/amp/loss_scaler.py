@@ -50,7 +50,7 @@ class LossScaler:
         for param in params:
             for grad in param.list_grad() if param.grad_req != "null" else ():
                 by_device.setdefault(grad.context, []).append(grad)
-        # one answer per device, all asked for before any is waited for
+        # one answer per device; all are requested before the first is awaited
         finite = [nd.multi_all_finite(*grads) for grads in by_device.values()]
         overflow = not all(bool(answer.asscalar()) for answer in finite)
         if overflow:

@@ -105,7 +105,7 @@ def _with_casts(rules: Rules, is_loss: bool, node: SymbolNode) -> SymbolNode:
         logging.warning("%s does not support dynamic loss scaling in symbolic and hybridized execution.", node.op_name)
     params = node.bind().params
     kind = rules.kind(node.op_name, lambda key: str(params.get(key)))
-    # A state that the operator writes stays the variable itself: what is written to a cast would be lost.
+    # A state that the operator writes stays the variable itself: writes to a cast would be lost.
     cast = [k for k in range(len(node.inputs)) if k not in node.written]
     if not kind or not cast:
         return node

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 #: Arrays in external files have NumPy's bytes per element; types of less than a byte are packed.
 _PACKED = 2
-#: An array of a damaged file must not ask for memory without bounds: what the file holds, plus this.
+#: The size of an array in a damaged file must be bounded: at most the file's bytes, plus this.
 _SLACK = 1 << 20
 
 
 def load_model(model_file: str | PathLike[str]) -> "ModelProto":
-    """The model in a file, with the arrays that lie in other files of its folder.
+    """The model in a file, with the arrays in other files of its folder.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _graphs(graph: "GraphProto", depth: int = 0) -> list["GraphProto"]:
 
 
 def _with_external_data(tensor: "TensorProto", model_file: str) -> None:
-    """Put the bytes of an array that lie in another file than the model into the array.
+    """Put the bytes of an array from another file into the array.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _with_external_data(tensor: "TensorProto", model_file: str) -> None:
         if offset < 0 or offset + length > size:
             raise FormatError(f"{place} reaches beyond its file", f"{offset} + {length} of {size} bytes of {location}", "the file is cut")
         file.seek(offset)
-        # From now on the array is like one that lies in the model file itself.
+        # From now on the array is like one in the model file itself.
         tensor.raw_data = file.read(length)
     del tensor.external_data[:]
     tensor.data_location = onnx.TensorProto.DEFAULT

@@ -244,7 +244,7 @@ class GraphReader:
         return reader.function(self, *given, **attributes)
 
     def _enter(self, node: "NodeProto", inputs: Sequence[Tensor | None], results: object) -> None:
-        """Enter the results of a node by name, with what is known about their types."""
+        """Enter the results of a node by name, with the known parts of their types."""
         found = list(results) if isinstance(results, (list, tuple)) else [results]
         # An operator of MXNet with several results gives one symbol of several outputs.
         if isinstance(results, Symbol) and len(results.heads) > 1:
@@ -296,7 +296,7 @@ class GraphReader:
         return Tensor(self, label, array=np.asarray(value, None if dtype is None else NUMPY[dtype]))
 
     def type_of(self, head: Head) -> Node | None:
-        """The type of an output of a node, None if sizes of what it depends on are unknown."""
+        """The type of an output of a node; None if it depends on unknown sizes."""
         # a stack, not recursion: graphs are deeper than Python's limit
         stack = [head.node]
         while stack:

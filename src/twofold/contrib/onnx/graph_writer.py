@@ -143,7 +143,7 @@ class GraphWriter:
         return self.Expand(data, sizes)
 
     def depends_on(self, *sizes: int) -> None:
-        """Say that what is being written holds for these sizes only."""
+        """Note that the nodes being written are valid for these sizes only."""
         self.fixed.append((self.source, sizes))
 
     def number(self, value: float, dtype: str) -> OnnxValue:
@@ -222,7 +222,7 @@ class GraphWriter:
         return replace(self, nodes=nodes, constants={names.get(k, k): v for k, v in self.constants.items()})  # shapes keep their names
 
     def without_unused(self, outputs: Iterable[str]) -> "GraphWriter":
-        """The same graph without what no output depends on."""
+        """The same graph without the nodes on which no output depends."""
         needed, kept = set(outputs), []
         for node in reversed(self.nodes):
             if needed.intersection(node.outputs):

@@ -61,5 +61,5 @@ def reads_rows(rows: Mapping[str, str], rule: Callable[[str], Rule], *inputs: st
 
 
 def unsupported(graph: Graph, what: str, given: object = None, todo: str | None = None) -> FormatError:
-    """The error for what the operators of this package cannot compute; it names the node."""
+    """The error for a computation that the operators of this package lack; it names the node."""
     return FormatError(f"{graph.place}: {what}", given, todo or "convert the model so that it does without")

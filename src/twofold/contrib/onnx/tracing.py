@@ -114,7 +114,7 @@ class _Trace:
 
     def __init__(self, writer: GraphWriter) -> None:
         self.writer = writer
-        #: What has been written; for an application with several results, each of them.
+        #: The values written so far; for an application with several results, each of them.
         self.known: dict[Node, OnnxValue] = {}
         self._rule_results: dict[Node, tuple[OnnxValue, ...] | None] = {}
 
@@ -157,7 +157,7 @@ class _Trace:
         return self._typed(found[place], node) if found is not None and place < len(found) else self._defined(owner, place, node)
 
     def _by_rule(self, node: Application) -> tuple[OnnxValue, ...] | None:
-        """What the operator's rule writes; None if it has none, or not for these parameters."""
+        """The values that the operator's rule writes; None if it has no rule, or none for these parameters."""
         op = node.bound_op.op
         if op.symbolic.onnx_rule is None or (op.primitive and node.body):  # a primitive with a body has been changed by a convention
             return None

@@ -1,4 +1,4 @@
-"""What is known about a value of an ONNX graph while it is read: its symbol, its type, and its elements if it is constant."""
+"""The known facts about a value of an ONNX graph while it is read: its symbol, its type, and its elements if it is constant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

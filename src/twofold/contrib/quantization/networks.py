@@ -167,7 +167,7 @@ def _zeros(described: Any, ctx: Device) -> NDArray:
 
 
 def _most_inputs(network: HybridBlock) -> int | None:
-    """How many inputs a network takes: what else there is in a batch are labels. None for any number."""
+    """How many inputs a network takes; the other arrays of a batch are labels. None for any number."""
     if isinstance(network, SymbolBlock):
         return len(network._graph().names)
     is_plain = type(network).forward is HybridBlock.forward

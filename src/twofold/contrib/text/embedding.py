@@ -62,7 +62,7 @@ class _TokenEmbedding(Vocabulary):
         tokens
             A word or a list of words.
         lower_case_backup
-            Whether to look a word up in lower case if it is not found as it is.
+            Whether to look a word up in lower case if it is not found unchanged.
 
         Returns
         -------
@@ -345,7 +345,7 @@ class CustomEmbedding(_TokenEmbedding):
     pretrained_file_path
         The file.
     elem_delim
-        What separates the word and the elements of its vector.
+        The separator of the word and the elements of its vector.
     encoding
         The file's encoding.
     init_unknown_vec, vocabulary, **kwargs

@@ -16,7 +16,7 @@ def count_tokens_from_str(
     source_str
         The text.
     token_delim, seq_delim
-        Regular expressions of what separates words, and sequences of words.
+        Regular expressions of the separators of words, and of sequences of words.
     to_lower
         Whether to convert the text to lower case first.
     counter_to_update

@@ -192,7 +192,7 @@ class AsList:
 
 
 def _of_the_samples_class(batch: Any, data: Sequence[object]) -> Any:
-    # the first sample stands for all: a dataset returns one kind of arrays
+    # only the first sample is checked: a dataset returns one kind of arrays
     return as_numpy(batch) if has_numpy(data[:1]) else as_active_class(batch)
 
 

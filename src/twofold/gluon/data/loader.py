@@ -209,11 +209,11 @@ class DataLoader:
             submit = partial(self._in_process, workers, place.seed, count(place.batches), numpy)
         else:
             submit = partial(self._in_thread, workers, numpy)
-        # One more than asked for: the one being waited for is not prefetched.
+        # One more than requested, because the awaited batch does not count as prefetched.
         return self._delivered(_Prefetching(submit, indices, self._prefetch + 1, self._timeout), place)
 
     def _delivered(self, batches: Iterator[Loaded], place: "_Place") -> Iterator[Any]:
-        # this is a generator: it becomes the current iteration when its first batch is asked for
+        # this is a generator: it becomes the current iteration when its first batch is requested
         self._place, self.skipped = place, SkippedSamples(type(self).__name__, self._policy)
         skipped = self.skipped
         for one in batches:
@@ -333,7 +333,7 @@ def _batches_of(
 
 
 def _is_numpy_state(value: Any) -> bool:
-    """Whether a value is None or what `np.random.get_state` has returned, perhaps as lists."""
+    """Whether a value is None or a result of `np.random.get_state`, in which tuples may have become lists."""
     try:
         if value is not None:
             np.random.RandomState().set_state(tuple(value))

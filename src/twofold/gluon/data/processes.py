@@ -69,7 +69,7 @@ class BatchInProgress:
         EngineError
             If it takes longer than ``timeout`` seconds, or the worker died; its message names the worker and the sample.
         BaseException
-            What the dataset or the function that collates raised, with a note that names the worker and the sample.
+            The error of the dataset or of the function that collates, with a note that names the worker and the sample.
         """
         return self._workers.wait_for(self._number, timeout)
 
@@ -81,8 +81,8 @@ class BatchInProgress:
 class WorkerProcesses:
     """Processes that load batches.
 
-    They are forked, like MXNet's, so that the dataset is neither pickled nor copied, or spawned if that is what
-    ``multiprocessing.set_start_method`` says.
+    They are forked, like MXNet's, so that the dataset is neither pickled nor copied, or spawned if ``multiprocessing.set_start_method``
+    says so.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class WorkerProcesses:
         indices
             The samples.
         seed
-            What random numbers drawn for this batch depend on.
+            The seed of random numbers for this batch.
         numpy
             Whether ``npx.set_np`` is in effect.
         """
@@ -311,7 +311,7 @@ def _loaded(
 
 
 def _seed(seed: Sequence[int]) -> None:
-    """Make what is drawn for a batch depend on the batch, not on the worker that happens to load it."""
+    """Make random numbers depend on the batch, not on the worker that happens to load it."""
     # one number that depends on all of the seed's
     state = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
     random.seed(state)

@@ -60,7 +60,7 @@ class RandomSampler(Sampler):
 
 
 class SplitSampler(Sampler):
-    """One of several contiguous parts of the samples in random order, a new one in each iteration: what one of several machines visits.
+    """One of several contiguous parts of the samples in random order, a new order in each iteration; for one of several machines.
 
     Together the parts have every sample once. If they cannot be equal in size, the first ones are larger by one.
 

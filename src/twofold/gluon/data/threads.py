@@ -38,7 +38,7 @@ class ThreadJob:
             If it takes longer than ``timeout`` seconds, or the dataset raised SystemExit or alike; its message names the thread and the
             sample.
         Exception
-            What the dataset or the function that collates raised, with a note that names the thread and the sample.
+            The error of the dataset or of the function that collates, with a note that names the thread and the sample.
         """
         try:
             return self._future.result(timeout)
@@ -106,7 +106,7 @@ class WorkerThreads:
         Parameters
         ----------
         load
-            What loads a batch, from the indices of its samples and ``began``; see `loaded`.
+            Loads a batch, given the indices of its samples and ``began``; see `loaded`.
         indices
             The samples.
         numpy

@@ -185,7 +185,7 @@ class _Conv(HybridBlock, arrays="nd"):
         # Input channels come from the weight, where shape inference has filled them in. The weight has those of one group.
         ends = (shape[0], self._channels) if self._is_transposed else (shape[self._kwargs["layout"].index("C")], shape[0])
         parts = [f"{ends[0] or None} -> {ends[1]}", f"kernel_size={self._kwargs['kernel']}", f"stride={self._kwargs['stride']}"]
-        # only what differs from the default, as MXNet prints it
+        # only values that differ from the defaults, as MXNet prints them
         parts += [f"padding={self._kwargs['pad']}"] if self._kwargs["pad"] != (0,) * self._ndim else []
         parts += [f"dilation={self._kwargs['dilate']}"] if self._kwargs["dilate"] != (1,) * self._ndim else []
         parts += [f"groups={self._kwargs['num_group']}"] if self._kwargs["num_group"] != 1 else []

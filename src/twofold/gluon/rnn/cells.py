@@ -44,7 +44,7 @@ class _Cell(HybridRecurrentCell, arrays="nd"):
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
         self._input_size = input_size
-        # one matrix for all gates, which lie below one another
+        # one matrix with the rows of all gates, gate after gate
         rows = self._gates * hidden_size
         get = self.params.get
         self.i2h_weight = get("i2h_weight", shape=(rows, input_size), init=i2h_weight_initializer, allow_deferred_init=True)

@@ -137,7 +137,7 @@ class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
         forward, left_states = left.unroll(length, steps.values, states[:count], layout, False, valid_length)
         reversed_steps = _reverse(F, steps.values, valid_length)
         backward, right_states = right.unroll(length, reversed_steps, states[count:], layout, False, valid_length)
-        # back into the order of time, to stand beside the forward outputs
+        # back into the order of time, to match the forward outputs
         backward = _reverse(F, backward, valid_length)
         # Functions of arrays have no names; those of symbols do, and MXNet's files have these.
         outputs = [

@@ -1,7 +1,7 @@
 """The arithmetic of gates, shared by the dense and convolutional cells of ``gluon.rnn``, ``gluon.contrib.rnn`` and ``mx.rnn``.
 
-Cells differ in the names and operators of their nodes, which MXNet's files fix: each function takes what differs. ``step`` is the beginning
-of the names of all nodes of one step.
+Cells differ in the names and operators of their nodes, which MXNet's files fix: each function takes these as arguments. ``step`` is the
+beginning of the names of all nodes of one step.
 """
 
 from collections.abc import Callable, Iterable

@@ -105,7 +105,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._dropout, self._dir, self._input_size, self._dtype = dropout, 2 if bidirectional else 1, input_size, dtype
         self._use_sequence_length = use_sequence_length
-        # the weights of all gates lie below one another; a projection makes the fed-back output smaller
+        # the weights of all gates are joined as rows; a projection makes the fed-back output smaller
         rows, out = GATES[self._mode] * hidden_size, self._projection_size or hidden_size
         for layer in range(num_layers):
             # upper layers see the outputs of both directions, concatenated

@@ -18,7 +18,7 @@ from .mpi import SMALL, failed, mpi_module, numbers_of
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
-#: Tags: a header, with a small payload behind it; a large payload.
+#: Tags: a header, followed by a small payload; a large payload.
 HEADER, DATA = 1, 2
 #: Seconds of polling, and the shortest and longest nap after that: an idle process must not hold a core.
 SPIN, NAP, LONGEST_NAP = 0.005, 5e-5, 1e-3
@@ -69,7 +69,7 @@ class MpiTransport:
         #: For each peer, memory for its next header: MPI writes there at any time while the peer's request is open.
         self._inbox = [bytearray(HEADER_SIZE + SMALL) for _ in self._peers]
         self._requests = [comm.Irecv(b, source, HEADER) for b, source in zip(self._inbox, self._peers, strict=True)]
-        #: The header, and the small payload behind it, of the message that is being sent. `send` returns when MPI has taken them.
+        #: The header, followed by the small payload, of the message that is being sent. `send` returns when MPI has taken them.
         self._outbox = bytearray(HEADER_SIZE + SMALL)
         #: Memory of the last large payload that `receive` returned, used again by the next: the payload is valid until the next call.
         self._large = np.empty(0, np.uint8)

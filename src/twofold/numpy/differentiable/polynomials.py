@@ -75,7 +75,7 @@ def roots(p: ArrayLike) -> ndarray:
         return NotImplemented
     if not given.size:
         return zeros((0,), device=a.context)
-    # coefficients 0 at the end are roots at 0; those in front are dropped
+    # zero coefficients at the end are roots at 0; leading zeros are dropped
     zero, a = a.size - 1 - int(given[-1]), a[int(given[0]) : int(given[-1]) + 1]
     count = a.size - 1
     rest = zeros((zero,), a.dtype, device=a.context)
@@ -107,7 +107,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return NotImplemented
     arrays = [operand(a).reshape(-1) for a in (a1, a2)]
-    # without zeros in front, as NumPy's `poly1d` has it; the first element if all are 0
+    # without leading zeros, as in NumPy's `poly1d`; the first element if all are 0
     x, y = [a[int(np.argmax(host_of(a) != 0)) :] if a.size else zeros((1,), a.dtype, device=a.context) for a in arrays]
     return convolve(x, y)
 

@@ -190,7 +190,7 @@ def _copy(a: ArrayLike, dtype: DTypeLike = None, *_: object, **options: object) 
 
 
 def _concatenated(numpys: Any, key: Any) -> ndarray:
-    """What an object such as ``r_`` makes of an index that contains recorded arrays."""
+    """The result of an object such as ``r_`` for an index that contains recorded arrays."""
     elements = Numbered()
     items = key if isinstance(key, tuple) else (key,)
     # the bounds of a slice, as in ``r_[x:y]``, become the constants of a range

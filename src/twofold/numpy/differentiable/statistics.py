@@ -129,7 +129,7 @@ def _nan_extremum(numpys: Callable[..., object], reduce: Callable[..., ndarray],
         options = {} if initial is None else {"initial": initial, "where": where}
         result = reduce(chosen(missing, beyond, x), axis, keepdims=bool(keepdims), **options)
         if initial is None:
-            # where all elements are missing, what they were replaced with must not be the result
+            # if all elements are missing, their replacement must not be the result
             result = chosen(all(missing, axis, keepdims=bool(keepdims)), np.nan, result)
         return deliver(result, out, "unsafe")
 

@@ -1,4 +1,4 @@
-"""What passes over graphs may conclude from an operator's mathematics."""
+"""The mathematical facts about an operator that passes over graphs use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """What the front ends (``nd``, ``sym``, ``np``, ``npx``) know of an operator."""
+    """The facts about an operator that the front ends (``nd``, ``sym``, ``np``, ``npx``) use."""
 
     # -- names
     #: A method of arrays and symbols too: True under its registered name, or the method's name.

@@ -1,4 +1,4 @@
-"""Where the elements of operands and results stand in memory: views, orders of axes, images."""
+"""The positions of operands' and results' elements in memory: views, orders of axes, images."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ..rules import Rule
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What writes, the memory plan and the choice of memory layouts know of an operator."""
+    """The facts about an operator that writes, the memory plan and the choice of memory layouts use."""
 
     #: An adapter may write the result over an operand: it reads all operands of an element first.
     may_overwrite: bool = True

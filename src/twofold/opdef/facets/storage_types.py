@@ -55,7 +55,7 @@ def stype_of(operand: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """What `imperative.storage`, `imperative.row_gradients` and the storage types of symbols know of an operator."""
+    """The facts about an operator that `imperative.storage`, `imperative.row_gradients` and the storage types of symbols use."""
 
     #: ``sparse``: how sparse operands are treated, ``(xp, dense, *inputs, **params) -> result``, None to make them dense, with a warning;
     #: see `Sparse`.

@@ -1,4 +1,4 @@
-"""What compositions know of an operator: its inference, its name in files, its form in ONNX, its picture."""
+"""The facts about an operator that compositions use: its inference, its name in files, its form in ONNX, its picture."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class Quantizes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Symbolic:
-    """What `symbol`, ONNX files, quantization and drawings know of an operator."""
+    """The facts about an operator that `symbol`, ONNX files, quantization and drawings use."""
 
     # -- inference
     #: The first result has the first input's shape, whatever that is; with names, that of each of these inputs.

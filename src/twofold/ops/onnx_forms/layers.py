@@ -208,7 +208,7 @@ def _(onnx, node, data, gamma, key=None):
         return onnx.Selu(data, alpha=SELU_ALPHA, gamma=SELU_SCALE)
     if kind == "prelu":
         ndim = len(data.shape)
-        # slopes (c,) broadcast from the last axis in ONNX, so they need the spatial axes behind
+        # slopes (c,) broadcast from the last axis in ONNX, so spatial axes are appended
         return onnx.PRelu(data, gamma if ndim <= 2 else onnx.Unsqueeze(gamma, onnx.ints(range(1, ndim - 1))))
     if kind == "gelu" and onnx.opset >= 20:
         return onnx.Gelu(data)

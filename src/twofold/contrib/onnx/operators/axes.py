@@ -292,7 +292,7 @@ def _accumulated(graph: Graph, data: Tensor, rows: Sequence[Symbol], updates: Te
         flat = flat * size + NP.reshape(row, (number,))
     chosen = NP.equal(NP.reshape(flat, (number, 1, 1)), graph.constant(np.arange(places).reshape(1, -1, 1), "int64").np)
     values = NP.reshape(updates.np, (number, 1, width))
-    # an element that does not change the reduction stands where an update belongs to another place
+    # updates for other places are replaced by an element that does not change the reduction
     if neutral is None:
         limits = np.finfo(str(data.dtype)) if data.is_float else np.iinfo(str(data.dtype))
         neutral = limits.min if reduction == "max" else limits.max

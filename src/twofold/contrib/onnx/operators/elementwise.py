@@ -119,7 +119,7 @@ def Identity(graph, x):
 
 @reads
 def IsInf(graph, x, *, detect_negative=1, detect_positive=1):
-    """Whether elements are infinite, of the signs asked for."""
+    """Whether elements are infinite, with the requested signs."""
     tests = {(1, 1): NP.isinf, (1, 0): NP.isneginf, (0, 1): NP.isposinf}
     found = tests.get((detect_negative, detect_positive))
     return found(x.np) if found is not None else as_dtype(NP.zeros_like(x.np), "bool")

@@ -20,8 +20,8 @@ def _flat(block: Symbol, direction: int) -> Symbol:
     return F.reshape(F.slice_axis(block, axis=0, begin=direction, end=direction + 1), shape=(-1,))
 
 
-# ONNX has the gates of an LSTM in the order i, o, f, c and those of a GRU in z, r, h; MXNet has i, f, c, o and r, z, h. The orders that
-# the readers below pass say where each of MXNet's gates stands in ONNX.
+# ONNX has the gates of an LSTM in the order i, o, f, c and those of a GRU in z, r, h; MXNet has i, f, c, o and r, z, h. The readers below
+# pass the position in ONNX of each of MXNet's gates.
 
 
 def _vector(w: Tensor, r: Tensor, b: Symbol, order: tuple[int, ...], size: int, directions: int) -> Symbol:
@@ -61,7 +61,7 @@ def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direc
         options["use_sequence_length"] = True
         arrays.append(as_dtype(lengths.symbol, "float32"))
     found = F.RNN(*arrays, name=graph.label, **options)
-    # MXNet joins the directions in the last axis; ONNX has an axis for them behind the steps, or behind both other axes
+    # MXNet joins the directions in the last axis; ONNX has an axis for them after the steps, or after both other axes
     out = NP.reshape(found[0].as_np_ndarray(), (steps, batch, directions, size))
     out = NP.flip(out, 0) if direction == "reverse" else out
     out = NP.transpose(out, (1, 0, 2, 3) if layout else (0, 2, 1, 3))
@@ -128,7 +128,7 @@ def RNN(
 
 
 def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size: int) -> Symbols:
-    """A layer of gated recurrent units whose reset gate comes in front of the product, step by step."""
+    """A layer of gated recurrent units whose reset gate applies before the product, step by step."""
     # MXNet's layer applies the reset gate to the product of the state, which ONNX calls `linear_before_reset`. The other order has no
     # operator of its own, so each step becomes nodes of the graph.
     x, w, r, b, lengths, h = operands

@@ -69,7 +69,7 @@ def GridSample(graph, x, grid, *, align_corners=0, mode="linear", padding_mode="
         part = slice_at(grid.symbol, -1, count - 1 - k)
         # -1 and 1 are the centers of the outermost elements, or the outer sides of these elements.
         at = (part + 1.0) * ((size - 1) / 2) if align_corners else (part + 1.0) * (size / 2) - 0.5
-        # a cubic sample takes its weights from the place as it is, and only its four neighbors are brought inside below
+        # a cubic sample takes its weights from the unclipped place; only its four neighbors are moved inside, below
         at = at if kind == "cubic" else _inside(at, size, padding_mode, align_corners)
         axes.append(_taps(at, kind))
     # channels come last, so that one gather fetches all of them; the sample's number is the first index of each place

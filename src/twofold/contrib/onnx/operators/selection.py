@@ -1,4 +1,4 @@
-"""What selects elements by value, so that the sizes of results depend on values: distinct elements, boxes without overlap."""
+"""Selection of elements by value, so that the sizes of results depend on values: distinct elements, boxes without overlap."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A handler that saves the model, and resumes training from what it saved."""
+"""A handler that saves the model, and resumes training from a saved model."""
 
 import math
 import os

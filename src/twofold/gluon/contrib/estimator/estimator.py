@@ -1,4 +1,4 @@
-"""`Estimator`: trains and evaluates a network, calling handlers of events; `Training`: what a process gets that joins a training."""
+"""`Estimator`: trains and evaluates a network, calling handlers of events; `Training`: the state for a process that joins a training."""
 
 import copy
 import itertools
@@ -56,7 +56,7 @@ class Estimator:
     val_loss
         The loss of validation; ``loss`` if None.
     batch_processor
-        What to do with a batch; a `BatchProcessor` if None.
+        Processes a batch; a `BatchProcessor` if None.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ Parts = list[Array]
 
 
 class Batch(TypedDict):
-    """What the handlers of `batch_end` are given: the batch as the loader returns it, and its outputs, labels and losses by device."""
+    """The arguments of `batch_end`: the batch as the loader returns it, and its outputs, labels and losses by device."""
 
     batch: Sequence[Any]
     pred: Parts

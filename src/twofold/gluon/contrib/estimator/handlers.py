@@ -72,7 +72,7 @@ class MetricHandler(EpochBegin, BatchEnd):
         """Update the metrics."""
         for metric in self.metrics:
             if isinstance(metric, LossMetric):
-                # a mean of losses: what is passed as predictions are the losses
+                # a mean of losses: the losses are passed as predictions
                 metric.update(kwargs["label"], kwargs["loss"])
             else:
                 metric.update(kwargs["label"], kwargs["pred"])

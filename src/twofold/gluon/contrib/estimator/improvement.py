@@ -63,7 +63,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
     patience
         Number of epochs without improvement after which training stops.
     mode
-        ``"max"`` or ``"min"``: what an improvement is. ``"auto"`` is ``"max"`` and issues a warning, as in MXNet.
+        ``"max"`` or ``"min"``: whether larger or smaller values are better. ``"auto"`` is ``"max"`` and issues a warning, as in MXNet.
     baseline
         The value to improve first; None for any.
 
