@@ -50,6 +50,7 @@ html_theme_options = {
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_favicon = "_static/logo.svg"
 html_sidebars = {"index": [], "install": [], "changelog": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
