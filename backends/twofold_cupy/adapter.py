@@ -307,7 +307,7 @@ class CupyBackend(Backend):
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
             return self.from_host(np.from_dlpack(source), Device("gpu", runtime.getDevice() if inner is None else inner.device))
-        with cupy.cuda.Device(self._existing(device)):  # outside of our stream, as a producer that uses CuPy too asks for the current one
+        with cupy.cuda.Device(self._existing(device)):  # outside of our stream: a producer that also uses CuPy reads the current one
             capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device("gpu", device)).cuda.ptr))
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))

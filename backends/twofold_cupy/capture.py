@@ -63,7 +63,7 @@ class GraphRunner:
     run
         The program, as a function that runs it step by step.
     traits
-        What the adapter knows about it.
+        The adapter's facts about it.
     """
 
     def __init__(self, graphs: Graphs, run: Run, traits: ProgramTraits) -> None:
@@ -250,7 +250,7 @@ class Specialization:
         dry_run(lambda given: (copy_batch(np.zeros(1, np.uint64), 0, ()), self.program(scalars.substitute(given))), stand_ins)
 
     def _capture(self, arrays: Sequence[Array]) -> "CapturedGraph":
-        if self._last_run is not None:  # assume that later runs relate to one another as the last run and this one do
+        if self._last_run is not None:  # assume that successive runs are related as the last run and this one are
             addresses, results = self._last_run
             self.loop_carried = self._find_loop_carried(arrays, [r() for r in results])
             moved = {k for k, (a, b) in enumerate(zip(addresses, _addresses(arrays), strict=True)) if a != b}
@@ -441,7 +441,7 @@ def _capture(streams: Sequence[Stream], run: Run, given: Sequence[Array]) -> tup
     try:
         results = run(given)
     except BaseException:
-        with suppress(Exception):  # a failed capture fails again when it ends; the first error is the one to raise
+        with suppress(Exception):  # a failed capture fails again when it ends; raise the first error
             origin.cuda.end_capture()
         raise
     finally:

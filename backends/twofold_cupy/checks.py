@@ -143,7 +143,7 @@ class Checks:
     def _raise_first_of(self, checks: set[Check]) -> None:
         with self._lock:
             self._collect()
-            # in the order of issue, so that the error is the one that eager execution would have raised first
+            # in the order of issue: eager execution would have raised this error first
             first = min((c for c in checks if c.found is not None), key=lambda c: c.number, default=None)
             self._open = [c for c in self._open if c is not first]
         if first is not None and first.found is not None:

@@ -19,7 +19,7 @@ MAX_GRAPHS, MAX_SHARE = 64, 0.5
 
 
 class CachedGraph(Protocol):
-    """What the cache asks of a captured graph: its device, its memory, when it was used last, and to end."""
+    """The members of a captured graph that the cache uses: its device, its memory, its last use, and a method that ends it."""
 
     device: int
     pool: limits.PrivatePool

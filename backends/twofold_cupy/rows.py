@@ -169,7 +169,7 @@ class _Printer:
             self.lines.append(f"const {index} base{k} = {' + '.join(f'c{a} * stride{k}_{a}' for a in axes[k]) or '0'};")
             # one element per row is read before anything is written, as an output may be in place of the input
             if not self.columns[k] and self.n > 1:
-                # a thread beyond the last row reads element 0: it must not leave, because the whole block meets at the tree's barriers
+                # a thread beyond the last row reads element 0: it must not exit, because the whole block waits at the tree's barriers
                 self.lines.append(read_line(k, t.dtype, f"live ? base{k} : 0"))
         self._follow(0)
 

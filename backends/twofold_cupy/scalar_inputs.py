@@ -46,7 +46,7 @@ class ScalarInputs:
     Attributes
     ----------
     is_complete
-        Whether every operand that was asked for has a slot in the buffer. False once scalars are read in more dtypes than fit.
+        Whether every requested operand has a slot in the buffer. False once scalars are read in more dtypes than fit.
     """
 
     def __init__(self, positions: Sequence[int], memory: Memory) -> None:

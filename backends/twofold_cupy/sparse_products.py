@@ -1,7 +1,7 @@
 """Products of csr matrices and dense ones by kernels of our own; rows of row-sparse arrays by gathers and scatters.
 
 cuSPARSE is not used: its transposed products add atomically, in an order that differs from run to run, it takes 32-bit indices only, and
-it needs a workspace whose size is asked for at each call. Here every sum has a fixed order, and no step waits for the host.
+each call must query the size of its workspace. Here every sum has a fixed order, and no step waits for the host.
 """
 
 from functools import cache

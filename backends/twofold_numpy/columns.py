@@ -105,7 +105,7 @@ class Columns(ImageBlocks):
         """A block's windows of the loaded images in the order of its columns: (channels, *kernel, …), a view."""
         g, cells, images = self.g, self.cells(block.rows), self.loaded_images(block.images)
         item, steps = images.itemsize, images.strides[2:]
-        # in flat order the next window is the next element, and the gaps are windows too, of no meaning
+        # in flat order the next window is the next element, and the gaps count as windows, whose results are ignored
         apart = [item] if self.order == "flat" else [s * t for s, t in zip(steps, g.stride, strict=True)]
         taps = [s * e for s, e in zip(steps, g.dilate, strict=True)]
         shape = (block.images, g.channels, *g.kernel, *cells.shape)

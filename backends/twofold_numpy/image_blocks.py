@@ -127,7 +127,7 @@ def _run(make: Callable[[], W], first: W, tasks: Sequence[Callable[[W], None]]) 
         free.append(work)
 
     with threads.HOLD as hold:
-        # a user who has limited BLAS to one thread wants one thread
+        # limiting BLAS to one thread means that the user wants one thread
         if workers.count() == 1 or hold.before == 1:
             for task in tasks:
                 run(task)

@@ -17,7 +17,7 @@ from .blas import Blas, blas
 from .jit.availability import is_loaded
 from .memory import POOL
 
-#: Multiplications up to which BLAS uses one thread anyway: of a product, one with a vector, and one of two vectors.
+#: Multiplications up to which BLAS uses one thread anyway: of matrices, of a matrix and a vector, and of two vectors.
 SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
 #: Multiplications from which a product is cut in two. From 2^29 on it is cut in four, with 8 times as many in eight and so on: every piece
 #: copies its operands once more, which costs a few percent.

@@ -43,7 +43,7 @@ def _order_of_wide(rows: np.ndarray) -> np.ndarray:
 def _ranks_of_bits(rows: np.ndarray) -> np.ndarray:
     """Signed integers of 32 bits in the order of 32-bit elements, equal for equal ones."""
     if rows.dtype.kind != "f":
-        # unsigned ones are moved to the range of signed ones
+        # unsigned integers are shifted to the range of signed ones
         return rows.astype(np.int64) - (MOST if rows.dtype.kind == "u" else 0)
     bits = (rows + np.float32(0)).view(np.int32)  # the sum has no negative zeros
     np.bitwise_xor(bits, (bits >> 31) & np.int32(0x7FFFFFFF), out=bits)  # negative numbers descend with their bits
@@ -53,7 +53,7 @@ def _ranks_of_bits(rows: np.ndarray) -> np.ndarray:
 
 
 def _with_places(ranks: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """The places of elements sorted by rank, a signed integer of 32 bits, and equal ones by place: the two are sorted as one integer."""
+    """The places of elements sorted by rank, a signed integer of 32 bits, then by place: both are sorted as one integer."""
     # the place in the lower half makes all elements different, so that an unstable sort cannot reorder equal ones
     ranks <<= 32
     ranks |= np.arange(ranks.shape[-1]) if places is None else places

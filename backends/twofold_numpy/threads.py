@@ -5,8 +5,8 @@ threads, or on which thread computes which piece. * The thread that needs the re
 (`jit.handoff`; without machine code
   `twofold.backend.workers`). It waits for pieces that a helper has begun, never for a helper to begin: on a busy machine it computes
   everything itself.
-* Meanwhile BLAS is held to one thread. Its own threads share a product evenly, so that every product waits for the one that gets its core
-  last. When the last product ends, the previous setting is restored for the rest of the process.
+* Meanwhile BLAS is held to one thread. BLAS's threads share a product evenly, so every product waits for the thread that gets its core
+last. When the last product ends, the previous setting is restored for the rest of the process.
 """
 
 import os

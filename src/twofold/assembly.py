@@ -35,7 +35,7 @@ Function: TypeAlias = Callable[..., Any]
 Globals: TypeAlias = dict[str, Any]
 F = TypeVar("F", bound=Function)
 N = TypeVar("N", bound=ast.AST)
-#: In a template's module: the value of names that each function made of it is given, or whose values are known beforehand.
+#: In a template's module: the value of names that each function gets, or that are known beforehand.
 FREE: Any = object()
 _FRAGMENTS: set[object] = set()
 

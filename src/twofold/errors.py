@@ -136,7 +136,7 @@ class WrongType(DTypeError, AssertionError):
 
 
 class NotReady(MXNetError, AssertionError):
-    """A method was called before the one that it needs, for which MXNet raises AssertionError."""
+    """A method was called before one that it needs; MXNet raises AssertionError for this."""
 
 
 class Undefined(MXNetError, NotImplementedError):

@@ -19,7 +19,7 @@ class InstructionSite:
     Attributes
     ----------
     code, instruction
-        Where the instruction is. The site holds the code: `ByInstruction` finds it by its address, which no other code may get.
+        Where the instruction is. The site holds the code: `ByInstruction` finds it by its address, so no other code may get that address.
     alone
         How often an operation issued here was computed alone, so that its waiting did not pay.
     """

@@ -14,7 +14,7 @@ WITHOUT_STORE = "without-store"
 
 
 def notes_folder() -> Path | None:
-    """The folder; None where no launcher would read it: outside a cluster, and on other machines than the launcher's."""
+    """The folder; None if no launcher would read it: outside a cluster, and on machines other than the launcher's."""
     name = os.environ.get(FOLDER)
     return Path(name) if name and os.path.isdir(name) else None
 

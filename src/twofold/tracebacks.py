@@ -51,7 +51,7 @@ def text_of(error: BaseException, trace: TracebackType | None) -> str:
     from traceback import FrameSummary, StackSummary, TracebackException  # programs that run to their end do not need it
 
     class Folded(StackSummary):
-        """Frames of which some stand for several."""
+        """Frames, some of which represent several."""
 
         def format_frame_summary(self, frame_summary: FrameSummary, **options: object) -> str:  # colors, from Python 3.13 on
             if frame_summary.filename:

@@ -1,4 +1,4 @@
-"""Whether kernels can be compiled; asked before any other module of this package is imported."""
+"""Whether kernels can be compiled; tested before any other module of this package is imported."""
 
 import sys
 from functools import cache

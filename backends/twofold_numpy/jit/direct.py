@@ -134,7 +134,7 @@ def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmet
     shares = workers.count() > 1 and tiling.pieces > 1
     if shares:
         start(own)
-    # a helper that is awake takes pieces of any convolution; a sleeping one is woken for large ones only
+    # a helper that is awake takes pieces of any convolution; a sleeping helper is woken only for a large one
     wakes = tiling.pieces - 1 if tiling.nanoseconds >= WAKE else 0
     numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, tiling.pieces, wakes, int(shares), ctypes.addressof(HOLD)]
     words = tiling.numbers(0 if steps is None else steps.address)

@@ -200,7 +200,7 @@ class Printer(KernelState):
             "br i1 %none.left, label %refused, label %room",
             "room:",
         )
-        # One row per step suffices: rows are processed one after another, and each overwrites the scratch of the one before.
+        # One row per step suffices: rows are processed in turn, and each overwrites the scratch of the last one.
         for number, t in enumerate(self.buffered):
             self.emit(f"%k{t}.offset = mul i64 %size{self.last}, {8 * number}")
             self.emit(f"%k{t}.row = getelementptr i8, ptr %scratch, i64 %k{t}.offset")

@@ -30,7 +30,7 @@ class Unsupported(Exception):
 
 
 class Typed(NamedTuple):
-    """A value with its dtype, which tells signed from unsigned integers."""
+    """A value with its dtype, which distinguishes signed from unsigned integers."""
 
     value: Vector
     dtype: str
@@ -96,7 +96,7 @@ def _loop(step: KernelStep, dtypes: list[str]) -> list[str]:
     """The dtypes of NumPy's loop: of the operands, then of the result."""
     if step.ufunc is None:
         return [step.dtype] * (len(dtypes) + 1)
-    # NumPy itself is asked, because its promotion differs between its versions
+    # from NumPy itself, because its promotion differs between its versions
     loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
     return [NAME_OF.get(d, str(d)) for d in loop]
 

@@ -106,7 +106,7 @@ class PortableNamespace(Referenced):
         return self.on_host(partial(REFERENCES[name].function, np, **params), *operands)
 
     def clip(self, x, low, high):
-        # in this order: where the lower bound is above the upper one, the result is the upper one, as NumPy's
+        # in this order: if the lower bound is above the upper bound, the result is the upper bound, as in NumPy
         return self.astype(self.minimum(self.maximum(x, low), high), dtype=self.dtype_of(x))
 
     def stop_gradient(self, x):

@@ -42,7 +42,7 @@ def check_csr(shape: tuple[int, ...], values: np.ndarray, indices: np.ndarray, i
         # whether an element is in the same row as the one before it
         within = np.ones(values.size, bool)
         within[indptr[:-1][indptr[:-1] < values.size]] = False  # the first element of each row
-        # difference k is that of elements k and k + 1, so an element is compared with the one before it
+        # difference k is between elements k and k + 1, so an element is compared with its predecessor
         if not (np.diff(indices) > 0)[within[1:]].all():
             raise IndexingError("csr: the column indices of a row are not sorted, or occur twice", None, "sort each row's indices")
 
@@ -139,7 +139,7 @@ def union_of_csr(shape: tuple[int, ...], matrices: Sequence[Parts]) -> list[np.n
 
 
 def places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
-    """Indices as int64, and where they are among stored ones; -1 for those that are not."""
+    """Indices as int64, and their positions among the stored ones; -1 for indices that are not stored."""
     wanted = wanted.astype(INDEX)
     if not stored.size:
         return wanted, np.full(wanted.shape, -1)

@@ -65,7 +65,7 @@ def merge_axes(shape: Sizes, strides: Sequence[Sizes]) -> Space:
         if n == 1:
             continue
         own = [s[axis] for s in strides]
-        # the axis before steps over exactly one run of this one, in every operand
+        # in every operand, a step of the axis before is exactly one run of this axis
         if sizes and all(m[-1] == s * (n or 1) for m, s in zip(merged, own, strict=True)):
             sizes[-1] *= n
             for m, s in zip(merged, own, strict=True):

@@ -98,7 +98,7 @@ def binary(self, other):
                 return_array(v)
             except RECOVERABLE:
                 pass
-    # Lists, NumPy's arrays and strangers: if the answer is NotImplemented, Python asks the class of the other operand.
+    # Lists, NumPy's arrays and objects of unknown classes: for NotImplemented, Python calls the other operand's class.
     elif not isinstance(other, operand):
         return general(self, other) if has_general else NotImplemented
     return_general(self, a, other, b, kind)
@@ -173,7 +173,7 @@ def binary_of_element(self, other):
 def comparison(self, other):
     """A comparison of floats in host memory. It has no gradient, so there is nothing to record."""
     a = self._content
-    # a small Value, such as a parameter: whether a tape knows it makes no difference here
+    # a small Value, such as a parameter: here it does not matter whether it is on a tape
     if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
         a = data
     # floats of one dtype, which NumPy compares directly; the general path has the rules for promotion and for integers

@@ -35,7 +35,7 @@ reshaped: Function = FREE
 host_key: Function = FREE
 #: The view operations of an index.
 basic: Function = FREE
-#: Known beforehand: whether the method is that of views, and whose rules hold. NumPy's: integers for all axes give a scalar, and an array
+#: Known beforehand: whether the method is that of views, and which rules apply. NumPy's: integers for all axes give a scalar, and an array
 #: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and elements that are not adjacent in memory are
 #: copied. The rules of MXNet's NumPy: single elements have no axes, parts that are not adjacent are copied, the general function makes
 #: other copies.
@@ -55,7 +55,7 @@ reshape_to = primitive_shape.reshape.bind
 
 @fragment
 def is_elsewhere(of, v):
-    """Whether the elements of a content that is not plain cannot be read now, where they are; otherwise ``v`` is NumPy's array of them."""
+    """Whether the elements of a content that is not plain cannot be read in place now; otherwise ``v`` is NumPy's array of them."""
     return of.__class__ is not Value or (v := of.data).__class__ is not PLAIN or of.device is not CPU
 
 
@@ -248,7 +248,7 @@ def getitem(self, key):
                 r = v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(key[-1], key[-1] + 1 or None))]
         elif not by_numpy:
             return get(self, key)
-        # An integer element selects as a number does; a bool is a mask, which the general way handles.
+        # An integer element selects as a number does; a bool is a mask, which the general function handles.
         elif kind is element:
             key = key._raw
             if key.__class__ not in INTEGER_SCALARS:
@@ -386,7 +386,7 @@ def _host_keys(cls: type, view: type, element: type | None) -> Function:
     """The function that makes NumPy's index of one with single elements and arrays among its items."""
 
     def host_key(key: Any) -> Any:
-        """The list or tuple; None if there is something else in it, for which the general way has rules."""
+        """The list or tuple; None if it contains something else, for which the general function has rules."""
         items = []
         for item in key:
             kind = item.__class__

@@ -388,7 +388,7 @@ def joined(arrays, axis=0, *more, **options):
 
 
 def stacked(tup, *more, **options):
-    """Arrays joined along an axis that the function's name says."""
+    """Arrays joined along an axis that the function's name implies."""
     if is_alone(more, options) and (tup.__class__ is list or tup.__class__ is tuple):
         ready = ready_parts(tup)
         if ready is not None:

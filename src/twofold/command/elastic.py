@@ -25,7 +25,7 @@ OPTIONS = {"--min": "fewest"} | {f"--{name}": name for name in ("retries", "wait
 
 #: Seconds between two decisions.
 EVERY = 0.1
-#: Seconds that a job has to end after it was asked to. The launcher itself gives its processes eight.
+#: Seconds that a job has to end after the signal. The launcher itself gives its processes eight.
 PATIENCE = 20.0
 #: A job waits this many times longer for the fewest workers than for all workers.
 LONGER = 10
@@ -131,8 +131,8 @@ class Policy:
         #: The number of workers to wait for, and since when. After a failure that is the number that ran before.
         self._wanted = limits.workers
         self._since: float | None = None
-        #: The last checkpoint when the job was started, which tells progress from a repeated failure; and the last one when the job used
-        #: all slots. To grow, the job is stopped only after a newer one, so that little work is lost.
+        #: The last checkpoint when the job was started, which distinguishes progress from a repeated failure; and the last one when the job
+        #: used all slots. To grow, the job is stopped only after a newer one, so that little work is lost.
         self._at_start, self._before_growth = "", ""
         #: Failures in a row without a new checkpoint.
         self._failures = 0
@@ -289,7 +289,7 @@ class _LaunchedJob(Interruptible):
         #: The number of the signal that has interrupted this process, or 0. A signal handler writes it.
         self.interrupt = 0
         self._process: subprocess.Popen[bytes] | None = None
-        #: When to kill a job that was asked to end: it may wait for a machine that is gone.
+        #: The time to kill a job that got the signal to end: it may wait for a machine that is gone.
         self._deadline: float | None = None
 
     @property

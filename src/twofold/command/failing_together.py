@@ -22,7 +22,7 @@ def failing_together() -> Iterator[None]:
     if "TWOFOLD_WORKERS" in os.environ:
         folder = notes_folder()
         end_if_stopped(str(folder / WITHOUT_STORE) if folder is not None else "")
-        # children inherit the variable, and so know that they are not the program
+        # children inherit the variable, which shows them that they are not the program
         os.environ.setdefault(PROGRAM, str(os.getpid()))
     try:
         yield

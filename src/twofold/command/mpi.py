@@ -119,12 +119,12 @@ class Engine:
 
 def _open_mpi(job: Job) -> Iterator[str]:
     yield from ("-n", str(job.processes), "--tag-output")
-    # processes are not bound: each has a thread that communicates beside the one that computes
+    # processes are not bound: each has a communicating thread besides the computing one
     yield from ("--bind-to", "none")
     if job.hosts:
         yield from ("--host", _listed(job.hosts))
     else:
-        # more processes than cores are allowed where no hosts were named: it is how clusters are tried on one machine
+        # more processes than cores are allowed if no hosts were named: this is how clusters are tried on one machine
         yield from ("--map-by", ":OVERSUBSCRIBE")
     # with more processes than cores, a waiting process must let others run
     yield from ("--mca", "mpi_yield_when_idle", "1")
@@ -173,7 +173,7 @@ def engine(hosts: Sequence[Host]) -> Engine:
     LaunchError
         If there is none, or mpi4py is not installed.
     """
-    # asked here, once, instead of in every process that would fail
+    # tested once here, instead of in every process that would fail
     if find_spec("mpi4py") is None:
         raise LaunchError("launch: the package 'mpi4py' is not installed", None, f"run: {INSTALL}")
     if "SLURM_JOB_ID" in os.environ and not hosts:
@@ -182,7 +182,7 @@ def engine(hosts: Sequence[Host]) -> Engine:
             raise LaunchError("launch: inside a Slurm allocation, but there is no srun", None, "add it to PATH, or pass --hosts")
         return Engine(path, "Slurm")
     path = _mpiexec()
-    # asked, because the programs of both libraries have the same name
+    # the program is run to find out, because those of both libraries have the same name
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
     version = re.search(r"\d+\.\d+[\w.]*", said)
     for kind, sign in (("Open MPI", r"Open MPI|OpenRTE"), ("MPICH", r"HYDRA|Intel\(R\) MPI")):

@@ -30,7 +30,7 @@ ABSENT_NAMES: dict[str, tuple[str, str]] = {name: (reason, todo) for name, (reas
 INTERNAL: list[str] = _TABLES["internal"]
 
 
-#: The tables of `suggestions` by the modules of MXNet in which a name was looked for, where they are not the same.
+#: The tables of `suggestions` by the module of MXNet in which a name was looked up, if their names differ.
 PLACES = {"": "twofold", "ndarray": "nd", "symbol": "nd", "numpy": "np"}
 
 
@@ -134,7 +134,7 @@ class _Proxy(ModuleType):
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
             return self._submodule_or_shared(name)
-        # from now on an attribute of its own, found without this method
+        # from now on an attribute of the module, found without this method
         setattr(self, name, value)
         return value
 
@@ -202,7 +202,7 @@ class _Finder:
         if not _exists(name):
             missing = MissingModule(*_missing(fullname))
             # The name tells callers such as `pydoc.locate` that the module is missing, not something inside it. After `from mxnet import x`
-            # Python takes such an error for an answer, and raises one of its own that does not say what to do.
+            # Python replaces such an error by its own, which does not say what to do.
             if not _is_name_imported():
                 missing.name = fullname
             raise missing

@@ -159,8 +159,8 @@ class Operation:
 
     def _typed_for(self, inputs: Sequence[Node]) -> "_Typed":
         """The graph for inputs of these types."""
-        # Over leaves of its own: a graph built on the inputs themselves would be one with the tape below them, and rewriting it would
-        # rewrite operations of the tape, which save their values under other nodes.
+        # Over separate leaves: a graph built on the inputs themselves would include the tape below them, and rewriting it would rewrite
+        # operations of the tape, which save their values under other nodes.
         leaves = [leaf(("in", k), i.shape, i.dtype, i.tracked) for k, i in enumerate(inputs)]
 
         def build() -> _Typed:

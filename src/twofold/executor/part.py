@@ -18,7 +18,7 @@ Key = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Internal:
-    """A value inside a part, for monitors. ``is_input`` says whether the node that it is named after reads it or makes it."""
+    """A value inside a part, for monitors. ``is_input``: whether the node in its name reads the value or makes it."""
 
     name: str
     node: Node

@@ -144,7 +144,7 @@ def _unpack(file: BinaryIO, whole: BinaryIO) -> None:
         head = unpacker.decompress(file.read(CHUNK), LARGEST_HEADER)
         reader = Reader(head)
         dtype, shape = _parsed_header(reader)
-        # of a file that is unpacked, the header comes first: it says how much may be unpacked at all
+        # the header of an unpacked file comes first: it limits how much may be unpacked
         expected = math.prod(shape) * ITEM_SIZES[dtype]
         size = reader.offset + expected
         packed = file.seek(0, os.SEEK_END)

@@ -230,7 +230,7 @@ def converted(image: Image, channels: int) -> Image:
     if channels == 1:
         image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
     image.load()
-    # a copy costs as much as half of the decoding, and Pillow's functions make one where nothing changes, too
+    # a copy costs half as much as decoding, and Pillow's functions copy even if nothing changes
     turned = import_module("PIL.ImageOps").exif_transpose(image) if image.getexif().get(ORIENTATION, 1) != 1 else image
     if turned.mode == DEEP:  # the upper eight bits of each pixel, as OpenCV takes them
         turned = _pillow("reading images").frombytes("L", turned.size, turned.tobytes()[1::2])

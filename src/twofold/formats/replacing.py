@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUFFIX = ".tmp"
-LONGEST = 40  # letters of a file's name that its temporary file's name repeats; with all of them that name could be too long
+LONGEST = 40  # the most letters of a file's name in its temporary file's name, which could otherwise be too long
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .symbol_records import GraphRecord, NodeRecord
 
 LONGEST_LINE = 10  # longer lists, and maps with more than one entry, are written with one entry per line
-# MXNet's reader knows no other escapes; all other characters, including control characters, are written verbatim.
+# MXNet's reader supports no other escapes; all other characters, including control characters, are written verbatim.
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 

@@ -19,7 +19,7 @@ START = 12
 
 
 class ImageFacts(NamedTuple):
-    """What the header of an image says: its format, width and height in pixels, and Pillow's name of its pixels."""
+    """The facts in the header of an image: its format, width and height in pixels, and Pillow's name of its pixels."""
 
     format: str
     width: int
@@ -59,7 +59,7 @@ def is_image(data: Buffer) -> bool:
 
 
 def image_facts(data: Buffer) -> ImageFacts:
-    """What the header of an image says. Its pixels are not decoded.
+    """The facts in the header of an image. Its pixels are not decoded.
 
     Raises
     ------

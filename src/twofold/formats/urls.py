@@ -47,7 +47,7 @@ def filesystem(url: str) -> tuple[Any, str]:
     MissingDependency
         If fsspec, or the package that it needs for the scheme, is not installed.
     FileAccessError
-        If it does not know the scheme.
+        If it does not support the scheme.
     """
     scheme = url.partition(":")[0]
     try:
@@ -164,7 +164,7 @@ class RangedFile(io.RawIOBase):
         return done
 
     def _fetched(self, size: int) -> memoryview:
-        """Bytes at the current place, as many as asked for or as are left of the block."""
+        """Bytes at the current place: as many as requested, but only up to the block's end."""
         within = self._place - self._start
         if not 0 <= within < len(self._block):
             # a read that continues where the block ends is one of a sequence, which fetches more each time; any other begins with the least

@@ -230,7 +230,7 @@ class HybridBlock(Block):
         """The outputs for arrays."""
         if self._active:
             return self._run_compiled(device, args)
-        # tried first: only the first call meets parameters that wait for their shapes
+        # tried first: only in the first call may parameters wait for their shapes
         try:
             params = {name: self._reg_params[name]._on(device) for name in self._parameters_of_forward()}
         except DeferredInitializationError:
@@ -448,7 +448,7 @@ class HybridBlock(Block):
             # shapes that inference leaves open stay deferred, for the children below
             if param._is_shaped:
                 param._finish_deferred_init()
-        # Layers that override `infer_shape`, as recurrent ones do, know more than the graph once they see their inputs.
+        # Layers that override `infer_shape`, such as recurrent ones, infer more than the graph from their inputs.
         if self._children and any(p._deferred is not None for p in params):
             self._run_children(args)
         for name in self._parameters_of_forward():

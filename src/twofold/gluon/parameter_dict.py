@@ -102,7 +102,7 @@ class ParameterDict:
         return found
 
     def _find(self, name: str) -> Parameter | None:
-        # A shared parameter becomes this dictionary's own only when a layer asks for it, so that `collect_params` lists no other.
+        # A shared parameter enters this dictionary only when a layer requests it, so that `collect_params` lists no other.
         if name not in self._params and self._shared is not None and name in self._shared:
             self._params[name] = self._shared[name]
         return self._params.get(name)

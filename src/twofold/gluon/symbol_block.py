@@ -177,7 +177,7 @@ def symbol_of(block: Block, shape: Mapping[str, Sequence[int]]) -> Symbol:
     names = [name for name in shape if name not in parameters]
     if isinstance(block, HybridBlock) and block._trace is not None and set(names) <= set(block._trace.names):
         return block._trace.symbol
-    # names of its own, so that drawing a block does not number the operators of symbols that are made later
+    # separate names, so that drawing a block does not change the numbers of operators that are made later
     with NameManager():
         outputs = block(*map(sym.var, names or ["data"]))
     heads, _ = flatten(outputs, (Symbol,), "output")

@@ -70,7 +70,7 @@ def _readers(order: Iterable[Application]) -> dict[Node, list[Application]]:
 def _cheap_scalars(order: Iterable[Application], wanted: Collection[Node]) -> set[Node]:
     """0-d values cheap enough for every kernel to compute for itself; not the sum of the norms of all weights, say.
 
-    None of them is computed from a 0-d output: that could be delayed to a kernel of its own, on which the others would depend.
+    None of them is computed from a 0-d output: a separate delayed kernel might compute it, and the others would depend on that kernel.
     """
     count: dict[Node, int] = {}
     for n in order:
@@ -115,7 +115,7 @@ def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> 
     # smaller shapes first: a kernel's operands from other kernels are smaller, since broadcasting only enlarges
     for part in sorted(parts.values(), key=lambda own: (own[0].size, len(own[0].shape))):
         for own in (part[k : k + MOST_NODES] for k in range(0, len(part), MOST_NODES)):
-            # kernels of one level read nothing of each other, so they may run in one call
+            # kernels of one level do not read each other's results, so they may run in one call
             below = {made[i] for n in own for i in n.operands if i in made}
             made.update(dict.fromkeys(own, len(members)))
             needed = post_order(own, lambda n: [i for i in n.operands if isinstance(i, Application) and i in numbers])
@@ -125,7 +125,7 @@ def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> 
 
 
 def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[Node, list[Application]]) -> list[tuple[Member, ...]]:
-    """Groups of similar kernels. A single one is delayed too if it reads a delayed kernel's result, or needs 0-d values of its own."""
+    """Groups of similar kernels. A single kernel is delayed too if it reads a delayed kernel's result, or 0-d values only for itself."""
     groups: dict[tuple[int, Signature], list[Member]] = {}
     for member in members:
         groups.setdefault((member.level, _signature(member.nodes, outputs, readers)), []).append(member)

@@ -122,7 +122,7 @@ class _MemoryPlanner:
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
         self._set_readers(step)
         for k, n in enumerate(step.nodes):
-            if _is_view(n):  # a view of a constant array has no place of its own to inherit
+            if _is_view(n):  # a view of a constant array has no memory that a result could take
                 self.plan.place[n] = self.plan.place.get(self.root[n], Place("constant"))
             elif self.fixed(n):
                 self.plan.place[n] = Place("fresh")
@@ -169,7 +169,7 @@ class _MemoryPlanner:
         # A donated leaf comes first: it saves an allocation even if the value is a result of the program, whose memory the caller then
         # gets.
         if fit is not None and self.plan.place[fit].kind == "leaf":
-            # its memory has a new tenant: no other result of this step may take it
+            # its memory now holds a result: no other result of this step may take it
             dying.remove(fit)
             place = self.plan.place[fit]
             self.plan.donated[self.tenants[place][0]] = n

@@ -1,8 +1,8 @@
 """Which values computed in forward are saved for backward: one decision for single operations and for whole graphs.
 
 An operation that is recorded alone saves the operands, results and inner values that its own gradient reads, before later operations are
-known (`imperative.residuals`). A bound graph knows its whole backward, lowered and simplified, so it saves less: a value that only connects
-two operations is seen to be read by neither gradient (`executor.training`). Both ask this module.
+known (`imperative.residuals`). For a bound graph the whole backward is known, lowered and simplified, so less is saved: if neither gradient
+reads a value between two operations, it is not saved (`executor.training`). Both ask this module.
 """
 
 from collections.abc import Collection, Sequence

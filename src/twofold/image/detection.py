@@ -107,7 +107,7 @@ class DetRandomSelectAug(DetAugmenter):
         """The image and the label, changed or not."""
         if random.random() < self.skip_prob:
             return src, label
-        # as MXNet chooses one: programs with the same seed draw the same numbers
+        # MXNet also shuffles: programs with the same seed draw the same numbers
         random.shuffle(self.aug_list)
         return self.aug_list[0](src, label)
 

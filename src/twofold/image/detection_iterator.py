@@ -76,7 +76,7 @@ class ImageDetIter(ImageIter):
     ) -> None:
         files = path_imgrec, path_imglist, path_root, path_imgidx
         ends = {"last_batch_handle": last_batch_handle, "on_bad_sample": on_bad_sample}
-        # without augmenters: those of `ImageIter` would leave the boxes where they were
+        # without augmenters: those of `ImageIter` would not move the boxes
         super().__init__(batch_size, data_shape, 1, *files, shuffle, part_index, num_parts, [], imglist, data_name, label_name, **ends)
         self.auglist = list(CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list)
         self.label_shape = self._estimate_label_shape()

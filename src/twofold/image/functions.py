@@ -362,7 +362,7 @@ def _grid(shape: Sequence[int], degrees: np.ndarray, zoom_in: bool, zoom_out: bo
 
 
 def random_rotate(src: NDArray, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False) -> NDArray:
-    """Rotate float32 images (c, h, w) or (n, c, h, w), each by an angle of its own, drawn between two; see `imrotate`."""
+    """Rotate float32 images (c, h, w) or (n, c, h, w), each by a random angle between two limits; see `imrotate`."""
     if src.ndim == 3:
         return imrotate(src, np.random.uniform(*angle_limits), zoom_in, zoom_out)  # noqa: NPY002  (what MXNet draws from)
     angles = np.random.uniform(*angle_limits, size=src.shape[0])  # noqa: NPY002  (what MXNet draws from)

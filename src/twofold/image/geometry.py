@@ -148,7 +148,7 @@ class Map:
     def writer(self, method: int) -> PictureWriter | None:
         """The adapter's code for maps that only crop and resize, linearly; None for others, or if it has none."""
         _, b, _, d, _, _ = self.matrix
-        # the code interpolates between two neighbours along each axis
+        # the code interpolates between two neighbors along each axis
         if method != LINEAR or self.fills or b or d or min(self.source[2:]) < 2:
             return None
         return backend_for(HOST).target.host_code.picture_writer()

@@ -71,7 +71,7 @@ class RecordAugmenter:
         return self.colored(change.applied(picture, method, self.fill_value), rng)
 
     def placed(self, data: Buffer, rng: np.random.Generator) -> tuple[Picture, Map, int]:
-        """A compressed image, how it is resized, turned, padded and cropped, and by which interpolation; see `__call__`."""
+        """A compressed image, the map that resizes, turns, pads and crops it, and the interpolation; see `__call__`."""
         # All changes of place are joined to one map, so the pixels are interpolated once. The draws from `rng` come in a fixed order:
         # a seed decides the image.
         picture = Picture(data, self.shape[0])

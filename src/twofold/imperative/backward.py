@@ -235,7 +235,7 @@ def run_backward(
         for head, grad in zip(heads, grads, strict=True):
             work.head(head, None if grad is None else _conjugated(cls, grad))
         work.run()
-        # found first, stored by the caller (`assign`): a failure on the way leaves every ``grad`` as it was
+        # computed first, stored by the caller (`assign`): an error before that leaves every ``grad`` unchanged
         found = [(variable, _conjugated(cls, grad)._content) for variable, grad in work.found.values()]
     finally:
         tls.tape = was

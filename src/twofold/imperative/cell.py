@@ -66,7 +66,7 @@ class Value:
     def __init__(self, data: Any, entry: TapeEntry | None = None, producer: Any = None, device: Device = CPU, sharing: Any = None) -> None:
         self.data = data  # one by one: faster than a tuple of five
         self.entry = entry
-        # Written after ``data`` when the result arrives, and read before it: a reader that finds no data then knows whom to ask.
+        # Written after ``data`` when the result arrives, and read before it: a reader that finds no data then finds the producer.
         self.producer = producer
         self.device = device
         # Decides whether the buffer may be written or donated, and errs on the side of a copy: a reference that has died says "not shared".
@@ -118,7 +118,7 @@ class Value:
     def pinned(self) -> bool:
         """Whether code outside the library sees the buffer."""
         b = self.sharing
-        # an alias of an alias: the owner at the end of the chain knows
+        # an alias of an alias: follow the chain to the owner
         while b.__class__ is Value:
             b = b.sharing
         return b is PINNED

@@ -40,7 +40,7 @@ class Generator:
             at = next(self._numbers)
             # a signal handler that draws right before this line has counted further already
             self._draws = max(self._draws, at + 1)
-        # the draw itself counts in the first word: 2**64 blocks of random words before it meets the next draw's
+        # the draw itself counts in the first word, so it may use 2**64 blocks before it overlaps the next draw's
         return np.array([0, at & MASK, at >> 64, self._lane, self._seed & MASK, self._seed >> 64], np.uint64)
 
     @property

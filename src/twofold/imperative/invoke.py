@@ -316,7 +316,7 @@ def _inline(bound_op: BoundOp, contents: Sequence[Operand], device: Device) -> l
     key = _key(contents) if device is CPU or device.is_host else None
     found = bound_op.inline.get(key) if key else None
     if found is None:
-        bound_tables()  # tapes and windows bound the tables where they begin; this operation has neither
+        bound_tables()  # tapes and windows limit the size of the tables when they begin; this operation has neither
         node = _application(bound_op, contents)
         found = InlineRun(node, runner(node, backend_for(device)))
         if key and found.function is not None:

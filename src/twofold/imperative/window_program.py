@@ -90,7 +90,7 @@ def program_of(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) ->
     # every application belongs to an array that a caller could hold, except inside a definition or a gradient
     held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
     at = replacing(w)
-    # the program knows a replaced node only by its replacement
+    # the program contains only the replacement of a replaced node
     names = {n: at.get(n, n) for n in w.data}
     if at:
         new = substitute([*unique, *held], at)

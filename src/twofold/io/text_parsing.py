@@ -164,7 +164,7 @@ class SparseRows:
         return self.labels.nbytes + self.values.nbytes + self.indices.nbytes + self.starts.nbytes
 
     def places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How many numbers some rows have each, and where they all are."""
+        """The number of numbers in each of some rows, and all their positions."""
         counts = self.starts[rows + 1] - self.starts[rows]
         ends = np.cumsum(counts)
         # Row k's numbers are at starts[k], starts[k] + 1, …. A running index is at ``ends - counts`` when it comes to row k, hence the
@@ -268,7 +268,7 @@ def _without_comments(content: bytes) -> bytes:
 
 
 def _without_weights(lines: list[bytes]) -> list[bytes]:
-    """The lines without the weights that labels may have (``1:0.5``), which MXNet reads and has no use for."""
+    """The lines without the weights that labels may have (``1:0.5``), which MXNet reads but ignores."""
     return [_without_weight(line) if b":" in line.split(None, 1)[0] else line for line in lines]
 
 

@@ -11,7 +11,7 @@ LEAST = 1 << 14
 
 
 def buckets(sizes: Sequence[int], kinds: Sequence[object]) -> list[list[int]]:
-    """Divide arrays into messages: neighbours of one kind, the last arrays first, because backward makes their gradients first.
+    """Divide arrays into messages: neighbors of one kind, the last arrays first, because backward makes their gradients first.
 
     Parameters
     ----------

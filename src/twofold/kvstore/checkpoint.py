@@ -155,14 +155,14 @@ def save_checkpoint(
     # Both loops run once, unless a process dies. If a server dies, some workers may have its states and others those of its heir, so the
     # states are written again. If a worker dies, the workers that are left divide the shares among themselves again.
     for _ in range(ATTEMPTS):
-        wrote, live = list[int](), store._live_workers()  # a barrier: sums that are still on their way belong into the states
+        wrote, live = list[int](), store._live_workers()  # a barrier: the states must include sums that are still on their way
         while live != wrote:
             wrote = live
             states = _write_part(files, live.index(store.rank), len(live), arrays, save_states, own)
             live = store._live_workers()  # a barrier: all these workers have written their files
         if store.rank == live[0]:
             _commit(files, len(live), keep, save_states is not None)
-        store._barrier()  # no worker goes on before the checkpoint counts, so a later death cannot undo it
+        store._barrier()  # no worker goes on before the checkpoint is valid, so a later death cannot undo it
         if files.step in _steps(folder) and _json(files.index_name, set()).get("states") == states:
             return files.index_name
     given = f"{states[0]} bytes with checksum {states[1]} on worker {store.rank}"
@@ -181,7 +181,7 @@ def _write_part(
     if save_states is not None:
         write_file(files.share(rank, workers, "states"), [states[low:high]])
     whole = [len(states), crc32(states)]
-    # the checksum of all states tells whether the workers agree, and the checksum of the part tells whether its file is whole
+    # the checksum of all states shows whether the workers agree, and that of the part whether its file is complete
     about = {"arrays": mine, "states": whole, "part": crc32(states[low:high]), "own": own, "random": get_state(), "numpy": _numpy_state()}
     write_file(files.share(rank, workers, "json"), [json.dumps(about).encode()])
     return whole

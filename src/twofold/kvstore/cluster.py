@@ -83,7 +83,7 @@ def join() -> Cluster:
     Raises
     ------
     ClusterError
-        If there are not as many processes as the launcher says, or they run different versions.
+        If the number of processes differs from the launcher's, or they run different versions.
     SystemExit
         In a spare process that was not needed, when the workers have finished.
     MissingDependency

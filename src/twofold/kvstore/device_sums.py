@@ -70,7 +70,7 @@ class DeviceSums:
                     self._leaders.allreduce(host)
                     array = backend.from_host(host, self.device)
                 self._peers.broadcast(array)
-            backend.to_host(array[:1])  # waits for the stream: the watch must know how long this worker waits for the others
+            backend.to_host(array[:1])  # waits for the stream: the watch measures how long this worker waits for the others
         return array
 
 

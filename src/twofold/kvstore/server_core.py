@@ -273,7 +273,7 @@ class ServerCore:
             if message.seq == last.seq:
                 self._send(source, last)
             return
-        # DONE is how a dropped worker asks to join again
+        # a dropped worker sends DONE to join again
         if source not in self._members and message.op != Opcode.DONE:
             raise self._stranger(source)
         self._handlers[message.op](message)

@@ -1,8 +1,8 @@
 """`Survivors`: the workers that go on after others have died, under ``twofold launch --ft``.
 
 If a worker dies during a collective operation, some of the others may have completed the operation while it failed in the rest. The workers
-that are left then compare how many operations each has completed. If some have the result, they give it to the others; if none has, all
-repeat the operation.
+that are left then compare how many operations each has completed. Workers that have the result give it to the others; if no worker has it,
+all repeat the operation.
 """
 
 import sys

@@ -40,7 +40,7 @@ class Channel(Protocol):
 
 
 class CollectiveCall(NamedTuple):
-    """A collective operation, as far as a finished worker must know it to take part with zeros.
+    """The facts about a collective operation with which a finished worker takes part with zeros.
 
     Attributes
     ----------

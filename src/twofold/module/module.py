@@ -318,7 +318,7 @@ class Module(BaseModule):
         store, on_store = store_for(request.kvstore, len(self._context), params.values())
         # in the store there is one copy of each weight
         devices = 1 if on_store else len(self._context)
-        # an updater on the devices gives each device's copy of a weight an index of its own, in MXNet's order
+        # an updater on the devices gives each device's copy of a weight a separate index, in MXNet's order
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
         # workers that sum in step make one batch together: the gradient is divided by the size of all their parts
         workers = store.num_workers if store is not None and "dist" in store.type and "_sync" in store.type else 1

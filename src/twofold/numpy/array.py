@@ -75,7 +75,7 @@ class ndarray(Array):  # NumPy's name
 
     @property
     def _strided(self) -> StridedView:
-        """Where the elements lie in the root's memory."""
+        """The positions of the elements in the root's memory."""
         return strided_view(self.shape, ())
 
     @property

@@ -166,7 +166,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
 
 
 def _of_views(op: Op, operands: Sequence[object]) -> Content | None:
-    """The result of an operation that reads a large view with gaps, by NumPy, where it is: a copy of the view would take as long.
+    """The result of an operation that NumPy computes on a large view with gaps, in place: a copy of the view would take as long.
 
     None if there is no such view, or an operand is pending, has to be recorded, or is on a device.
     """
@@ -345,7 +345,7 @@ def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
 
 
 def _by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarray | None:
-    """The product of a vector and a part of a large matrix, which BLAS reads where it is: a copy would take longer than the product.
+    """The product of a vector and a part of a large matrix, which BLAS reads in place: a copy would take longer than the product.
 
     None if there is no such part, or an operand is pending, has to be recorded, or is on a device.
     """

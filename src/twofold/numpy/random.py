@@ -71,7 +71,7 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
         out = options.get("out")
-        if isinstance(out, ndarray):  # without it NumPy would not know how many numbers to draw
+        if isinstance(out, ndarray):  # without it NumPy has no number of samples to draw
             host = np.empty(out.shape, out.dtype)
             by_numpy(function, args, options | {"out": host})
             out[...] = host

@@ -349,7 +349,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     if len(ends) > 1:
         x = concatenate([e if e.ndim else broadcast_to(e, shape) for e in ends], axis)
     along = (slice(None),) * normalized_axis(axis, x.ndim)
-    # bools have no subtraction: NumPy says where neighbours differ
+    # bools have no subtraction: NumPy's result is where neighbors differ
     minus: Callable[..., Any] = function_of("not_equal" if x._dtype == "bool" else "subtract")
     for _ in range(n):
         x = minus(x[(*along, slice(1, None))], x[(*along, slice(-1))])

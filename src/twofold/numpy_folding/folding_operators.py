@@ -98,7 +98,7 @@ def _power(self: FoldingArray, other: object, modulo: object = None) -> object:
         found = operation(np.power, (self, other), where)
         if type(found) is FoldingArray:
             return found
-    # not the ufunc: the operator has special cases of its own
+    # not the ufunc: the operator has further special cases
     where.count(found)
     given = Given(True)
     return given.folded(operator.pow(given.plain(self), given.plain(other)), where)

@@ -1,7 +1,7 @@
 """Builds a front end's functions from operators, with true signatures, around a ``call`` that the front end provides.
 
 ``call(op, arrays, params, out)`` gets the array arguments in order (None where left out), the parameters that were given, and
-``out``. The generator is in a low layer, its use in a high one: this module knows no array class.
+``out``. The generator is in a low layer and its use in a high one, so this module refers to no array class.
 """
 
 from collections.abc import Callable, Iterable

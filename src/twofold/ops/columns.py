@@ -30,7 +30,7 @@ def im2col(xp, data, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), p
     kernel, stride, dilate, pad, numbers = _windows("im2col", len(data.shape), data.shape[2:], kernel, stride, dilate, pad)
     whole, x = (None, None, None), padded(xp, data, pad, pad)
     parts = []
-    # one strided slice for each element of the kernel: a few large copies, where a loop over windows would make many small ones
+    # one strided slice for each element of the kernel: a few large copies, instead of many small ones in a loop over windows
     for place in _places(kernel):
         start = [k * d for k, d in zip(place, dilate, strict=True)]
         key = tuple((a, a + (m - 1) * s + 1, s) for a, m, s in zip(start, numbers, stride, strict=True))
@@ -63,7 +63,7 @@ def col2im(xp, data, *, output_size: Shape, kernel: Shape, stride: Shape = (), d
     for k, place in enumerate(_places(kernel)):
         part = xp.reshape(xp.take_slice(columns, k, k + 1, 2), shape=(n, c, *numbers))
         for axis, facts in enumerate(zip(place, dilate, stride, numbers, size, pad, strict=True), 2):
-            # the tap's elements are put where they are in the padded image, so that images of all taps can be added
+            # the tap's elements are put at their places in the padded image, so that images of all taps can be added
             part = _spread(xp, part, axis, *facts)
         total = part if total is None else total + part
     inside = tuple((p, p + s, None) for p, s in zip(pad, size, strict=True))
@@ -71,7 +71,7 @@ def col2im(xp, data, *, output_size: Shape, kernel: Shape, stride: Shape = (), d
 
 
 def _spread(xp, part, axis, at, dilate, stride, number, size, pad):
-    """Elements of windows, put where they are along an axis of the padded image: ``at * dilate``, and one each ``stride``."""
+    """Elements of windows, put at their places along an axis of the padded image: from ``at * dilate`` on, one each ``stride``."""
     if stride > 1:
         # `stride` - 1 zeros after each element, by padding an axis of size 1; the zeros after the last element are cut off
         apart = xp.pad(

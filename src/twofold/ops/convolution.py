@@ -78,7 +78,7 @@ def convolution_shapes(shapes, results, *, kernel, num_filter, num_group, no_bia
     """The shapes of the operands and of the result, completed."""
     at = -1 if is_channels_last(layout) else 1
     channels, given = size_at(shapes[0], at), size_at(shapes[1], at)
-    # the weight knows its share of the channels, if the data's are unknown
+    # the weight's channels tell the data's if these are unknown
     channels = given * num_group if channels is None and given is not None else channels
     depth = None if channels is None else channels // num_group
     weight = (num_filter, *kernel, depth) if is_channels_last(layout) else (num_filter, depth, *kernel)

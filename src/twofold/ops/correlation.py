@@ -65,7 +65,7 @@ def _window(xp, x, top, height, left, width):
 
 def _patch_sums(xp, x, rows, columns, kernel_size, stride):
     """Sums of patches of (n, d, h, w), one each ``stride`` pixels: (n, d, rows, columns)."""
-    # a sum over a square is one over rows and then one over columns; slices shifted by one pixel are added, without a loop over patches
+    # a sum over a square is a sum over rows, then over columns; slices shifted by one pixel are added, without a loop over patches
     for axis, number in ((2, rows), (3, columns)):
         parts = [xp.take_slice(x, k, k + (number - 1) * stride + 1, axis, stride) for k in range(kernel_size)]
         x = sum(parts[1:], parts[0])

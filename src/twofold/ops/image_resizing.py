@@ -68,7 +68,7 @@ def _cubic(np, size, new):
 
 def _lanczos(np, size, new):
     low, x = _centers(np, size, new)
-    # the distances from the eight pixels; the fourth is the one below
+    # the distances from the eight pixels; the fourth is the nearest pixel below
     t = x[:, None] + 3 - np.arange(8)
     weight = np.sinc(t) * np.sinc(t / 4)
     return _window(np, size, low, range(-3, 5)), weight / weight.sum(1, keepdims=True)

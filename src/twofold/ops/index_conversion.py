@@ -9,7 +9,7 @@ from .gathering import whole
 
 
 def _sizes(shape, name):
-    """The sizes of all axes but the first, which counts for neither direction."""
+    """The sizes of all axes but the first, which neither conversion needs."""
     if not shape:
         raise ParameterError(f"{name}: the shape is missing", "shape=()", "pass the shape that the positions refer to")
     if any(n < 1 for n in shape[1:]):

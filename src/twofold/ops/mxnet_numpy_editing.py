@@ -173,7 +173,7 @@ def declare_insert(kind: str) -> Op:
         size = math.prod(arr.shape) if axis is None else arr.shape[axis]
         places = selected(size, start, stop, step, int_ind, "insert")
         x, given, at = prepared(xp, arr, values, val, axis, None if int_ind is not None else len(places))
-        # a list times a number: all values go before the one place
+        # a list times a number: all values go before the same place
         order = places * given.shape[at] if int_ind is not None else sorted(places)
         # a slice with a negative step names its places from the last to the first, and the values in that order
         if places != sorted(places):

@@ -25,7 +25,7 @@ add.grad(lambda xp, dout: (dout, dout))
 
 @add.rows
 def _(xp, row_form, node):
-    # a sum has the parts of both terms; one that is broadcast has no rows of its own
+    # a sum has the parts of both terms; a broadcast term has no rows
     lhs, rhs = (row_form(x) if x.shape == node.shape else None for x in node.operands)
     return None if lhs is None or rhs is None else [*lhs, *rhs]
 
@@ -99,7 +99,7 @@ def _(xp, node):
     return None
 
 
-# log(a · b) = log a + log b; a factor that is a condition selects, as log 0 has no use
+# log(a · b) = log a + log b; a factor that is a condition selects instead, because of log 0
 multiply.logarithm(lambda xp, node: xp.combined(node, lambda a, b: a + b, masks=True))
 
 

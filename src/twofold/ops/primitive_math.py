@@ -193,8 +193,8 @@ def tan(xp, data):
     """Tangent, of an angle in radians."""
 
 
-# Where a derivative is a function of the result (tan, tanh, exp, sqrt …) the gradient asks for `out`, which saves computing the function
-# again, and frees the operand.
+# Where a derivative is a function of the result (tan, tanh, exp, sqrt …) the gradient reads `out`, which saves computing the function again
+# and frees the operand.
 tan.grad(lambda xp, dout, out: dout * (out * out + 1))
 
 

@@ -60,7 +60,7 @@ def kind_of(xp, name, data, allowed=("int8", "uint8")):
 
 def symmetric(xp, x, bound, levels, dtype):
     """Floats quantized so that ``bound`` (0-d) stands for ``levels``; with the range of the results."""
-    # one division of two numbers, and one multiplication per element
+    # a single division, and one multiplication per element
     quantized = to_integers(xp, x * (levels / bound), dtype)
     return quantized, vector(xp, -bound), vector(xp, bound)
 

@@ -77,7 +77,7 @@ class LSTMCell:
         return c if self.clip.high is None else xp.minimum(c, self.clip.high)
 
     def backward(self, xp, saved, dh, dc):
-        """Gradients of gates and hidden; of h, which does not enter directly, None; and of the cell state."""
+        """Gradients of gates and hidden; None for h, which does not enter directly; and the gradient of the cell state."""
         i, f, g, o, c, free, squashed = saved
         inner = dh * o * (1 - squashed * squashed)
         dc = inner if dc is None else dc + inner
@@ -108,7 +108,7 @@ class GRUCell:
         return n + z * (h - n), None, (r, z, n, hn, h)
 
     def backward(self, xp, saved, dh, dc):
-        """Gradients of gates and hidden; of h where it enters directly; and None, as there is no cell state."""
+        """Gradients of gates and hidden; of h as far as it enters directly; and None, since there is no cell state."""
         r, z, n, hn, h = saved
         # tanh' = 1 - n² and sigmoid' = s (1 - s), in terms of the saved results
         dn = dh * (1 - z) * (1 - n * n)

@@ -41,7 +41,7 @@ def images_of(np, rois):
 
 
 def _edges(np, low, high, count, size):
-    """The first pixel of each of ``count`` bins along an axis and the one after the last: two arrays (r, count)."""
+    """The first pixel of each of ``count`` bins along an axis, and the pixel after its last: two arrays (r, count)."""
     start, extent = low[:, None], np.maximum(high - low + 1, 1)[:, None]
     # in the regions' own dtype, as in MXNet: in float64 some edges would round to other pixels
     bin_size = (extent / extent.dtype.type(count)).astype(extent.dtype)

@@ -82,7 +82,7 @@ def _interpolated(xp, x, axis, number, align_corners):
         return x
     # in float64, so that images of all dtypes are read at the same positions
     k = xp.cast(xp.iota(size=number, dtype="int64"), "float64")
-    # either the centers of the corner pixels meet, or centers are at halves of pixels; before the first center there is only the edge
+    # either the centers of the corner pixels coincide, or centers are at half pixels; before the first center the edge is repeated
     aligned = (size - 1) / (number - 1) if number > 1 else 0.0
     at = k * aligned if align_corners else xp.maximum((k + 0.5) * (size / number) - 0.5, 0)
     low = xp.minimum(xp.floor(at), size - 1)

@@ -51,7 +51,7 @@ def bilinear(xp, image, y, x):
     n, c, h, w = image.shape
     count = y.shape[1]
     index, weight = corners(xp, xp.reshape(y, shape=(-1,)), xp.reshape(x, shape=(-1,)), h, w)
-    # `corners` numbers the pixels of one image; those of later ones follow
+    # `corners` numbers the pixels of one image; the pixels of later images follow
     first = xp.reshape(xp.iota(size=n, dtype="int64") * (h * w), shape=(n, 1, 1))
     index = xp.reshape(xp.reshape(index, shape=(n, count, 4)) + first, shape=(n * count, 4))
     found = weighted_rows(xp, pixel_rows(xp, image), index, xp.cast_like(weight, image))

@@ -59,7 +59,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis, **_):
 
 @op("SequenceLast", npx_name="sequence_last")
 def sequence_last(xp, data, sequence_length: SequenceLength = None, *, use_sequence_length: bool = False, axis: int = 0):
-    """The last step of each sequence, (batch, …): the one before its length, or without lengths the last of all."""
+    """The last step of each sequence, (batch, …): the step before its length, or without lengths the last step."""
     _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
     steps = data.shape[axis]
     if not use_sequence_length:

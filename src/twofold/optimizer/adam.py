@@ -49,7 +49,7 @@ class Adam(Optimizer):
         self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
 
     def _aggregates_all(self) -> bool:
-        # a subclass with an `update` of its own expects one weight at a time, as MXNet passes it
+        # a subclass that overrides `update` expects one weight at a time, as in MXNet
         return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:

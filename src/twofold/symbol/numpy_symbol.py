@@ -272,7 +272,7 @@ def attach() -> None:
         if dunder in ("neg", "abs", "invert"):
             continue
         attach_method(NumpySymbol, f"__{dunder}__", _operator(name, False))
-        # Python reverses a comparison by asking the other operand for the opposite one
+        # Python reverses a comparison by calling the opposite method of the other operand
         if dunder not in ("eq", "ne", "gt", "ge", "lt", "le"):
             attach_method(NumpySymbol, f"__r{dunder}__", _operator(name, True))
     attach_method(NumpySymbol, "__neg__", _negative)

@@ -204,7 +204,7 @@ class NetworkGraph:
 
 
 def _label(node: SymbolNode, has_name: bool = False) -> str:
-    """The node's name; for layers the operator and its declared parameters, such as ``3x3/1, 64``. Something else may show the name."""
+    """The node's name, or for layers the operator and parameters, such as ``3x3/1, 64``. ``has_name``: the name is shown elsewhere."""
     if has_name and (node.is_variable or node.op is None or not node.op.symbolic.label):
         return "input" if node.is_variable else str(node.op_name)
     if node.op is None or not node.op.symbolic.label:

@@ -129,7 +129,7 @@ def _kind(source: InspectedFile) -> Kind:
     for kind in KINDS:
         if kind.recognizes(source.head):
             return kind
-    for kind in KINDS:  # a file whose beginning is damaged: the reader of that kind says where
+    for kind in KINDS:  # the beginning of the file is damaged: the reader of that kind raises an error with the place
         if name.endswith(kind.suffixes):
             return kind
     known = ", ".join(kind.name for kind in KINDS)

@@ -155,14 +155,14 @@ def _label_text(label: object) -> str:
 
 
 def objects_of(label: np.ndarray, asked: bool) -> Objects:
-    """The objects of a label that has a head and objects, as detection needs it; none of others.
+    """The objects of a label with a head and objects, as for detection; none for other labels.
 
     Parameters
     ----------
     label
         The numbers.
     asked
-        Whether they are boxes by the user's word. Otherwise they count as boxes only if all lie in the image.
+        Whether the user says that they are boxes. Otherwise they count as boxes only if all lie in the image.
     """
     try:
         head, objects = split_label(label)

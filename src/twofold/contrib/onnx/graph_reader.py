@@ -112,7 +112,7 @@ class GraphReader:
         onnx = onnx_package("reading ONNX files")
         for info in self.model.graph.input:
             for k, size in enumerate(info.type.tensor_type.shape.dim):
-                # a name for each unknown size, so that ONNX's inference tells which other sizes equal it
+                # a name for each unknown size, so that ONNX's inference finds other sizes that are equal
                 if not size.HasField("dim_value") and not size.dim_param:
                     size.dim_param = f"{info.name}.{k}"
         try:

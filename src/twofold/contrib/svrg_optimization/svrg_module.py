@@ -87,7 +87,7 @@ class SVRGModule(Module):
     def _after_bind(self, request: Binding) -> None:
         super()._after_bind(request)
         if request.for_training:
-            # the snapshot has weights of its own: it shares no module's
+            # the snapshot has separate weights: it shares those of no module
             self._mod_aux.bind(*request._replace(shared_module=None))
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:

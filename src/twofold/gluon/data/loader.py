@@ -357,7 +357,7 @@ class _Place:
 
     def rest_of(self, batches: Any) -> Iterator[list[Any]]:
         """The batches that it has not returned yet, in the order that was drawn when it began."""
-        # the sampler draws from the global state: restore the one at the iteration's beginning, and put the program's own back after
+        # the sampler draws from the global state: restore the iteration's first state, and put the program's state back afterwards
         now = np.random.get_state()  # noqa: NPY002
         np.random.set_state(self.numpy)  # noqa: NPY002
         try:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 #: Alignment of arrays in shared memory, and the size up to which a message without arrays goes through the pipe; in bytes.
 ALIGNMENT, SMALL = 64, 4096
-#: Jobs that a worker may have waiting beside the one it computes: so few that they always fit into its pipe.
+#: Jobs that may wait for a worker besides the current one: few enough to fit into its pipe.
 MOST_WAITING = 4
 #: Seconds after which an idle worker looks whether its parent is alive.
 HEARTBEAT = 1.0

@@ -81,7 +81,7 @@ class _Conv(HybridBlock, arrays="nd"):
         Of transposed convolutions: sizes added to one end of each output axis.
     """
 
-    #: Supported layouts, the default first; any if there are none.
+    #: Supported layouts, the default first; an empty tuple allows any.
     _layouts: ClassVar[tuple[str, ...]] = ()
     _parameters: ClassVar[str] = _PARAMETERS.format(adj="", layouts="{layouts}")
 

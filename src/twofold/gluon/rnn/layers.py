@@ -200,7 +200,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         NDArray, or tuple
             Outputs (t, n, h); with the list of final states if states were passed.
         """
-        # the other kind of call than the last one: its trace becomes the current one
+        # this kind of call differs from the last one: its trace becomes the current one
         if self._skips_states is not (states is None):
             self._skips_states, self._trace, self._other_trace = states is None, self._other_trace, self._trace
         if states is None:

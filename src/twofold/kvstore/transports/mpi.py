@@ -223,7 +223,7 @@ def numbers_of(group: Group, comm: Comm) -> list[int]:
 
 
 def _bytes_of(array: np.ndarray) -> np.ndarray:
-    """The bytes of a contiguous array, for calls that only copy them: MPI does not know all of NumPy's types."""
+    """The bytes of a contiguous array, for calls that only copy them: MPI lacks some of NumPy's types."""
     return array.reshape(-1).view(np.uint8)
 
 

@@ -170,7 +170,7 @@ class MpiTransport:
         self._requests[k] = self._comm.Irecv(self._inbox[k], self._peers[k], HEADER)
 
     def _poll(self, *, kept: bool) -> tuple[int, Message] | None:
-        """A message that has arrived, and its sender. With ``kept`` its payload has memory of its own."""
+        """A message that has arrived, and its sender. With ``kept`` its payload is a copy."""
         k = next((k for k, header in self._deferred.items() if self._is_taken(k, *header)), -1) if self._deferred and not kept else -1
         header = self._deferred.pop(k, None)
         if header is None:

@@ -1,4 +1,4 @@
-"""Functions that only move elements: NumPy's function is applied to the elements' numbers, and the result says which elements to take."""
+"""Functions that only move elements: NumPy's function is applied to the elements' numbers, and the result gives the elements to take."""
 
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ class Numbered:
         self._count = 0
 
     def numbers(self, value: Any) -> Any:
-        """The numbers of an array's elements, as a NumPy array; of arrays in lists and tuples, as such lists and tuples."""
+        """The numbers of an array's elements, as a NumPy array; for lists and tuples of arrays, lists and tuples of these."""
         if isinstance(value, (list, tuple)):
             return type(value)(map(self.numbers, value))
         x = operand(value)

@@ -231,7 +231,7 @@ gather.index_update.onnx(_scattered(None))
 
 @gather.checked_index.onnx
 def _(onnx, node, index):
-    # an index out of bounds is the runtime's to report: a model has no errors of its own
+    # the runtime reports an index out of bounds, since a model cannot raise errors
     if not node.bound_op.params["negative"]:
         return index
     zero, size = onnx.number(0, node.dtype), onnx.number(node.bound_op.params["size"], node.dtype)

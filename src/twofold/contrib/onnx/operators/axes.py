@@ -26,7 +26,7 @@ def Reshape(graph, data, shape, *, allowzero=0):
 
 
 def _codes(graph: Graph, data: Tensor, wanted: np.ndarray) -> tuple[int, ...]:
-    """A shape with unknown sizes in MXNet's codes: 0 where a size keeps its place, -1 for one other."""
+    """A shape with unknown sizes in MXNet's codes: 0 for a size that keeps its place, -1 for one other size."""
     known = [None if isinstance(n, UnknownSize) else int(n) for n in wanted]
     # a size with the same name at the same place is kept; one other unknown size can be inferred
     kept = [n is None and k < data.ndim and data.sizes[k] is None and data.unknown(k) == wanted[k] for k, n in enumerate(known)]
@@ -278,7 +278,7 @@ _SCATTERED = {
 
 
 def _accumulated(graph: Graph, data: Tensor, rows: Sequence[Symbol], updates: Tensor, sizes: tuple[int, ...], reduction: str) -> Symbol:
-    """The data combined with all updates of each place: a table (updates, places) says which belong together."""
+    """The data combined with all updates of each place: a table (updates, places) assigns updates to places."""
     reduce, combine, neutral = _SCATTERED[reduction]
     depth = len(rows)
     places, width = math.prod(sizes[:depth]), math.prod(sizes[depth:])

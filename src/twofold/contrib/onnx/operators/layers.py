@@ -378,7 +378,7 @@ def _along(graph: Graph, x: Tensor, axis: int | None, function: Callable[..., Sy
     """A function along an axis; before version 13 along all from it on."""
     if graph.opset >= 13:
         return function(x.symbol, axis=-1 if axis is None else axis)
-    # older versions take the axes from this one on as one axis
+    # older versions merge the axes from this one on
     at = x.axis(1 if axis is None else axis)
     if at == x.ndim - 1:
         return function(x.symbol, axis=-1)
@@ -407,7 +407,7 @@ def Hardmax(graph, x, *, axis=None):
         size = x.size(axis) if graph.opset >= 13 else math.prod(x.known_sizes[x.axis(1 if axis is None else axis) :])
         place = NP.argmax(symbol.as_np_ndarray(), axis=axis, keepdims=True)
         at = axis % x.ndim
-        # Numbers along the axis, which broadcast: the one that equals the place of the maximum becomes 1.
+        # Numbers along the axis, which broadcast: the number of the maximum's place becomes 1.
         column = np.arange(size).reshape([-1 if k == at else 1 for k in range(x.ndim)])
         return NP.equal(place, graph.constant(column, "int64").np).astype(str(x.dtype))
 

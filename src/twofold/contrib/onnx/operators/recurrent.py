@@ -129,8 +129,8 @@ def RNN(
 
 def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size: int) -> Symbols:
     """A layer of gated recurrent units whose reset gate applies before the product, step by step."""
-    # MXNet's layer applies the reset gate to the product of the state, which ONNX calls `linear_before_reset`. The other order has no
-    # operator of its own, so each step becomes nodes of the graph.
+    # MXNet's layer applies the reset gate to the product of the state, which ONNX calls `linear_before_reset`. There is no operator for the
+    # other order, so each step becomes nodes of the graph.
     x, w, r, b, lengths, h = operands
     if _vary(lengths, x.size(1 if layout else 0)):
         raise unsupported(graph, "lengths are not supported with a reset gate in front of the product", lengths.name)

@@ -119,7 +119,7 @@ class Estimator:
 
     def _name_metrics(self) -> None:
         if not self._train_metrics:
-            # the one loss whose outputs are known to be scores of classes
+            # only this loss is known to take scores of classes
             if isinstance(self.loss, SoftmaxCrossEntropyLoss):
                 self._train_metrics.append(Accuracy())
             self._train_metrics.append(LossMetric(self.loss.name.rstrip("0123456789")))
@@ -127,7 +127,7 @@ class Estimator:
             self._val_metrics = [copy.deepcopy(metric) for metric in self._train_metrics]
         for metrics, stage in ((self._train_metrics, "training"), (self._val_metrics, "validation")):
             for metric in metrics:
-                # `LoggingHandler` tells training from validation by these names, as MXNet's does
+                # `LoggingHandler` distinguishes training from validation by these names, as in MXNet
                 metric.name = f"{stage} {metric.name}"
 
     @property
@@ -284,7 +284,7 @@ def _call(handlers: Sequence[EventHandler], event: type[EventHandler], estimator
     """Call all handlers of an event; return whether any of them returned True."""
     # an event class defines one method, which has the event's name
     method = next(name for name in vars(event) if not name.startswith("_"))
-    # a list, not a generator: all handlers see the event, even after one has asked to stop
+    # a list, not a generator: all handlers get the event, even after one has returned that training should stop
     answers = [getattr(handler, method)(estimator, **kwargs) for handler in handlers if isinstance(handler, event)]
     return any(answers)
 

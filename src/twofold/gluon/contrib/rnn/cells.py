@@ -250,7 +250,7 @@ def dynamic_unroll(
     else:
 
         def step(x: Any, carried: Sequence[Any]) -> tuple[Any, list[Any]]:
-            # the step's number is carried as a state, since the body of a loop does not know it
+            # the step's number is carried as a state, since a loop's body has no access to it
             now, *before = carried
             output, after = cell(x, before)
             # a sequence that has ended keeps its states

@@ -205,7 +205,7 @@ def _check_float32(x: Any) -> None:
 
 
 class RandomRotation(Block):
-    """Rotates float32 images (c, h, w) or (n, c, h, w), each by an angle of its own, drawn between two.
+    """Rotates float32 images (c, h, w) or (n, c, h, w), each by a random angle between two limits.
 
     Parameters
     ----------
