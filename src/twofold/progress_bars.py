@@ -267,12 +267,12 @@ def _in_child() -> None:
 
 
 def _kind() -> "type[_RichBar | _TqdmBar] | None":
-    """The bars of the first library that is installed; None where they would not be seen."""
+    """The bars of the first library that is installed; None if nobody would see them."""
     if not SETTINGS.progress:
         return None
     if find_spec("rich") is not None:
         return _RichBar if _is_seen_by_rich() else None
-    # tqdm knows notebooks itself, and with `disable=None` draws nothing into files
+    # tqdm recognizes notebooks itself, and with `disable=None` draws nothing into files
     return _TqdmBar if find_spec("tqdm") is not None else None
 
 

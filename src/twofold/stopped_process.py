@@ -1,7 +1,7 @@
 """`end_if_stopped` starts a small watcher process beside a process of a cluster, which ends that process if it is stopped by SIGSTOP.
 
 A stopped process does not answer. To the other processes it looks like a process that computes for a long time, so they would wait for
-`TWOFOLD_KV_TIMEOUT` seconds. The state in ``/proc`` tells a stopped process from a busy one. Once the watcher has ended the stopped
+`TWOFOLD_KV_TIMEOUT` seconds. The state in ``/proc`` distinguishes a stopped process from a busy one. Once the watcher has ended the stopped
 process, the others treat it as a process that has died.
 
 Before all have connected, two more cases need the watcher. If a process dies then, a launcher with ``--ft`` lets the others wait in
@@ -21,7 +21,7 @@ from time import monotonic
 
 #: Seconds between two looks of the watcher, and seconds that a process may be stopped.
 EVERY, LIMIT = 0.5, 5.0
-#: The writing end of the watcher's pipe, once there is one. It closes when this process ends, which tells the watcher so.
+#: The writing end of the watcher's pipe, once there is one. It closes when this process ends, and so notifies the watcher.
 _held: list[int] = []
 
 

@@ -28,7 +28,7 @@ def install(adviser: Callable[[object, str], str]) -> None:
         What to say below an error about an attribute that an object lacks: nothing if it returns an empty text.
     """
     ADVISERS[:] = [adviser]
-    # a hook of the program, of a debugger or of IPython knows better
+    # a hook of the program, of a debugger or of IPython takes precedence
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = show
 
@@ -95,7 +95,7 @@ def show_in_notebook(
     links = [link for k, link in enumerate(_links(trace)) if k == 0 or not is_inside(link.tb_frame)]
     kept: TracebackType | None = None
     for link in reversed(links):
-        # a chain of its own: `%debug` goes through the error's traceback, which does not change
+        # a separate chain: `%debug` goes through the error's traceback, which does not change
         kept = TracebackType(kept, link.tb_frame, link.tb_lasti, link.tb_lineno)
     cause, suppresses = error.__cause__, error.__suppress_context__
     if _is_internal(cause) or _is_internal(error.__context__):

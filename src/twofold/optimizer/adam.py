@@ -61,7 +61,7 @@ class Adam(Optimizer):
             self._apply(operands, [self._scalars(*step) for step in self._begin_all([i for i, _, _, _ in group])])
 
     def _scalars(self, lr: float, wd: float, t: int) -> tuple[float, ...]:
-        # bias correction is folded into the rate, as the paper suggests: the operator itself knows no step count
+        # bias correction is folded into the rate, as the paper suggests: the operator has no step count
         rate = lr * sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
         return tuple(map(float, (rate, self.beta1, self.beta2, self.epsilon, wd, self.rescale_grad)))
 

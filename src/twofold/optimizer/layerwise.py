@@ -204,7 +204,7 @@ class LBSGD(WithMomentum):
         batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
         before = batch["cum_grad"]
         batch["cum_grad"] = total = grad + (before.as_in_context(grad.context) if isinstance(before, NDArray) else before)
-        # never set back: the warm-up goes by all gradients so far
+        # never reset: the warm-up counts all gradients so far
         batch["num_cums"] = count = batch["num_cums"] + 1
         lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule gets the number of updates done so far
         self._update_count(index)

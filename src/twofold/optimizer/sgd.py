@@ -63,7 +63,7 @@ class SGD(WithMaster):
         self.lazy_update = lazy_update
 
     def _aggregates_all(self) -> bool:
-        # a subclass with a method of its own expects one weight at a time, as MXNet passes it
+        # a subclass that overrides the method expects one weight at a time, as in MXNet
         return type(self).update is SGD.update and type(self).update_multi_precision is SGD.update_multi_precision
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
@@ -231,7 +231,7 @@ class DCASGD(Optimizer):
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Unpack[RateOptions]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
-        # MXNet's attribute, which has no use there either; the previous weight is in the state
+        # MXNet's attribute, which MXNet does not use either; the previous weight is in the state
         self.weight_previous: dict[Index, NDArray] = {}
         self.lamda = lamda
 

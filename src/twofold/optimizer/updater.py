@@ -158,7 +158,7 @@ def _groups(index: Sequence[Index], weight: Sequence[NDArray], grad: Sequence[ND
     items: list[Item] = list(zip(index, weight, grad, strict=True))
     by_dtype: dict[str, list[Item]] = {}
     for item in items:
-        # without lists the dtypes do not matter, and the order of the weights stays as it is
+        # without lists the dtypes do not matter, and the order of the weights does not change
         by_dtype.setdefault(item[1]._dtype if size else "", []).append(item)
     found: list[Group] = []
     for group in by_dtype.values():

@@ -95,9 +95,9 @@ def _offset(first: dict[int, tuple[float, float]], own: dict[int, tuple[float, f
 
 
 def _of_cluster(trace: dict[str, Any], rank: int, name: str, offset: float) -> Iterator[dict[str, Any]]:
-    """The events of a process, with numbers of processes of their own and the first process's clock."""
+    """The events of a process, with unique process numbers and the first process's clock."""
     for event in trace["traceEvents"]:
-        # every process numbers its devices from 0: side by side they need numbers of their own
+        # every process numbers its devices from 0, so the joint trace needs unique numbers
         moved = {**event, "pid": event["pid"] + rank * PROCESSES_EACH}
         if "ts" in event:
             moved["ts"] = event["ts"] - offset

@@ -282,7 +282,7 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
-if "TWOFOLD_TRACE" in os.environ:  # `launch --trace`: each process writes a file of its own into this folder
+if "TWOFOLD_TRACE" in os.environ:  # `launch --trace`: each process writes one file into this folder
     set_config(filename=os.path.join(os.environ["TWOFOLD_TRACE"], f"{launched()[0]}.json"))
     set_state("run")
 elif os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":

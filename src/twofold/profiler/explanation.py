@@ -113,7 +113,7 @@ class Report:
             elif is_here:
                 self.flushes.append(_flush(event.name, 0, program, event.nbytes))
         elif event.category == "window":
-            # which says whose operations they are: any thread may run the window of another one
+            # which says which thread issued the operations: any thread may run another thread's window
             programs = self._programs.pop(event.thread, [])
             if event.details["owner"] != self._owner:
                 while self._events and self._events[-1].start >= event.start:

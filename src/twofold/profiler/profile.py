@@ -72,7 +72,7 @@ class Profile:
         return sorted(rows, key=lambda row: -row.total)
 
     def save(self, filename: str | PathLike[str]) -> None:
-        """Write the page that notebooks show as a file of its own, which also works offline.
+        """Write the page that notebooks show to a file, which also works offline.
 
         Parameters
         ----------

@@ -153,7 +153,7 @@ class Program:
         list
             All results.
         """
-        # compiled once per grouping: a training loop asks for the same groups in each iteration
+        # compiled once per grouping: a training loop uses the same groups in each iteration
         function = self._staged.get(groups)
         if function is None:
             step_of: dict[Node, int] = {n: t for t, step in enumerate(self._plan.steps) for n in step.nodes}

@@ -1,6 +1,6 @@
 """Interprets a graph, node by node through a backend's namespace: for the first use of a structure, when compiling does not pay yet.
 
-Every intermediate result is an array of its own until its last use; a compiled program computes in blocks and reuses memory.
+Every intermediate result is a separate array until its last use; a compiled program computes in blocks and reuses memory.
 The results have the same bits as the compiled program's while both call the same functions of the backend: until a kernel is machine code.
 """
 

@@ -143,7 +143,7 @@ def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
     for o in outputs:
         if applies(o, reshape) and is_made(o.operands[0]) and not is_const(o.operands[0]):
             found[o] = o.operands[0]
-    # two outputs that reshape one value need two memories: only one of them could have the value's
+    # two outputs that reshape one value need separate memory: only one of them could use the value's
     owners = Counter(found.get(o, o) for o in outputs)
     return {o: n for o, n in found.items() if owners[n] == 1}
 

@@ -129,7 +129,7 @@ class Code(NamedTuple):
     def in_stages(self, groups: Sequence[Sequence[int]], completed: Sequence[int]) -> "Code":
         """The code of a program of the pair (leaves, function), which calls the function for each group once its results are complete.
 
-        Every result has memory of its own, into which no later step writes.
+        Every result has separate memory, to which no later step writes.
 
         Parameters
         ----------

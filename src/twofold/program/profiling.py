@@ -91,7 +91,7 @@ class Profiled:
         env = dict(self._code.env)  # a copy, so that only this form's allocators report
         env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
         env |= {"__name__": __name__, "clock": perf_counter_ns, "note": self._note}
-        # a file name of its own: `Program.nodes_at` must not look for this form's lines in the plain one
+        # a separate file name: `Program.nodes_at` must not look up this form's lines in the plain form
         exec(compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec"), env)
         self._nbytes = nbytes_of_nodes(self._plan.leaves) + nbytes_of_nodes(self._plan.outputs)
         self._run = env["program"]

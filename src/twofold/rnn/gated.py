@@ -18,7 +18,7 @@ WEIGHTS_FIRST = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
 
 
 class GatedCell(BaseRNNCell):
-    """A cell whose gates are sums of a map of the input and a map of the first state; its class says which step follows."""
+    """A cell whose gates are sums of a map of the input and a map of the first state; its class defines the step that follows."""
 
     _iW: Symbol
     _iB: Symbol

@@ -209,7 +209,7 @@ class Queue:
         Raises
         ------
         EngineError
-            If the task cannot run before the one that this thread is running right now.
+            If the task cannot run before the task that this thread is running now.
         """
         while not task.is_done:
             gate = None

@@ -1,6 +1,6 @@
 """``mx.sym.contrib.foreach``, ``while_loop``, ``cond``: nodes with subgraphs. This file composes them; `loops` infers and replays them.
 
-A body is composed once, on variables of its own. Each value that it reads from outside becomes an additional input of the node: variables
+A body is composed once, on separate variables. Each value that it reads from outside becomes an additional input of the node: variables
 under their own names, computed symbols as new variables (the attribute ``__subgraph_name__`` marks where the body is cut).
 """
 
@@ -156,7 +156,7 @@ def while_loop(
     outer = [loop_vars] if single else list(loop_vars)
     if not outer:
         raise ParameterError("while_loop: loop_vars should contain at least one element", None, "pass the variables of the loop")
-    # Each body has variables of its own, since a body is cut out of the graph by its variables.
+    # Each body has separate variables, since a body is cut out of the graph at its variables.
     tested, looped = _own(outer), _own(outer)
     holds, make_test = _traced(_scope(f"{name}_cond"), tested, lambda: cond(*tested))
     test = make_test([holds])

@@ -43,7 +43,7 @@ def symbol_from_entry(entry: TapeEntry) -> Symbol:
 
 
 def _owner(entry: TapeEntry) -> TapeEntry:
-    """The record of the operation. Each of several results has a record of its own, whose only input is the operation's record."""
+    """The record of the operation. Each of several results has a separate record, whose only input is the operation's record."""
     return entry.inputs[0] if applies(entry.node, item) else entry
 
 

@@ -62,7 +62,7 @@ class _Gradient(SpecialNode):
             # in both directions: a reader of the gradient may determine the variable's shape
             out.learn_shape(variable.shape, "the gradient")
             variable.learn_shape(out.shape, "the variable")
-            out.dtype = variable.dtype  # one way only: nothing but the variable itself determines its dtype
+            out.dtype = variable.dtype  # in one direction only: nothing but the variable itself determines its dtype
 
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
         """The gradients as typed nodes, given those of the node's inputs."""

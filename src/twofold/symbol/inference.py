@@ -79,7 +79,7 @@ class Inference:
     def _settle(self, probing: bool) -> None:
         for _ in range(MAX_ROUNDS):
             changed = False
-            # forward and backward in turn: a chain of n nodes settles in two passes either way, not in n
+            # forward and backward in turn: a chain of n nodes settles in two passes in either direction, not in n
             for order in (self.order, self.order[::-1]):
                 for node in order:
                     changed |= self._visit(node, probing)
@@ -238,7 +238,7 @@ def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "
     Raises
     ------
     ShapeError
-        If shapes are contradictory; the message names the node, the shape given and the one needed.
+        If shapes are contradictory; the message names the node, the given shape and the needed shape.
     """
     found = Inference(self.heads, _shapes(_given(self, args, kwargs, "shape")), {}).run()
     listed = _listed(self, found)

@@ -218,7 +218,7 @@ def _probe(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[Pa
     found = _results(node, inputs, dict(zip(places, _PROBES, strict=False)))
     rows = dict(zip(places, _PROBES, strict=False))
     if found is None:  # sizes that must agree
-        # All unknown sizes get the same row, so an output's size no longer tells which of them it follows.
+        # All unknown sizes get the same row, so an output's size no longer shows which of them it follows.
         found, rows = _results(node, inputs, dict.fromkeys(places, _PROBES[0])), {}
     for out, trials in zip(outputs, found or (), strict=False):
         if len({len(t) for t in trials}) == 1:

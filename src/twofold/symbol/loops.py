@@ -150,19 +150,19 @@ class _Foreach(_LoopNode):
         return next((shape[0] for shape in shapes if shape), None)
 
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
-        """The typed loop; each step draws with a counter of its own."""
+        """The typed loop; each step draws with its own counter."""
         loop = self.loop(node)
         # MXNet's arrays have at least one axis: a step sees an element of a vector as an array of shape (1,)
         arrays = [G.expand_dims(a, 1) if k in loop.streams and len(a.shape) == 1 else a for k, a in enumerate(arrays)]
-        # the body is replayed over leaves of its own, never over nodes of the graph around it: equal bodies are then equal graphs
+        # the body is replayed over separate leaves, never over nodes of the surrounding graph: equal bodies are then equal graphs
         rows = [leaf(("row", k), a.shape[1:], a.dtype, a.tracked) if k in loop.streams else a for k, a in enumerate(arrays)]
         inside = [rows[k] if k in loop.streams else n for k, n in enumerate(_inner(arrays, "foreach"))]
         outputs, keys = self.typed_body(replay, node, 0, inside)
         body, own = _renamed(outputs, keys)
         outputs = body.call(own)
         steps = arrays[loop.streams[0]].shape[0]
-        # The fourth word of a random key is the number of a stream (see `imperative.generator`). Adding the number of the step to it gives
-        # every step random numbers of its own from a single key of the run, so keys are arrays that the loop slices.
+        # The fourth word of a random key is the number of a stream (see `imperative.generator`). Adding the step's number to it gives every
+        # step different random numbers from a single key of the run, so keys are arrays that the loop slices.
         counters = G.pad(G.reshape(G.iota(size=steps, dtype="uint64"), shape=(steps, 1)), width=((0, 0), (3, 2)))
         # the order is that of `graph.control_flow.foreach`: streams, states, then the inputs of all steps
         streams = [arrays[k] for k in loop.streams] + [counters + key for key in _fresh_keys(replay, len(keys))]
@@ -248,7 +248,7 @@ class _Cond(_ControlFlow):
         predicate = _body(replay, node, 0, [arrays[k] for k in predicate_places])[0][0]
         parts: list[tuple[list[Node], list[Node]]] = []
         # a branch that draws fewer numbers ignores the last keys
-        outside: list[Node] = []  # keys: both branches draw with the same ones, as only one of them runs
+        outside: list[Node] = []  # both branches draw with the same keys, since only one of them runs
         for which, places in enumerate(branches, 1):
             outputs, keys = _body(replay, node, which, [inside[k] for k in places])
             body, own = _renamed(outputs, keys)

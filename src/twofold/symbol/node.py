@@ -89,7 +89,7 @@ class SpecialNode(ABC):
         return ()
 
     def output_names(self, node: "SymbolNode") -> Sequence[str]:
-        """Names of the outputs, in order, if they have names of their own."""
+        """Names of the outputs, in order, if the file gives them."""
         return ()
 
     @abstractmethod
@@ -195,13 +195,13 @@ class SymbolNode:
         ParameterError
             If the node's attributes do not match the operator.
         """
-        # parsed once for each mode: inference visits a node many times, and each visit asks for it
+        # parsed once for each mode: inference visits a node many times, and each visit needs it
         key = training, tuple(replaced.items())
         found = self._bound_ops.get(key)
         if found is None:
             op = self.operator
             given = self._structural() | dict.fromkeys(op.training, training) | replaced
-            if op.storage.stored_as and op.storage.stored_as not in replaced:  # typed graphs know dense arrays only; see `bind_stored`
+            if op.storage.stored_as and op.storage.stored_as not in replaced:  # typed graphs have dense arrays only; see `bind_stored`
                 given[op.storage.stored_as] = "default"
             found = self._bound_ops[key] = op.bind(True, **given)
         return found

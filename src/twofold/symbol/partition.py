@@ -70,7 +70,7 @@ class Partition:
         return "aux" if head.node in self.states else "arg", head.node.name
 
     def output_key(self, head: Head) -> Key:
-        """The key of an output of the graph; a variable that is an output gets a value of its own."""
+        """The key of an output of the graph; a variable that is an output gets a separate value."""
         return "value", self._number[head]
 
     def _leaf(self, variable: SymbolNode) -> Node:
@@ -248,7 +248,7 @@ def device_of(node: SymbolNode, default: Device, groups: Mapping[str, Device]) -
 
 
 def stretches(order: Iterable[SymbolNode], default: Device, groups: Mapping[str, Device]) -> list[tuple[Device, list[SymbolNode]]]:
-    """Split a graph's operators into stretches on one device, ordered so that each reads only from itself and earlier ones.
+    """Split a graph's operators into stretches on one device, ordered so that each reads only its own and earlier results.
 
     A stretch ends where another device reads its results, so that this device can begin: layers on several devices form a pipeline.
 

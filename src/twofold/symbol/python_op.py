@@ -16,7 +16,7 @@ from .symbol import Symbol
 
 __all__ = ["NDArrayOp", "NumpyOp", "PythonOp"]
 
-#: Numbers the classes made by `PythonOp._node`, each of which is registered under a name of its own.
+#: Numbers the classes made by `PythonOp._node`, each of which is registered under a different name.
 _numbers = count()
 Shapes = list[list[int]]
 
@@ -42,7 +42,7 @@ class PythonOp:
         raise Undefined("Must override this", type(self).__name__, "derive it from NumpyOp, NDArrayOp or CustomOp")
 
     def _node(self, prefix: str, args: Sequence[Symbol], kwargs: dict[str, Any]) -> Symbol:
-        # each node gets a class of its own, because the class refers to this instance
+        # each node gets a separate class, because the class refers to this instance
         prop = type(f"{type(self).__name__}Prop", (_Prop,), {"own": self})
         op_type = f"_{type(self).__name__}{next(_numbers)}"
         REGISTERED[op_type] = prop

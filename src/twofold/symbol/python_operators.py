@@ -44,7 +44,7 @@ def _row(formula: str) -> Binary:
 
 
 def _relation(formula: str) -> Binary:
-    """The operators of a comparison, which has no reversed form: Python asks the other operand for the opposite one."""
+    """The operators of a comparison, which has no reversed form: Python calls the opposite method of the other operand."""
     pair, number = [HintedOp(op, op.title) for op in (_VARIANTS[formula, "pair"], _VARIANTS[formula, "scalar"])]
     return Binary(pair, number, number)
 
@@ -52,7 +52,7 @@ def _relation(formula: str) -> Binary:
 #: Python's operators to MXNet's formulas.
 ARITHMETIC = {name: _row(name) for name in ("add", "sub", "mul", "mod")} | {"truediv": _row("div"), "pow": _row("power")}
 _RAISED = ARITHMETIC["pow"].reverse.op
-# the one automatic name that MXNet takes from the first registered name: 2 ** x is `_rpower_scalar0`, not `_rpowerscalar0`
+# the only automatic name that MXNet takes from the first registered name: 2 ** x is `_rpower_scalar0`, not `_rpowerscalar0`
 ARITHMETIC["pow"] = ARITHMETIC["pow"]._replace(reverse=HintedOp(_RAISED, _RAISED.title))
 COMPARISON = {"eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "lesser", "le": "lesser_equal"}
 FUNCTIONS = {name: _row(name) for name in ("maximum", "minimum", "hypot", "power")}

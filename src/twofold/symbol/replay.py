@@ -97,7 +97,7 @@ class Replay:
         arguments = [n for n in topological(heads) if n.is_variable]
         inference = inferred_inside(heads, [PartialType(n.shape, n.dtype) for n in given])
         values = {Head(v, 0): n for v, n in zip(arguments, given, strict=True)}
-        # keys of its own, which the loop replaces by one key per step; users' objects are created once per run, outside the loop
+        # separate keys, which the loop replaces by one key per step; users' objects are created once per run, outside the loop
         sub = Replay(inference, self.training, values, objects=self.objects)
         before = len(self.objects)
         sub.run(topological(heads))

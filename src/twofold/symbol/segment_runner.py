@@ -172,7 +172,7 @@ def _own_rows(content: Content) -> Content:
 
 
 def _detached(content: Content) -> Content:
-    """A content without its history, and with memory of its own."""
+    """A content without its history, in separate memory."""
     array = array_of(content).detach()
     return (array.copy() if array.stype == "default" else array)._content
 

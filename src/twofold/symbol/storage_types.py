@@ -210,7 +210,7 @@ class NominalNamespace(GraphNamespace):
         return list(arrays)
 
     def places(self, stored: Node, wanted: Node) -> list[Node]:
-        """Indices, and where they are among the stored ones."""
+        """Indices, and their positions among the stored ones."""
         return [_indices(*wanted.shape), _indices(*wanted.shape)]
 
     def union(self, *arrays: Sparse) -> list[Node]:

@@ -133,7 +133,7 @@ class CaseMaker:
 
 
 def cases(name: str, dtypes: Sequence[str] = REAL) -> list[Case]:
-    """All cases of a primitive whose operands and result have the given dtypes, or mandatory ones: bool, int64, uint64, complex ones."""
+    """All cases of a primitive whose operands and result have the given dtypes, or mandatory ones (bool, int64, uint64, complex)."""
     op = primitives()[name]
     # a backend may lack narrow dtypes, but not these
     has = {*dtypes, "bool", "int64", "uint64", *COMPLEX}

@@ -131,7 +131,7 @@ def almost_equal(
 
 
 def locationError(a: np.ndarray, b: np.ndarray, index: tuple[int, ...], names: Names, maxError: bool = False) -> str:
-    """A text that says where two arrays differ, and shows the elements there."""
+    """A text with the places where two arrays differ, and their elements there."""
     maximum = " maximum" if maxError else ""
     return f"Location of{maximum} error: {index}, {names[0]}={a[index]:.8f}, {names[1]}={b[index]:.8f}"
 

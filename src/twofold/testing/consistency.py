@@ -276,7 +276,7 @@ def compare_optimizer(
 
 
 def same_array(array1: Any, array2: Any) -> bool:
-    """Whether two arrays of one shape share their memory: a write into one is seen in the other. Both keep their values.
+    """Whether two arrays of one shape share their memory: a write to one shows in the other. Both keep their values.
 
     Examples
     --------

@@ -272,7 +272,7 @@ def get_mnist_iterator(
     input_shape
         The shape of one image: (784,) or (1, 28, 28).
     num_parts, part_index
-        Of how many parts of the data which one is read.
+        The number of parts of the data, and the part to read.
     """
     get_mnist_ubyte()
     flat = len(input_shape) != 3

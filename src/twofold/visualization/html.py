@@ -227,7 +227,7 @@ def symbol(shown: Symbol) -> str:
 
 
 def _wide(picture: str) -> str:
-    """A picture that scrolls where it is higher than a notebook's cell should be."""
+    """A picture that scrolls if it is too high for a notebook's cell."""
     return f'<div style="max-height:40em;overflow:auto;margin:4px 0">{picture}</div>' if picture else ""
 
 

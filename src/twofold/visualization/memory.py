@@ -70,7 +70,7 @@ def plot_memory(executor: Executor) -> Svg:
 
 
 def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
-    """The values in each block of memory. Values that the backend allocates have a block of their own."""
+    """The values in each block of memory. Each value that the backend allocates has a separate block."""
     place, root = program.plan.place, {}
     # the same liveness as the memory plan's: a use of a view is a use of the value that owns the memory
     begin: dict[Node, int] = {leaf: -1 for leaf in program.leaves if leaf.nbytes}

@@ -17,7 +17,7 @@ MARGIN, WIDTH, ROW, GAP, TOP = 120, 1100, 16, 12, 44
 FINEST = 0.5
 #: Boxes that are wider than so many pixels for each letter have their name inside.
 LETTER = 6.5
-#: ColorBrewer's palette Set3, by category; and the one of others.
+#: ColorBrewer's palette Set3, by category; and the color of other categories.
 COLORS = {
     "window": "#d9d9d9",
     "program": "#8dd3c7",
@@ -139,7 +139,7 @@ def _levels(events: Iterable[TraceEvent]) -> list[list[TraceEvent]]:
 
 
 def _row(axis: Axis, events: Iterable[TraceEvent], top: int) -> Iterator[str]:
-    """The boxes of a row; those too short to be seen are joined where they have one color."""
+    """The boxes of a row; neighboring boxes that are too short to see are joined if their colors are equal."""
     joined: list[TraceEvent] = []
     for event in events:
         begin, end = axis.at(event["ts"]), axis.at(event["ts"] + event["dur"])
