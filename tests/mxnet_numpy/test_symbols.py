@@ -1,5 +1,6 @@
 """Symbols under MXNet's NumPy dialect: composed as MXNet composes them, and computing what arrays give."""
 
+import importlib
 import json
 from pathlib import Path
 
@@ -127,6 +128,13 @@ def as_mxnet():
         npx.set_np()
         yield
         npx.reset_np()
+
+
+def test_symbols_have_the_dialect_in_a_program_that_runs_as_mxnet(as_mxnet):
+    sym = importlib.import_module("mxnet").sym
+    assert sym.np.exp(sym.var("x").as_np_ndarray()).list_inputs() == ["x"]
+    assert sym.npx.relu(sym.var("x")).list_inputs() == ["x"]
+    assert sym.np.random.normal(size=(2,)).list_inputs() == []
 
 
 def test_a_block_of_numpys_functions_is_traced_exported_and_imported(as_mxnet, tmp_path):
