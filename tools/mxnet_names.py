@@ -55,12 +55,23 @@ OTHER_SIGNATURES = {
 }
 
 
+#: The first part of a name as programs write it.
+SHORT = {
+    "ndarray": "nd", "symbol": "sym", "numpy": "np", "numpy_extension": "npx", "module": "mod", "kvstore": "kv", "initializer": "init",
+    "visualization": "viz",
+}  # fmt: skip
+
+
 class Name(NamedTuple):
-    """A public name of MXNet: its path, its signature (empty if it is not called), and what Twofold has there (None if nothing)."""
+    """A public name of MXNet: its path, its signature (empty if it is not called), and what Twofold has there (None if nothing).
+
+    ``written`` is the path as programs write it: ``mx.mod.Module`` for ``mxnet.module.module.Module``.
+    """
 
     path: str
     signature: str
     thing: Any
+    written: str
 
 
 def names_of(inventory: Path) -> Iterator[Name]:
@@ -72,7 +83,8 @@ def names_of(inventory: Path) -> Iterator[Name]:
             if machinery(path) == "":
                 continue
             thing = found(path)
-            yield Name(path, entry["init"] or "" if kind == "classes" else entry, thing)
+            written = written_name(path, thing)
+            yield Name(path, entry["init"] or "" if kind == "classes" else entry, thing, written)
             for member, signature in entry["members"].items() if kind == "classes" else ():
                 if not member.startswith("_"):
                     inner = getattr(thing, member, None) if thing is not None else None
@@ -81,7 +93,18 @@ def names_of(inventory: Path) -> Iterator[Name]:
                         f"{path}.{member}",
                         signature if signature.startswith("(") else "",
                         inner if inner is not None or not present else present,
+                        f"{written}.{member}",
                     )
+
+
+def written_name(path: str, thing: Any) -> str:
+    """The path as programs write it: without modules that may be left out, and with short names of packages."""
+    _, *parts = path.split(".")
+    # `module.module.Module` and `image.detection.ImageDetIter` are to be had without their inner modules
+    shorter = (parts[:k] + parts[k + count :] for count in (2, 1) for k in range(1, len(parts) - count))
+    if thing is not None:
+        parts = next((p for p in shorter if found(".".join(["mxnet", *p])) is thing), parts)
+    return ".".join(["mx", SHORT.get(parts[0], parts[0]), *parts[1:]])
 
 
 def attributes_of(cls: type) -> set[str]:
@@ -165,29 +188,32 @@ def page(inventory: Path) -> str:
     reasons: dict[str, str] = {}
     for name in names_of(inventory):
         rows = modules.setdefault(".".join(name.path.split(".")[:2]), {"same": [], "better": [], "absent": []})
-        short = name.path.removeprefix("mxnet.")
         if name.thing is None:
-            rows["absent"].append(short)
-            reasons[short] = machinery(name.path) or "not yet"
+            rows["absent"].append(name.written)
+            reasons[name.written] = machinery(name.path) or "not yet"
         else:
-            rows["better" if is_mentioned(name.path, mentioned) else "same"].append(short)
+            rows["better" if is_mentioned(name.path, mentioned) else "same"].append(name.written)
     totals = {status: sum(len(rows[status]) for rows in modules.values()) for status in ("same", "better", "absent")}
     lines = [
         "# What runs: MXNet's names",
         "",
         "Every public name of MXNet 1.9.1 and what Twofold has under it. *Same*: it behaves as the real one. *Better*: it differs in a way",
         "that [a row of the differences](compatibility.md) describes. *Absent*: Twofold has no such name, for the reason given.",
+        "Names stand as programs write them, such as `mx.mod.Module` for `mxnet.module.module.Module`; the search finds the page of each.",
         "This page is written by `tools/mxnet_names.py`.",
         "",
-        f"{totals['same']:,} names are the same, {totals['better']:,} better, {totals['absent']:,} absent.",
+        f"{totals['same']:,} names are the same, {totals['better']:,} better, {totals['absent']:,} absent. Names and arguments that MXNet",
+        "removed before 1.9.1 are not among them.",
     ]
     for module, rows in sorted(modules.items()):
         lines += ["", f"## {module}", ""]
-        for status in ("same", "better"):
-            if rows[status]:
-                lines += [f"**{status.capitalize()}**: {', '.join(f'`{n}`' for n in sorted(rows[status]))}", ""]
+        better = set(rows["better"])
+        # the paths of a name may differ in whether a row mentions them
+        for status, names in (("same", set(rows["same"]) - better), ("better", better)):
+            if names:
+                lines += [f"**{status.capitalize()}**: {', '.join(f'`{n}`' for n in sorted(names))}", ""]
         if rows["absent"]:
-            lines += ["| absent | why |", "|---|---|", *(f"| `{n}` | {reasons[n]} |" for n in sorted(rows["absent"]))]
+            lines += ["| absent | why |", "|---|---|", *(f"| `{n}` | {reasons[n]} |" for n in sorted(set(rows["absent"])))]
     return "\n".join(lines).rstrip() + "\n"
 
 
