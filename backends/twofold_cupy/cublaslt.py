@@ -124,7 +124,7 @@ class Products:
         leading_a: tuple[int, int],
         leading_b: tuple[int, int],
     ) -> bool:
-        """``out = a @ b`` with an epilogue; Returns False, and launches nothing, if the library has no such product.
+        """``out = a @ b`` with an epilogue. Returns False, and launches nothing, if the library has no such product.
 
         Parameters
         ----------

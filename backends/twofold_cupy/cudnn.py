@@ -87,7 +87,7 @@ class Convolutions:
         self._plans = plans
 
     def run(self, xp: Namespace, shape: Shape, first: cupy.ndarray, second: cupy.ndarray, out: cupy.ndarray) -> bool:
-        """Compute a convolution of contiguous arrays into ``out``; Returns False, and does nothing, if cuDNN has no plan."""
+        """Compute a convolution of contiguous arrays into ``out``. Returns False, and does nothing, if cuDNN has no plan."""
         plan = self._plan(shape)
         if plan is None:
             return False

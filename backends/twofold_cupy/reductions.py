@@ -23,7 +23,7 @@ from .operands import computed_in, dtype_of
 
 #: Longer rows are cut into parts of this length, unless there are this many results; the second length is that of argmax and argmin.
 PART, SEARCH_PART = 65_536, 4096
-#: A row gets a thread for each four elements.
+#: A row gets one thread for every four elements.
 ITEMS_PER_THREAD = 4
 #: Threads of a block along the inner axis, so that a warp reads adjacent columns.
 COLUMNS = 32

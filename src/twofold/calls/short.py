@@ -70,7 +70,7 @@ def is_alone(more: tuple[object, ...], options: Mapping[str, object]) -> bool:
 
 @fragment
 def is_at_hand(a, kind):
-    """Whether an argument is an array, or a view whose memory is at hand: that of a recorded one is a copy, recorded each time."""
+    """Whether an argument is an array, or a view whose memory can be read: reading a recorded view makes and records a copy each time."""
     return kind is cls or (kind is view and (of := a._of) is not None and (of.__class__ is PLAIN or tls.tape is None))
 
 

@@ -114,7 +114,7 @@ class Features(OrderedDict[str, Feature]):
         return cls.instance
 
     def __init__(self) -> None:
-        """Nothing: a second call must not fill it again."""
+        """Do nothing: a second call must not fill the list again."""
 
     def __repr__(self) -> str:
         return repr(list(self.values()))

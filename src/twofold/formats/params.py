@@ -121,7 +121,7 @@ def load_some_params(reader: Reader, wanted: Collection[str]) -> dict[str, Array
         places.append(reader.offset)
         skip_array(reader)
     found = {}
-    for name, place in zip(read_names(reader, len(places)), places, strict=False):  # arrays without names are none of the wanted
+    for name, place in zip(read_names(reader, len(places)), places, strict=False):  # arrays without names are never wanted
         if name in wanted:
             reader.offset = place
             found[name] = read_array(reader)

@@ -277,7 +277,7 @@ class Shard:
         self.reached = min(self._at, default=max(clocks.values(), default=0))
 
     def passed(self, clock: int) -> bool:
-        """Count a worker's push. Whether the smallest clock has grown. This takes the same time for any number of workers."""
+        """Count a worker's push; return whether the smallest clock has grown. The time does not depend on the number of workers."""
         # counts of workers by clock, because the least clock of a thousand workers would take too long for each push
         at = self._at
         at[clock - 1] -= 1

@@ -166,7 +166,7 @@ class Op:
         if any(i.injected for i in self.inputs):
             object.__setattr__(self, "random", True)
 
-    # what follows from the declaration
+    # facts derived from the declaration
 
     @cached_property
     def doc(self) -> str:

@@ -125,7 +125,7 @@ def quantize_asym(xp, data, *, min_calib_range: float | None = None, max_calib_r
 
 @op("_contrib_dequantize", differentiable=False)
 def dequantize(xp, data, min_range: Limit, max_range: Limit, *, out_type: Literal["float32"] = "float32"):
-    """The float32 numbers that int8, uint8 or int32 numbers stand for, given their range, arrays (1,)."""
+    """The float32 numbers that int8, uint8 or int32 numbers represent, given their range, arrays (1,)."""
     dtype = kind_of(xp, "dequantize", data, ("int8", "uint8", "int32"))
     return xp.astype(data, dtype="float32") * (largest(xp, min_range, max_range) / HALF_LEVELS[dtype])
 

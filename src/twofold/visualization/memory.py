@@ -97,7 +97,7 @@ def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
 
 
 def _legend() -> list[str]:
-    """What colors mean."""
+    """The legend of the colors."""
     lines = []
     for k, (kind, text) in enumerate(MEANING.items()):
         x = AXIS + ENTRY * k

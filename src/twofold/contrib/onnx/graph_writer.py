@@ -1,4 +1,4 @@
-"""Collects the nodes of an ONNX graph while the operators' rules write them. It knows nothing of Twofold's operators."""
+"""Collects the nodes of an ONNX graph while the operators' rules write them. It does not depend on Twofold's operators."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -17,7 +17,7 @@ class Execution:
     c: str | None = None
     #: The part of ``backend/c_special.h`` that its C text calls, see `backend.c_text.PARTS`. Only kernels with such a step include it.
     c_part: str = ""
-    #: What a primitive computes, ``(np, <inputs>, *, <params>)`` over NumPy's functions: the default implementation of every adapter.
+    #: A primitive's computation, ``(np, <inputs>, *, <params>)`` over NumPy's functions: the default implementation of every adapter.
     #: It may return other libraries' arrays where ``np`` is a library with NumPy's functions. See `opdef.declare.primitive`.
     reference: Rule | None = None
     #: The reference takes NumPy arrays only, so adapters copy their arrays to the host for it.
