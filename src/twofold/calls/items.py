@@ -128,7 +128,7 @@ def return_selected(self, r, key, kind, v, of):
 
 @fragment
 def return_unless_placed(self, key, value, at):
-    """Put NumPy's index in place of ``at`` for a tuple with other items than numbers and slices, or leave the write to the general way."""
+    """Put NumPy's index in place of ``at`` for a tuple with other items than numbers and slices, or call the general function."""
     if not by_numpy:
         return put(self, key, value)
     first = last = None
@@ -160,7 +160,7 @@ def return_unless_placed_by_array(self, key, value, kind, at):
 
 @fragment
 def return_unless_source(self, key, value, kind, source):
-    """Put NumPy's array, or a number, in place of ``source`` for the value of a write, or leave the write to the general way."""
+    """Put NumPy's array, or a number, in place of ``source`` for the value of a write, or call the general function."""
     if elements and kind is element:
         source = value._raw
     elif kind is float or kind is int:
@@ -186,7 +186,7 @@ def return_unless_source(self, key, value, kind, source):
 
 @fragment
 def return_reshaped(self, v, of, r):
-    """Return a reshaped array: a view if it shares the memory, else a copy if that needs no rule of the general way."""
+    """Return a reshaped array: a view if it shares the memory, otherwise a copy unless the general function has rules for it."""
     # the base of a view is the array that owns the memory, never another view
     if r.ndim and r.base is (v if v.base is None else v.base):
         return_shown(self, r, RESHAPED, of)

@@ -56,7 +56,7 @@ class NotPlain(Exception):
     """NumPy cannot take an argument unchanged."""
 
 
-#: What sends a call the general way.
+#: Exceptions after which the general function is called.
 REFUSED = (*RECOVERABLE, IndexError, NotPlain)
 
 # ---------------------------------------------------------------------------------------------------------- fragments

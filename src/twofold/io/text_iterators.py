@@ -145,7 +145,7 @@ class CSVIter(_TextIter):
     prefetch_buffer, ctx
         Have no effect: rows are parsed when they are asked for, and batches are created on the current device.
     dtype
-        Dtype of data and labels: float32 if None, int32 or int64. Integers are what stands before a point or an exponent, as in MXNet:
+        Dtype of data and labels: float32 if None, int32 or int64. Integers are the part before a point or an exponent, as in MXNet:
         -1.9 is -1, and 1e3 is 1, with a warning.
     data_name, label_name
         Names of the two arrays.

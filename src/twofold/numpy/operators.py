@@ -250,7 +250,7 @@ def is_array_like(value: object) -> bool:
 
 
 def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
-    """The general way of a comparison. Nothing equals a value that is not array-like, such as None."""
+    """The general path of a comparison. Nothing equals a value that is not array-like, such as None."""
     run, compare = _general(op), getattr(operator, dunder)
 
     def general(self: ndarray, other: Any) -> Any:
