@@ -221,7 +221,7 @@ class _Writer:
         self._evaluated: set[str] = set()
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements as they are written: some vanish, others become several."""
+        """Statements as written: some vanish, others become several."""
         written: list[ast.stmt] = []
         for s in statements:
             if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):

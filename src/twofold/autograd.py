@@ -69,7 +69,7 @@ def predict_mode() -> Scope:
 
 #: An array, or a list of them.
 Arrays = Array | Sequence[Array]
-#: None stands for ones.
+#: None means ones.
 HeadGrads = Array | Sequence[Array | None] | None
 
 

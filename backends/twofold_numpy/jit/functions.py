@@ -134,7 +134,7 @@ def _expm1_of_reduced(k: Vector, r: Vector) -> Vector:
 
 
 def expm1(x: Vector) -> Vector:
-    """exp(x) - 1, computed with 2^(k-1), which does not overflow; tiny arguments are returned as they are."""
+    """exp(x) - 1, computed with 2^(k-1), which does not overflow; tiny arguments are returned unchanged."""
     f = FORMATS[x.kind]
     k, r = _reduce_by_log2(_clamp(x, -60.0, f.exp_range[1]))
     scale = _power_of_2(k - 1.0)
@@ -223,7 +223,7 @@ def erf(x: Vector) -> Vector:
 
 
 def sin(x: Vector) -> Vector:
-    """Sine: sine or cosine of x reduced by multiples of π / 2; tiny arguments are returned as they are."""
+    """Sine: sine or cosine of x reduced by multiples of π / 2; tiny arguments are returned unchanged."""
     return x.code.call("fabs", x).compare("olt", 2.0 ** -FORMATS[x.kind].mantissa).choose(x, _sine_quarters(x, "sin", 0))
 
 

@@ -178,7 +178,7 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
 def operand_dtypes(step: KernelStep, dtypes: list[str]) -> list[str]:
     """The dtype that each operand is converted to: that of NumPy's loop for a ufunc, else the result's, except for conditions and casts."""
     if step.ufunc is not None:
-        # None stands for the result, whose dtype NumPy chooses along with those of the operands
+        # None is the result, whose dtype NumPy chooses along with those of the operands
         loop = getattr(np, step.ufunc).resolve_dtypes((*[NUMPY[d] for d in dtypes], None))
         return [NAME_OF[d] for d in loop[:-1]]
     if step.result == "tail":

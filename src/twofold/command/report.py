@@ -18,7 +18,7 @@ from .four_ways import Outcome, Task, network
 
 #: The number of losses that are compared. Later ones differ more: rounding errors grow as training goes on.
 COMPARED = 20
-#: The number of steps of which it has a trace.
+#: The number of steps in its trace.
 PROFILED = 3
 
 

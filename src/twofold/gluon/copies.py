@@ -38,7 +38,7 @@ class Copies:
     arrays, grads
         One array per device, and their gradients; None without gradients.
     places
-        Device to the index of its copy; None stands for the only copy.
+        Device to the index of its copy; None means the only copy.
     dense_places
         The same if the copies are dense; empty if not.
     """

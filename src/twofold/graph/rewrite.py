@@ -68,7 +68,7 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
     boundaries
         Nodes whose values a caller could hold: strided ones are made contiguous.
     keep
-        Operators to keep as they are.
+        Operators to keep unchanged.
     """
     bounds = set(boundaries)
     sources: dict[Node, Node] = {}

@@ -148,7 +148,7 @@ class DetRandomCropAug(DetAugmenter):
     min_eject_coverage
         The share of an object that the part must show for it to stay in the label.
     max_attempts
-        After as many parts that do not fit, the image stays as it is.
+        After as many parts that do not fit, the image does not change.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class DetRandomPadAug(DetAugmenter):
     area_range
         Limits of its area over the image's; 1 or more.
     max_attempts
-        After as many sizes that do not fit, the image stays as it is.
+        After as many sizes that do not fit, the image does not change.
     pad_val
         The color, a number for each channel.
     """

@@ -91,7 +91,7 @@ def groups_of(title: str, options: Mapping[str, object], shape: tuple[int, int, 
 
     ``shape``, a field of some classes, is the result of `image_shape` for ``data_shape``.
     """
-    # known, so that `parsed` does not warn of it, but left as it is: `image_shape` has read it
+    # known, so that `parsed` does not warn of it, but not converted: `image_shape` has read it
     hints: dict[str, object] = {"data_shape": object}
     for kind in kinds:
         hints |= get_type_hints(kind, include_extras=True)  # without the extras `Floats` is any tuple

@@ -82,7 +82,7 @@ class ImageRecordIter(LoadingIter):
     preprocess_threads, prefetch_buffer
         Number of threads, and of batches that they are ahead.
     dtype
-        float32; uint8 and int8 leave the numbers as they are, as `ImageRecordUInt8Iter` and `ImageRecordInt8Iter`.
+        float32; uint8 and int8 do not change the numbers, as `ImageRecordUInt8Iter` and `ImageRecordInt8Iter`.
     resize
         Length of the shorter side to which images are resized first; -1 leaves them.
     rand_crop

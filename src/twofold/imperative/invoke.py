@@ -41,7 +41,7 @@ Argument: TypeAlias = Cell | Scalar | UserFunction | None
 
 @fragment
 def data_of(v: Operand) -> Array:
-    """The array of a content, computed if it is pending; Python scalars and users' objects are returned as they are."""
+    """The array of a content, computed if it is pending; Python scalars and users' objects are returned unchanged."""
     return v if not isinstance(v, Value) else force(v) if v.data is None else v.data
 
 

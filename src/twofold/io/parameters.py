@@ -13,7 +13,7 @@ from ..strictness import tolerate
 from .iterator import DataIter
 
 Init = TypeVar("Init", bound=Callable[..., None])
-#: Annotations of parameters that may be text; all others are left as they are given.
+#: Annotations of parameters that may be text; all others are not converted.
 PARSED = (bool, int, float, Floats, Shape)
 
 

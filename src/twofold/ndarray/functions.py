@@ -99,7 +99,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     axis
         The axis.
     always_copy
-        If false, a single array is returned as it is.
+        If false, a single array is returned unchanged.
 
     Raises
     ------

@@ -109,7 +109,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         _mark_values(self._content, self._gradient)
 
     def _stored_head(self, grad: Any) -> tuple[Any, Any]:
-        """The stored values as a head of `backward`, and the head gradient; None stands for ones."""
+        """The stored values as a head of `backward`, and the head gradient; None means ones."""
         stored = self._content.sparse
         if grad is None:
             return stored.values, None

@@ -19,7 +19,7 @@ from .namespace import find_attribute, in_short
 from .short_calls import short_call
 from .ufuncs import function_of
 
-#: Functions that become methods as they are: their first argument is the array.
+#: Functions that become methods directly: their first argument is the array.
 METHODS = {
     reductions: "all any argmax argmin cumprod cumsum max mean min prod std sum var",
     selecting: "argsort clip nonzero round take",

@@ -204,7 +204,7 @@ class Blockwise:
 
 def converted(fn: Callable[..., object], operands: tuple[Operand, ...]) -> Sequence[Operand | np.ndarray]:
     """The operands, with Python's numbers made arrays of the dtype to which NumPy converts them: once, instead of in each block."""
-    # `where`, `clip` and casts have no ufunc loops, and take Python's numbers as they are.
+    # `where`, `clip` and casts have no ufunc loops, and take Python's numbers directly.
     if type(fn) is not np.ufunc:
         return operands
     # NumPy's own promotion decides: a Python number takes the dtype of the loop that the arrays select.

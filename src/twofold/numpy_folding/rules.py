@@ -148,7 +148,7 @@ def _typed(key: Any, *kinds: Any) -> TypedRule | None:
 class TypedRules(dict[tuple[object, ...], TypedRule | None]):
     """The typed rules by signature: a key of `RULES`, and for each operand its kind, or the class of a Python number.
 
-    None stands for an operation that NumPy computes immediately. The class is a dictionary, because a successful look-up enters no Python
+    None means an operation that NumPy computes immediately. The class is a dictionary, because a successful look-up enters no Python
     function.
     """
 

@@ -115,7 +115,7 @@ def params_lines(row: Row) -> list[str]:
         param = op.params[passed_as]
         value = f"sizes({name})" if param.kind.name.startswith((SHAPE.name, AXIS.name)) else name
         if not default or passed_as in op.front.writes.split():
-            # None stands for the operator's own default, which files contain
+            # None means the operator's own default, which files contain
             own = f"{param.default!r} if {name} is None else " if default == "None" and param.default is not None else ""
             always.append(f"{passed_as!r}: {own}{value}")
         else:

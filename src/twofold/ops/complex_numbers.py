@@ -15,7 +15,7 @@ def _with_imaginary_part(np, data):
 
 @primitive(host_only=True, reference=lambda np, data: np.real(data).copy(), complex_gradient=True)
 def real_part(xp, data):
-    """The real parts of complex numbers; real numbers as they are."""
+    """The real parts of complex numbers; real numbers do not change."""
 
 
 @primitive(host_only=True, reference=lambda np, data: np.imag(data).copy(), complex_gradient=True)
@@ -30,7 +30,7 @@ def imaginary_number(xp, data):
 
 @primitive(host_only=True, reference=lambda np, data: np.conjugate(data), complex_gradient=True)
 def conjugate(xp, data):
-    """Complex conjugates; real numbers as they are."""
+    """Complex conjugates; real numbers do not change."""
 
 
 real_part.type(lambda data: (data.shape, PART.get(data.dtype, data.dtype)))

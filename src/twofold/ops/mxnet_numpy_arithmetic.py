@@ -68,7 +68,7 @@ class Function(NamedTuple):
     in_floats
         Integers are computed in floating point, and the results truncated.
     keeps_integers
-        Integers stay as they are; bools become floats.
+        Integers do not change; bools become floats.
     floats_of_bools
         Bools become floats: array libraries have no negative and no sign of them.
     is_test

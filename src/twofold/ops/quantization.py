@@ -1,6 +1,6 @@
 """Floats as 8-bit integers and back: scales from ranges, and thresholds from histograms.
 
-With a the largest absolute value of a range, an int8 number q stands for q · a / 127, a uint8 number for q · a / 255. Some operators of
+With a the largest absolute value of a range, an int8 number q represents q · a / 127, and a uint8 number q · a / 255. Some operators of
 MXNet use 127.5 and 255.5; each constant here is that of the operator. Numbers are rounded to even and limited to the integers' range.
 Source: Jacob et al., "Quantization and training of neural networks for efficient integer-arithmetic-only inference", CVPR 2018.
 """
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..opdef import ALWAYS, Input, Operand, op
 
-#: The number of levels that the largest absolute value stands for.
+#: The number of levels that the largest absolute value represents.
 LEVELS = {"int8": 127.0, "uint8": 255.0, "int32": 2147483647.0}
 #: The same, for operators that count half a level more.
 HALF_LEVELS = {"int8": 127.5, "uint8": 255.5, "int32": 2147483647.0}
@@ -59,7 +59,7 @@ def kind_of(xp, name, data, allowed=("int8", "uint8")):
 
 
 def symmetric(xp, x, bound, levels, dtype):
-    """Floats quantized so that ``bound`` (0-d) stands for ``levels``; with the range of the results."""
+    """Floats quantized so that ``bound`` (0-d) represents ``levels``; with the range of the results."""
     # a single division, and one multiplication per element
     quantized = to_integers(xp, x * (levels / bound), dtype)
     return quantized, vector(xp, -bound), vector(xp, bound)
@@ -67,7 +67,7 @@ def symmetric(xp, x, bound, levels, dtype):
 
 @op("_contrib_quantize", outputs=3, differentiable=False)
 def quantize(xp, data, min_range: Limit, max_range: Limit, *, out_type: Literal["int8", "uint8"] = "uint8"):
-    """Floats as 8-bit integers, with the range that they stand for: (integers, minimum (1,), maximum (1,)).
+    """Floats as 8-bit integers, with the range that they represent: (integers, minimum (1,), maximum (1,)).
 
     The given range, arrays (1,), determines the scale; uint8 holds no negative numbers.
     """
@@ -79,7 +79,7 @@ def quantize(xp, data, min_range: Limit, max_range: Limit, *, out_type: Literal[
 
 @op("_contrib_quantize_v2", outputs=3, differentiable=False)
 def quantize_v2(xp, data, *, out_type: OutType = "int8", min_calib_range: float | None = None, max_calib_range: float | None = None):
-    """Floats as 8-bit integers, with the range that they stand for: (integers, minimum (1,), maximum (1,)).
+    """Floats as 8-bit integers, with the range that they represent: (integers, minimum (1,), maximum (1,)).
 
     The range is the calibrated one, or that of the data. "auto" is uint8 if the calibrated minimum is not negative. Integers are returned
     as they are.
@@ -141,7 +141,7 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """int32 numbers of a range as 8-bit integers, with the range that these stand for: (integers, minimum (1,), maximum (1,)).
+    """int32 numbers of a range as 8-bit integers, with the range that these represent: (integers, minimum (1,), maximum (1,)).
 
     The new range is the calibrated one, or that of the numbers.
     """

@@ -1,6 +1,6 @@
 """Layers on 8-bit integers other than products: sums, pooling, activation, normalization, embedding, joining.
 
-Every operator takes and returns the range (1,) that its integers stand for; see `quantization`.
+Every operator takes and returns the range (1,) that its integers represent; see `quantization`.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ def _as_float(xp, x):
 
 
 def _real(xp, name, data, low, high):
-    """The numbers that 8-bit integers stand for, with half a level more than the integers have."""
+    """The numbers that 8-bit integers represent, with half a level more than the integers have."""
     return _as_float(xp, data) * (largest(xp, low, high) / HALF_LEVELS[kind_of(xp, name, data)])
 
 
 def _to_8_bits(name: str, **facts: Any) -> Callable[[Rule], Op]:
-    """Declare a layer with three results: integers and the ends of the range that they stand for."""
+    """Declare a layer with three results: integers and the ends of the range that they represent."""
     return op(name, outputs=3, output_names=NAMES, differentiable=False, **facts)
 
 

@@ -31,7 +31,7 @@ def _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound):
 
 
 def _operands(xp, name, arrays, no_bias):
-    """The data's dtype; data, weight and bias, which may be None; and the largest magnitude that each stands for."""
+    """The data's dtype; data, weight and bias, which may be None; and the largest magnitude that each represents."""
     data, weight, bias, *limits = _without_bias(name, arrays, no_bias)
     kind = kind_of(xp, name, data)
     kind_of(xp, f"{name}: weight", weight, ("int8",))
@@ -40,14 +40,14 @@ def _operands(xp, name, arrays, no_bias):
 
 
 def _with_range(xp, kind, out, data_bound, weight_bound):
-    """The sums, and the range that int32 numbers of their unit stand for."""
+    """The sums, and the range that int32 numbers of their unit represent."""
     # the range gives the meaning of the largest int32 number: one unit of the products times the number of levels
     whole = (data_bound / LEVELS[kind]) * (weight_bound / LEVELS["int8"]) * LEVELS["int32"]
     return out, vector(xp, -whole), vector(xp, whole)
 
 
 NAMES = ("output", "min_output", "max_output")
-#: Declares a layer of products with three results: sums and the ends of the range that they stand for.
+#: Declares a layer of products with three results: sums and the ends of the range that they represent.
 summed = partial(op, outputs=3, output_names=NAMES, differentiable=False)
 
 
@@ -70,7 +70,7 @@ def quantized_fully_connected(
 ):
     """`FullyConnected` of int8 or uint8 data (n, d…) with an int8 weight (num_hidden, d) and bias (num_hidden,), as int32.
 
-    Each operand comes with the range (1,) that its numbers stand for; the results are (sums, minimum, maximum).
+    Each operand comes with the range (1,) that its numbers represent; the results are (sums, minimum, maximum).
     """
     arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
     kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_fully_connected", arrays, no_bias)
@@ -104,7 +104,7 @@ def quantized_conv(
 ):
     """`Convolution` of int8 or uint8 data with an int8 weight and bias, as int32: (sums, minimum, maximum).
 
-    Each operand comes with the range (1,) that its numbers stand for. ``workspace``, ``cudnn_tune`` and ``cudnn_off`` have no effect.
+    Each operand comes with the range (1,) that its numbers represent. ``workspace``, ``cudnn_tune`` and ``cudnn_off`` have no effect.
     """
     arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
     kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_conv", arrays, no_bias)

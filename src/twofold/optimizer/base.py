@@ -341,7 +341,7 @@ class Optimizer:
         return {name: getattr(self, name) for name in self.progress_attributes}
 
     def set_progress(self, progress: Mapping[str, object]) -> None:
-        """Continue after the updates of another run. Learning rate and other parameters stay as they are.
+        """Continue after the updates of another run. Learning rate and other parameters do not change.
 
         Parameters
         ----------

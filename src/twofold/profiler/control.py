@@ -176,7 +176,7 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
     Returns
     -------
     str
-        Times in milliseconds, memory in kB (1000 bytes), counters as they are. The table is empty if nothing was recorded.
+        Times in milliseconds, memory in kB (1000 bytes), counters unchanged. The table is empty if nothing was recorded.
 
     Raises
     ------

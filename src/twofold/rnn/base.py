@@ -172,7 +172,7 @@ class BaseRNNCell:
         Parameters
         ----------
         args
-            Arrays by name, such as a module's parameters. Those of other layers are returned as they are.
+            Arrays by name, such as a module's parameters. Those of other layers are returned unchanged.
 
         Returns
         -------
@@ -200,7 +200,7 @@ class BaseRNNCell:
         Parameters
         ----------
         args
-            Arrays by name. Those of other layers are returned as they are.
+            Arrays by name. Those of other layers are returned unchanged.
 
         Raises
         ------

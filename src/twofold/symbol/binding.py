@@ -37,7 +37,7 @@ def _by_name(given: object, names: Sequence[str], what: str, optional: bool = Fa
     elif isinstance(given, (list, tuple)):
         if len(given) != len(names):
             raise ParameterError(f"Length of {what} does not match the number of arguments", f"{len(given)}", f"pass {', '.join(names)}")
-        # None stands for "no gradient"; among arguments it is a mistake, which the check below reports.
+        # None means "no gradient"; among arguments it is a mistake, which the check below reports.
         found = {n: a for n, a in zip(names, given, strict=True) if a is not None or not optional}
     else:
         raise WrongArgument(

@@ -178,7 +178,7 @@ def _detached(content: Content) -> Content:
 
 
 def _stored_head(out: NDArray, head: Content | None) -> tuple[NDArray, NDArray | None]:
-    """The recorded array of an output (the stored values of a sparse output), and its head gradient; None stands for ones."""
+    """The recorded array of an output (the stored values of a sparse output), and its head gradient; None means ones."""
     given = None if head is None else wrap(NDArray, content_on(wrap(NDArray, head), out.context))
     if out.stype == "default":
         return out, given

@@ -287,7 +287,7 @@ def kernels_keep_each_steps_dtype(backend: Backend, dtypes: Sequence[str] = REAL
 def streams_keep_marks(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
     """A copy to the device, a kernel and a copy back work in separate streams that wait for each other's events.
 
-    Streams are context managers: operations issued in their block join them. None stands for an adapter that runs synchronously.
+    Streams are context managers: operations issued in their block join them. None means an adapter that runs synchronously.
     """
     device = device_of(backend)
     h2d, compute, d2h = (backend.stream(device, purpose) for purpose in ("h2d", "compute", "d2h"))

@@ -39,7 +39,7 @@ def quantized_graph(
     params
         Names of the variables that are stored quantized where only quantized operators read them.
     excluded, excluded_ops
-        Names of nodes and of operators that remain as they are.
+        Names of nodes and of operators that do not change.
     dtype
         The dtype of quantized data: ``"int8"``, ``"uint8"`` or ``"auto"``.
     smart

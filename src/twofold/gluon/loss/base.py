@@ -46,7 +46,7 @@ def unlike_predictions(pred: Shape, label: Shape, *others: Shape) -> Mistake | N
 
 
 def weighted(F: Functions, loss: Operand, weight: float | None, sample_weight: Operand | None) -> Operand:
-    """A loss times the weights of the samples, which broadcast to it, and times a number; None stands for ones."""
+    """A loss times the weights of the samples, which broadcast to it, and times a number; None means ones."""
     if sample_weight is not None:
         loss = F.broadcast_mul(loss, sample_weight)
     return loss if weight is None else loss * weight

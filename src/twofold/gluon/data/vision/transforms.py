@@ -158,7 +158,7 @@ def _per_channel(values: float | Sequence[float]) -> tuple[float, ...]:
 
 
 class RandomApply(Sequential):
-    """Applies transformations with a probability, and leaves other images as they are.
+    """Applies transformations with a probability; other images do not change.
 
     Parameters
     ----------
