@@ -279,3 +279,17 @@ def test_sorting_is_recorded_without_the_places(text, values):
     rank = (eval(text, {"np": numpy, "x": values}), numpy.arange(1.0, y.size + 1).reshape(y.shape))
     for value in numpy.unique(values):  # equal elements share their weights in any order
         assert x.grad.asnumpy()[values == value].sum() == rank[1][rank[0] == value].sum()
+
+
+@pytest.mark.parametrize("operation", ["p * 0.5", "p + p", "np.tanh(p)", "-p", "np.multiply(p, 0.5)"])
+@pytest.mark.parametrize("part", ["a.T", "np.swapaxes(a, 0, -1)", "np.broadcast_to(a[0], (4, 5)).T"])
+def test_results_on_transposed_views_are_row_major_so_reshapes_of_them_are_views(A, part, operation):
+    # from the second time on, the operation is recorded on a short path, which uses NumPy's function directly
+    for _ in range(3):
+        with mx.autograd.record():
+            a = A * 1.0
+            p = eval(part, {"np": np, "a": a})
+            result = eval(operation, {"np": np, "p": p})
+            seen = result.reshape(2, -1)
+            result[0] = 100.0
+        assert (seen.asnumpy() == 100).sum() == (result.asnumpy() == 100).sum() == result.shape[-1]

@@ -147,7 +147,8 @@ def recorded_part(v: Value, chain: Chain, seen: Array = None, is_copy: bool = Fa
         part = alias(seen, v)
         part.entry = entry
         return part
-    return Value(seen if is_copy else np.array(seen), entry)
+    # `copy` gives row-major order; `np.array` would keep the order of a transposed view, and so would the results of operations on it
+    return Value(seen if is_copy else seen.copy(), entry)
 
 
 def is_visible(v: Value) -> bool:
