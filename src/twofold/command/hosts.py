@@ -55,7 +55,7 @@ def hosts_of_file(path: str) -> tuple[Host, ...]:
         raise LaunchError("launch: the file of hosts cannot be read", path, str(getattr(error, "strerror", error))) from error
     hosts = [_host(line, path) for line in (line.partition("#")[0].strip() for line in lines) if line]
     if not hosts:
-        raise LaunchError("launch: the file of hosts names none", path, "write one name a line, such as node1:2")
+        raise LaunchError("launch: the file of hosts names no host", path, "write one name a line, such as node1:2")
     return tuple(hosts)
 
 

@@ -248,7 +248,7 @@ class Load:
             arr[:] = loaded
         elif self.default_init is None:
             raise InvalidValue(
-                f"Load: Cannot Initialize {name}", f"{len(self.param)} loaded arrays, none of that name", "pass default_init"
+                f"Load: Cannot Initialize {name}", f"{len(self.param)} loaded arrays, but none of that name", "pass default_init"
             )
         else:
             self.default_init(name, arr)

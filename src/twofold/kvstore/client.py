@@ -385,7 +385,7 @@ class ServerClient:
         if not others:
             raise ClusterError(what, "there is no other server", todo)
         if not self._is_tolerant:
-            raise ClusterError(what, "what was sent to it is not kept", f"{todo}; twofold launch --ft replaces servers")
+            raise ClusterError(what, "the messages sent to it are lost", f"{todo}; twofold launch --ft replaces servers")
         parts = [(tensor, part) for tensor in self._tensors.values() for part in tensor.parts if part.server == dead]
         for tensor, part in parts:
             if self._requests.replay.has_rows_alone(tensor.key, part.shard):

@@ -47,7 +47,7 @@ def find(name: str) -> Op:
     """
     found = NAMES.get(name)
     if found is None:
-        raise OperatorError("registry: no operator of that name", repr(name), "see twofold.opdef.registry.NAMES for those that exist")
+        raise OperatorError("registry: no operator of that name", repr(name), "twofold.opdef.registry.NAMES holds the existing names")
     return found
 
 

@@ -119,7 +119,7 @@ def convert_model(
     for place, given in (("Second", arg_params), ("Third", aux_params)):
         if not isinstance(given, Mapping) or not all(isinstance(a, NDArray) for a in given.values()):
             what = f"{place} argument to convert_model should be a dict of name to ndarray"
-            raise WrongType(what, type(given).__name__, "pass what load_checkpoint returns")
+            raise WrongType(what, type(given).__name__, "pass the dicts that load_checkpoint returns")
     # Inputs without an array are data; only the dtypes of parameters are written into the symbol.
     data = [n for n in sym.list_inputs() if n not in arg_params and n not in aux_params]
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)

@@ -72,7 +72,7 @@ def CumProd(graph, x, axis, *, exclusive=0, reverse=0):
     """Products of the elements so far along an axis, one by one."""
     at = x.axis(axis.integer)
     if x.size(at) > 1024:
-        raise unsupported(graph, "products of so many elements are not supported", x.size(at))
+        raise unsupported(graph, "a product of this many elements is not supported", x.size(at))
     data = NP.flip(x.np, at) if reverse else x.np
     parts: list[Symbol] = [sliced(data, at, k, k + 1) for k in range(x.size(at))]
     if exclusive:

@@ -38,7 +38,7 @@ def Loop(graph, M, cond, *initial, body):
     k = 0
     while k < count and _is_true(graph, cond):
         if k == _MOST_ITERATIONS:
-            raise unsupported(graph, "a loop of so many iterations is not supported", f"more than {_MOST_ITERATIONS}")
+            raise unsupported(graph, "a loop of this many iterations is not supported", f"more than {_MOST_ITERATIONS}")
         number = graph.constant(k, "int64")
         cond, *results = graph.body(body, (number, cond or graph.constant(True), *states))
         states = results[: len(states)]
@@ -61,7 +61,7 @@ def Scan(
     axes = [t.axis(a) for t, a in zip(scanned, scan_input_axes or [0] * len(scanned), strict=True)]
     steps = scanned[0].size(axes[0])
     if steps > _MOST_ITERATIONS or not steps:
-        raise unsupported(graph, "a scan of so many steps is not supported", steps)
+        raise unsupported(graph, "a scan of this many steps is not supported", steps)
     collected: list[list[object]] = [[] for _ in range(len(body.output) - len(states))]
     for k in range(steps):
         # Direction 1 scans from the end.
