@@ -216,7 +216,7 @@ def test_hosts_as_open_mpi_mpich_and_ps_lite_write_them(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# machines\n10.0.0.1\nb slots=4 max_slots=8\nc:2 # third\n\n")
     assert hosts_of_file(str(tmp_path / "hosts")) == (Host("10.0.0.1", 1), Host("b", 4), Host("c", 2))
     (tmp_path / "hosts").write_text("# none\n")
-    with pytest.raises(LaunchError, match="names none"):
+    with pytest.raises(LaunchError, match="names no host"):
         hosts_of_file(str(tmp_path / "hosts"))
 
 

@@ -347,7 +347,7 @@ def a_misspelt_model():
 
 @mistake(
     "export: there is no traced graph: given dense0; first call block.hybridize() and then run forward with this block at least "
-    "once; a block that computes with F.np is not traced"
+    "once; blocks with F.np are not traced"
 )
 def an_export_before_the_first_call():
     net = ready(nn.Dense(8))

@@ -539,7 +539,7 @@ class HybridBlock(Block):
             raise MXNetError(
                 "export: there is no traced graph",
                 self.name,
-                "first call block.hybridize() and then run forward with this block at least once; a block that computes with F.np is not traced",
+                "first call block.hybridize() and then run forward with this block at least once; blocks with F.np are not traced",
             )
         symbol = self._trace.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
