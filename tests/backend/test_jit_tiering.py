@@ -224,6 +224,7 @@ def test_a_program_reports_how_its_kernels_run(op, forms, fresh):
     program = Program([getattr(G, op)(x * 2.0) + 1.0], [x], NumpyBackend(), big=1)
     for form in forms:
         assert program.explain() == f"multiply + {op} + add  ({form})"
+        assert program.described() == [(f"multiply + {op} + add", form)]
         program.run([np.ones((100, 1000), np.float32)])
 
 
@@ -267,6 +268,23 @@ def test_small_kernels_load_llvm_by_the_thousand(fresh, without_llvm, monkeypatc
         used(kernel)
         forms.append(kernel.form)
     assert forms == ["ufuncs so far"] * 11 + ["machine code"] * 3
+
+
+REPORTED = """
+import twofold as mx
+x = mx.np.ones((1000, 1000))
+with mx.explain() as report:
+    (mx.np.exp(x * 2.0) + 1.0).wait_to_read()
+(flush,) = report.flushes
+print(flush.steps, flush.forms, flush.printed)
+"""
+
+
+def test_reports_name_the_form_of_a_kernel_beside_its_operations():
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TWOFOLD_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", REPORTED], capture_output=True, text=True, timeout=60, check=True, env=environment)
+    steps, form = "multiply + exp + add", "ufuncs so far"
+    assert done.stdout.strip() == f"('{steps}',) ('{form}',) ('{steps}  ({form})',)"
 
 
 SHORT = """

@@ -27,7 +27,9 @@ def test_the_report_names_the_line_that_triggered_a_run():
     np.testing.assert_allclose(value, np.exp(ramp(1.0) * 2) + 1, rtol=1e-6)
     (flush,) = report.flushes
     assert (flush.line, flush.cause, flush.operations, flush.kernels) == (line, "window", 3, 1)
-    assert flush.steps == ("multiply + exp + add",)
+    assert flush.steps == flush.printed == ("multiply + exp + add",)
+    assert flush.source == flush.program.source
+    assert str(report).startswith("1 program, 1 fused kernel, 128 bytes read and written\n")
     assert flush.nbytes == report.nbytes == 2 * 4 * 16
     assert report.inline == {}
 

@@ -101,6 +101,18 @@ def test_a_timeline_nests_events_below_what_contains_them():
     assert drawn[2][3] == "add&lt;mul&gt;: 2.000 ms"
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "times"),
+    [
+        (0.0, None, ["0 ms", "1 ms", "2 ms", "3 ms", "4 ms", "5 ms", "6 ms", "7 ms", "8 ms", "9 ms", "10 ms"]),
+        (0.00213, 0.00587, ["2.5 ms", "3.0 ms", "3.5 ms", "4.0 ms", "4.5 ms", "5.0 ms", "5.5 ms"]),
+    ],
+)
+def test_a_timeline_has_round_times(begin, end, times):
+    drawn = mx.viz.plot_timeline(profile_of(*NESTED).trace, begin, end)
+    assert re.findall(r">([\d.]+ ms)</text>", drawn) == times
+
+
 def test_a_part_of_a_timeline_may_be_drawn(tmp_path):
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(profile_of(*NESTED).trace))

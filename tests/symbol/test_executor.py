@@ -181,7 +181,7 @@ def test_a_softmax_of_large_logits_has_a_finite_logarithm():
     executor.backward(nd.array([[0, 1]]))
     assert executor.outputs[0].asnumpy().tolist() == [[0, -2e4]]
     assert executor.grad_dict["a"].asnumpy().tolist() == [[-1, 1]]
-    assert "1 formulas rewritten" in executor.explain()
+    assert "1 formula rewritten" in executor.explain()
 
 
 def test_reshape_shares_arrays_whose_shape_stays():

@@ -80,11 +80,11 @@ def test_a_block_is_a_table_of_layers():
     net.initialize()
     net(mx.nd.ones((1, 3)))
     rows = cells_of(net)
-    assert rows[0] == ["layer", "kind", "parameters", "numbers"]
+    assert rows[0] == ["layer", "kind", "parameters", "values"]
     assert rows[1] == ["0", "Dense(3 -> 4, Activation(relu))", "weight 4 × 3, bias 4", "16"]
     assert ["1", "Dense(4 -> 2, linear)", "weight 2 × 4, bias 2", "10"] in rows
     assert ["net_dense1_weight", "2 × 4", "float32", "8", "write", "cpu(0)"] in rows
-    assert "26 numbers in 4 parameters" in text_of(net)
+    assert "4 parameters · 26 values" in text_of(net)
     assert cells_of(net.collect_params())[1:] == rows[-4:]
     assert "Parameter net_dense0_bias" in text_of(net[0].bias)
 
@@ -127,7 +127,7 @@ def test_a_report_lists_programs():
     x = mx.np.ones((500, 500))
     with mx.explain() as report:
         (mx.np.exp(x * 2.0) + 1.0).wait_to_read()
-    assert "1 programs · 1 fused kernels" in text_of(report)
+    assert "1 program · 1 fused kernel · 4,000,000 bytes read and written" in text_of(report)
     assert cells_of(report)[1][0].startswith("test_notebook_html.py:")
     assert "multiply + exp + add" in text_of(report)
 

@@ -176,7 +176,7 @@ def test_bodies_of_loops_are_rewritten():
     out, _ = sym.contrib.foreach(lambda x, s: (sym.log(sym.softmax(x)), s), sym.var("x"), [])
     executor = out.bind(mx.current_context(), {"x": nd.array([[1e4, -1e4], [0, 0]])})
     np.testing.assert_allclose(executor.forward()[0].asnumpy(), [[0, -2e4], [-np.log(2)] * 2], rtol=1e-6)
-    assert "1 formulas rewritten" in executor.explain()
+    assert "1 formula rewritten" in executor.explain()
 
 
 def test_a_users_own_gradient_is_kept():

@@ -22,6 +22,7 @@ from threading import Thread
 from ..config import SETTINGS
 from ..errors import LaunchError, ParameterError
 from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
+from ..plurals import counted
 from . import elastic
 from .arguments import count, named_shape, positive_integer, positive_number, valued_options
 from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
@@ -149,7 +150,7 @@ def execute(given: argparse.Namespace) -> int:
         threads = SETTINGS.threads or threads_each(job)
         found = engine(hosts)
         job = replace(job, variables=_variables(job, threads, given, folder))
-        say(f"{_described(job)}, {_of(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
+        say(f"{_described(job)}, {counted(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
         ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
         if given.trace:
             _write_trace(job, Path(folder), given.trace)
@@ -317,13 +318,9 @@ def _role(job: Job, rank: int) -> str:
 
 
 def _described(job: Job) -> str:
-    roles = _of(job.workers, "worker") + (f" and {_of(job.servers, 'server')}" if job.servers else "")
-    roles += f" and {_of(job.spares, 'spare')}" if job.spares else ""
+    roles = counted(job.workers, "worker") + (f" and {counted(job.servers, 'server')}" if job.servers else "")
+    roles += f" and {counted(job.spares, 'spare')}" if job.spares else ""
     return f"{roles} on {', '.join(host.name for host in job.hosts) or 'this machine'}"
-
-
-def _of(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _write_trace(job: Job, folder: Path, filename: str) -> None:

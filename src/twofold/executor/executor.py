@@ -15,6 +15,7 @@ from ..imperative.invoke import data_of, device_of
 from ..imperative.storage import SparseValue, array_of, dense_array
 from ..imperative.transfer import store
 from ..ndarray.array import NDArray
+from ..plurals import counted
 from ..program.compile import Program
 from ..strictness import tolerate
 from ..suggestions import did_you_mean
@@ -331,9 +332,9 @@ class Executor:
     def explain(self) -> str:
         """A report of what runs: for each direction and device the steps, fused ones joined by ``+``, and their memory."""
         rewritten = sum(part.stabilised for part in self._run.parts(self._has_backward))
-        lines = [f"{rewritten} formulas rewritten to stable ones"] if rewritten else []
+        lines = [f"{counted(rewritten, 'formula')} rewritten to stable ones"] if rewritten else []
         for name, program in self.programs():
-            lines.append(f"{name}: {len(program.steps)} steps, {len(program.kernels)} fused kernels")
+            lines.append(f"{name}: {counted(len(program.steps), 'step')}, {counted(len(program.kernels), 'fused kernel')}")
             lines += [] if program.launcher is None else [f"  {program.launcher.state}"]
             lines += [f"  {line}" for line in [*program.explain().splitlines(), *str(program.plan).splitlines()]]
         return "\n".join(lines)

@@ -11,6 +11,7 @@ from ..device import Device
 from ..extension_points import STANDING_REPORTS, shown_in_notebooks
 from ..imperative.scope import flush_here
 from ..origin import frame_of_user
+from ..plurals import counted
 from ..program.compile import Program
 from ..scheduler.observers import Event, forget, listen, this_thread
 from .profile import Profile
@@ -31,6 +32,9 @@ class Flush(NamedTuple):
         Number of deferred operations; 0 if the cause is not a window.
     steps
         Its steps in order: names of operations, joined by ``+`` within a fused kernel.
+    forms
+        How the kernel of each step runs, where it can run in several ways: ``"machine code"``, ``"ufuncs so far"`` or ``"ufuncs"``;
+        otherwise empty.
     kernels
         Number of steps that are fused kernels.
     nbytes
@@ -39,16 +43,30 @@ class Flush(NamedTuple):
         On a GPU, how it is launched when not observed: as one graph, or step by step and why.
     passes
         Names of the passes that changed its graph.
+    program
+        The program itself.
     """
 
     line: str
     cause: str
     operations: int
     steps: tuple[str, ...]
+    forms: tuple[str, ...]
     kernels: int
     nbytes: int
-    issued: str = ""
-    passes: tuple[str, ...] = ()
+    issued: str
+    passes: tuple[str, ...]
+    program: Program
+
+    @property
+    def source(self) -> str:
+        """The program's Python source."""
+        return self.program.source
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """The steps as reports show them: each with the form of its kernel, if it has several."""
+        return tuple(f"{step}  ({form})" if form else step for step, form in zip(self.steps, self.forms, strict=True))
 
 
 class Report:
@@ -83,6 +101,12 @@ class Report:
     def nbytes(self) -> int:
         """Bytes that the programs read and wrote."""
         return sum(f.nbytes for f in self.flushes)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The counts of programs and kernels, and the bytes, in words."""
+        programs, kernels = counted(len(self.flushes), "program"), counted(self.kernels, "fused kernel")
+        return programs, kernels, f"{counted(self.nbytes, 'byte')} read and written"
 
     def __enter__(self) -> "Report":
         # operations that are already pending would otherwise run inside the block, fused with its own
@@ -142,11 +166,12 @@ class Report:
     def __str__(self) -> str:
         if self._thread is None:
             return "\n".join(report() for report in STANDING_REPORTS)
-        lines = [f"{len(self.flushes)} programs with {self.kernels} fused kernels, {self.nbytes} bytes read and given"]
+        lines = [", ".join(self.facts)]
         for f in self.flushes:
-            deferred = f": {f.operations} deferred operations" if f.cause == "window" else ""
-            lines.append(f"{f.line}  {f.cause}{deferred}, {len(f.steps)} steps, {f.kernels} fused kernels, {f.nbytes} bytes")
-            lines += [f"    {step}" for step in [*([f.issued] if f.issued else []), *f.steps]]
+            deferred = f": {counted(f.operations, 'deferred operation')}" if f.cause == "window" else ""
+            steps, kernels = counted(len(f.steps), "step"), counted(f.kernels, "fused kernel")
+            lines.append(f"{f.line}  {f.cause}{deferred}, {steps}, {kernels}, {counted(f.nbytes, 'byte')}")
+            lines += [f"    {line}" for line in [*([f.issued] if f.issued else []), *f.printed]]
         if self.inline:
             lines.append("at once: " + ", ".join(f"{name} {number}x" for name, number in self.inline.most_common()))
         return "\n".join(lines)
@@ -155,9 +180,20 @@ class Report:
 
 
 def _flush(cause: str, operations: int, program: Program, nbytes: int) -> Flush:
-    steps = tuple(program.explain().splitlines())
+    steps = program.described()
     issued = "" if program.launcher is None else program.launcher.state
-    return Flush(_user_line(), cause, operations, steps, len(program.kernels), nbytes, issued, program.passes)
+    return Flush(
+        line=_user_line(),
+        cause=cause,
+        operations=operations,
+        steps=tuple(name for name, _ in steps),
+        forms=tuple(form for _, form in steps),
+        kernels=len(program.kernels),
+        nbytes=nbytes,
+        issued=issued,
+        passes=program.passes,
+        program=program,
+    )
 
 
 def _user_line() -> str:

@@ -215,11 +215,17 @@ class Program:
 
     def explain(self) -> str:
         """The steps in order: the operations in each kernel, the form in which it runs, and how many similar kernels run in one call."""
-        return "\n".join(map(self._description, self.steps))
+        return "\n".join(f"{name}  ({form})" if form else name for name, form in self.described())
 
-    def _description(self, step: Step) -> str:
-        nodes = step.members[0] if step.members else step.nodes
-        text = " + ".join(n.bound_op.op.name for n in nodes)
+    def described(self) -> list[tuple[str, str]]:
+        """What `explain` says of each step: its operations, and the form in which its kernel runs, if it has one."""
+        return [(_name_of(step), self._form_of(step)) for step in self.steps]
+
+    def _form_of(self, step: Step) -> str:
         kernel = self._forms.get(step)
-        form = kernel.form if isinstance(kernel, Formed) else ""
-        return (f"{len(step.members)} at once: " if step.members else "") + text + (f"  ({form})" if form else "")
+        return kernel.form if isinstance(kernel, Formed) else ""
+
+
+def _name_of(step: Step) -> str:
+    nodes = step.members[0] if step.members else step.nodes
+    return (f"{len(step.members)} at once: " if step.members else "") + " + ".join(n.bound_op.op.name for n in nodes)

@@ -8,7 +8,7 @@ from math import isfinite, log10
 import numpy as np
 
 from ..errors import DTypeError, ParameterError
-from .drawing import Svg
+from .drawing import Svg, round_step
 
 #: Sizes in pixels: of a panel, of the margins left of and below its axes, and of the margins above and right of them.
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 340, 210, 52, 36, 26, 14
@@ -133,9 +133,7 @@ def _ticks(low: float, high: float) -> list[float]:
     # of a single number, or of equal ones, half as much on either side
     if not high > low:
         low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
-    # 1, 2 or 5 times a power of ten, so that the labels are short
-    power = 10.0 ** np.floor(log10((high - low) / 3))
-    step = power * next((m for m in (1, 2, 5, 10) if m * power * 4 >= high - low), 10)
+    step = round_step((high - low) / 4)
     return [float(k * step) for k in range(int(np.floor(low / step)), int(np.ceil(high / step)) + 1)]
 
 

@@ -1,6 +1,7 @@
 """Drawings for browsers and notebooks: as SVG, and with the package graphviz if it is installed."""
 
 import importlib
+import math
 import re
 from collections.abc import Callable, Iterable
 from html import escape
@@ -56,6 +57,12 @@ def size_text(nbytes: float) -> str:
             return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
         nbytes /= 1024
     return f"{nbytes:.3g} TiB"
+
+
+def round_step(least: float) -> float:
+    """The distance of ticks with short labels: 1, 2 or 5 times a power of ten, the next one from ``least`` on."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return power * next((m for m in (1, 2, 5) if m * power >= least), 10)
 
 
 def stacked(drawings: Iterable[tuple[str, Svg]]) -> Svg:

@@ -6,7 +6,7 @@ runs or waits for pending work.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from math import prod
 from operator import length_hint
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..dtype import dtype_name
 from ..imperative.cell import Value
+from ..plurals import counted
 from ..symbol.symbol import Symbol
 from .drawing import Svg, size_text
 from .network import NetworkGraph
@@ -170,7 +171,12 @@ def _size(p: Parameter) -> int:
     return prod(p.shape) if p.shape is not None and all(n > 0 for n in p.shape) else 0
 
 
-PARAMETER_HEADS = ("parameter", "shape", "dtype", "numbers", "gradient", "where")
+def _counts(found: Collection[Parameter]) -> list[str]:
+    """How many parameters there are, and how many values they have together."""
+    return [counted(len(found), "parameter"), counted(sum(map(_size, found)), "value")]
+
+
+PARAMETER_HEADS = ("parameter", "shape", "dtype", "values", "gradient", "where")
 
 
 def parameter(shown: Parameter) -> str:
@@ -178,13 +184,13 @@ def parameter(shown: Parameter) -> str:
     name, *facts = _parameter_row(shown)
     # the first of the copies on several devices, which are equal
     own = array(shown._data[0]) if shown._data else ""
-    return _page(f"Parameter {name}", [*facts[:2], f"{facts[2]:,} numbers", f"gradient: {facts[3]}", facts[4]], own)
+    return _page(f"Parameter {name}", [*facts[:2], counted(_size(shown), "value"), f"gradient: {facts[3]}", facts[4]], own)
 
 
 def parameters(shown: ParameterDict) -> str:
     """A table of parameters."""
     every = list(shown.values())
-    facts = [f"{len(every)} parameters", f"{sum(map(_size, every)):,} numbers"]
+    facts = _counts(every)
     return _page("ParameterDict", facts, _table(PARAMETER_HEADS, map(_parameter_row, every)))
 
 
@@ -192,11 +198,11 @@ def block(shown: Block) -> str:
     """A table of layers with the shapes of their parameters, and the parameters."""
     own = list(shown.collect_params().values())
     waiting = sum(not _size(p) for p in own)
-    facts = [shown.name, f"{sum(map(_size, own)):,} numbers in {len(own)} parameters", f"{waiting} of unknown shape" if waiting else ""]
+    facts = [shown.name, *_counts(own), f"{waiting} of unknown shape" if waiting else ""]
     facts.append("hybridized" if shown._is_hybridized else "")
     # a layer without others in it is a table of itself
     rows = [row for name, child in shown._children.items() for row in _layers(child, name, 0)] or list(_layers(shown, "", 0))
-    layers = _table(("layer", "kind", "parameters", "numbers"), rows)
+    layers = _table(("layer", "kind", "parameters", "values"), rows)
     return _page(type(shown).__name__, facts, layers, _below("parameters", _table(PARAMETER_HEADS, map(_parameter_row, own))))
 
 
@@ -260,7 +266,7 @@ def module(shown: BaseModule) -> str:
     drawn = shown.symbol
     network = "" if drawn is None else _below("network", symbol(drawn))
     states = [what.replace("binded", "bound").replace("_", " ") for what in done] or ["not bound"]
-    table = _below("parameters", _table(("parameter", "shape", "dtype", "numbers"), weights))
+    table = _below("parameters", _table(("parameter", "shape", "dtype", "values"), weights))
     return _page(type(shown).__name__, states, inputs, table, network)
 
 
@@ -271,7 +277,7 @@ def _weights(found: Mapping[str, Array] | None) -> list[Row]:
 def trainer(shown: Trainer) -> str:
     """A trainer's optimizer and parameters."""
     own = shown._params
-    facts = [f"{sum(map(_size, own)):,} numbers in {len(own)} parameters"]
+    facts = _counts(own)
     return _page("Trainer", facts, optimizer(shown._optimizer), _below("parameters", _table(PARAMETER_HEADS, map(_parameter_row, own))))
 
 
@@ -305,17 +311,14 @@ def report(shown: Report) -> str:
     """The programs that ran inside the block of `mx.explain`."""
     if shown._thread is None:
         return _page("explain", [], _pre(str(shown)))
-    rows = [
-        (f.line, f"{f.cause}, {f.operations} operations" if f.operations else f.cause, len(f.steps), f.kernels, size_text(f.nbytes))
-        for f in shown.flushes
-    ]
-    facts = [f"{len(rows)} programs", f"{shown.kernels} fused kernels", f"{size_text(shown.nbytes)} read and written"]
+    causes = [f"{f.cause}, {counted(f.operations, 'deferred operation')}" if f.operations else f.cause for f in shown.flushes]
+    rows = [(f.line, cause, len(f.steps), f.kernels, size_text(f.nbytes)) for f, cause in zip(shown.flushes, causes, strict=True)]
     table = _table(("line", "why", "steps", "fused", "memory"), rows)
-    steps = _pre("\n\n".join(f"{f.line}\n" + "\n".join(f"  {step}" for step in f.steps) for f in shown.flushes)) if rows else ""
+    steps = _pre("\n\n".join(f"{f.line}\n" + "\n".join(f"  {line}" for line in f.printed) for f in shown.flushes)) if rows else ""
     inline = _table(("ran at once", "times"), shown.inline.most_common())
     # only what ran has a trace
     traced = perfetto_button(shown.profile().chunks(), "explain.json.gz") if rows or shown.inline else ""
-    return _page("explain", facts, table, _below("steps", steps), inline, traced)
+    return _page("explain", shown.facts, table, _below("steps", steps), inline, traced)
 
 
 def profile(shown: Profile) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ParameterError
 from ..profiler.cluster import read_trace
-from .drawing import Svg
+from .drawing import Svg, round_step
 
 #: Sizes in pixels: the text beside rows, the time axis, a row, the gap between threads, and the text above.
 MARGIN, WIDTH, ROW, GAP, TOP = 120, 1100, 16, 12, 44
@@ -51,11 +51,13 @@ class Axis(NamedTuple):
         return end > self.low and begin < self.high
 
     def ticks(self, meanings: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Ten times, and what colors mean."""
-        digits = max(0, 2 - math.floor(math.log10((self.high - self.low) / 1e3)))  # as many as tell ticks apart
-        for k in range(11):
-            time = self.low + (self.high - self.low) * k / 10
-            yield f'<text x="{self.at(time):.1f}" y="36" text-anchor="middle">{(time - self.start) / 1e3:,.{digits}f} ms</text>'
+        """About ten round times, and what colors mean."""
+        low, high = (self.low - self.start) / 1e3, (self.high - self.start) / 1e3
+        step = round_step((high - low) / 10)
+        digits = max(0, -math.floor(math.log10(step)))  # as many as tell ticks apart
+        for k in range(math.ceil(low / step), math.floor(high / step) + 1):
+            x = self.at(self.start + k * step * 1e3)
+            yield f'<text x="{x:.1f}" y="36" text-anchor="middle">{k * step:,.{digits}f} ms</text>'
         x = MARGIN
         for text, color in meanings:
             yield f'<rect x="{x}" y="6" width="12" height="12" fill="{color}"/><text x="{x + 16}" y="16">{escape(text)}</text>'
