@@ -111,6 +111,26 @@ def a_split_that_does_not_divide():
     np.split(np.ones(5), 2)
 
 
+@mistake("concatenate: the arrays are not in a list: given 2 arguments; pass the arrays as one list or tuple: concatenate([a, b])")
+def a_concatenation_without_a_list():
+    np.concatenate(np.ones((2, 3)), np.ones((2, 3)))
+
+
+@mistake("Cannot interpret '4' as a data type: given zeros(3, 4); pass the shape as a tuple: zeros((3, 4))")
+def sizes_without_a_tuple():
+    np.zeros(3, 4)
+
+
+@mistake("Cannot interpret '5' as a data type: given full(3, 4, 5); pass the shape as a tuple: full((3, 4), 5)")
+def sizes_of_a_filled_array_without_a_tuple():
+    np.full(3, 4, 5)
+
+
+@mistake("Cannot interpret '4' as a data type: given dtype=4; name the dtype, such as 'int32'")
+def a_type_code():
+    np.zeros_like(np.ones(3), 4)
+
+
 @mistake("dtype: unknown data type: given 'flaot32'; did you mean 'float32'?")
 def a_misspelt_type():
     np.zeros(3, dtype="flaot32")

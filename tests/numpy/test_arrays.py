@@ -319,3 +319,32 @@ def test_draws_are_written_to_out():
     assert x[::2].tolist() == [[0, 0], [0, 0]]
     with pytest.raises(ValueError, match="match"):
         np.random.default_rng(0).random(5, out=x[1])
+
+
+def test_an_array_without_axes_stays_a_scalar_when_it_is_read():
+    x, large = np.ones(3), np.ones((600, 600))
+    for total in (x.sum(), x[0], large.sum() + 1.0, np.array(5.0)):
+        found = [np.isscalar(total)]
+        for look in (str, repr, float, hash, lambda v: v.copy(), lambda v: v.attach_grad()):
+            look(total)
+            found.append(np.isscalar(total))
+        assert found == [True] * 7
+    assert [np.isscalar(v) for v in (x, large, [1.0], None, 2, "a", numpy.float32(1), numpy.array(1))] == [False] * 4 + [True] * 3 + [False]
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (300, 300)])
+@pytest.mark.parametrize("name", ["concatenate", "stack", "vstack", "hstack", "dstack", "column_stack"])
+def test_arrays_to_join_without_a_list(name, shape):
+    a, b = np.ones(shape), numpy.ones(shape)
+    for pair in ((a, a), (a, b)):
+        with pytest.raises(TypeError, match=f"pass the arrays as one list or tuple: {name}"):
+            getattr(np, name)(*pair)
+
+
+@pytest.mark.parametrize("call", ["zeros(3, 4)", "ones(3, 4)", "empty(3, 4)", "full(3, 4, 5)"])
+def test_sizes_without_a_tuple_are_no_type_codes(call):
+    with pytest.raises(TypeError, match=r"as a data type: .*; pass the shape as a tuple: \w+\(\(3, 4\)"), mx.cpu(0):
+        eval(f"np.{call}")
+    with pytest.raises(TypeError, match="as a data type"):
+        eval(f"numpy.{call}")
+    assert mx.nd.zeros(3, dtype=4).dtype == numpy.int32

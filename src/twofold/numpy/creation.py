@@ -30,6 +30,24 @@ def device_of_keywords(device: DeviceLike, ctx: DeviceLike) -> Device:
     return current_device() if chosen is None else Device(chosen)
 
 
+def _type(dtype: DTypeLike, function: str = "", *arguments: object) -> Any:
+    """The dtype of a new array; ``arguments`` are those before it, the shape first, for the error.
+
+    Raises
+    ------
+    DTypeError
+        If it is an integer. Other namespaces take MXNet's type codes; here it is a size, as in ``zeros(3, 4)``.
+    """
+    if isinstance(dtype, int) and not isinstance(dtype, bool):
+        given, todo = f"dtype={dtype}", "name the dtype, such as 'int32'"
+        if arguments and isinstance(arguments[0], int):
+            sizes = [*map(str, arguments), str(dtype)]
+            given, value = f"{function}({', '.join(sizes)})", f", {sizes.pop()}" if function == "full" else ""
+            todo = f"pass the shape as a tuple: {function}(({', '.join(sizes)}){value})"
+        raise DTypeError(f"Cannot interpret '{dtype}' as a data type", given, todo)
+    return float if dtype is None else dtype
+
+
 def array(
     object: ArrayLike,
     dtype: DTypeLike = None,
@@ -230,17 +248,17 @@ def zeros(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device:
     device, ctx
         The device; the current one if None.
     """
-    return fill(ndarray, shape, 0, float if dtype is None else dtype, device_of_keywords(device, ctx))
+    return fill(ndarray, shape, 0, _type(dtype, "zeros", shape), device_of_keywords(device, ctx))
 
 
 def ones(shape: Shape, dtype: DTypeLike = None, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """An array of ones; parameters as for `zeros`."""
-    return fill(ndarray, shape, 1, float if dtype is None else dtype, device_of_keywords(device, ctx))
+    return fill(ndarray, shape, 1, _type(dtype, "ones", shape), device_of_keywords(device, ctx))
 
 
 def empty(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """An uninitialized array; parameters as for `zeros`."""
-    return allocate(ndarray, shape, float if dtype is None else dtype, device_of_keywords(device, ctx))
+    return allocate(ndarray, shape, _type(dtype, "empty", shape), device_of_keywords(device, ctx))
 
 
 def full(
@@ -249,7 +267,8 @@ def full(
     """An array filled with a value, which is broadcast to its shape and determines the default dtype. Other parameters as for `zeros`."""
     where = device_of_keywords(device, ctx)
     if isinstance(fill_value, (bool, int, float)):
-        return fill(ndarray, shape, fill_value, np.asarray(fill_value).dtype if dtype is None else dtype, where)
+        kind = np.asarray(fill_value).dtype if dtype is None else _type(dtype, "full", shape, fill_value)
+        return fill(ndarray, shape, fill_value, kind, where)
     value = asarray(fill_value, device=where)
     out = empty(shape, value.dtype if dtype is None else dtype, device=where)
     out[...] = value
@@ -354,19 +373,19 @@ def eye(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Ones on diagonal ``k`` of an (N, M) array, zeros elsewhere; M is N if None."""
-    return computed(np.eye(N, M, k, NUMPY[dtype_name(dtype)]), device, ctx)
+    return computed(np.eye(N, M, k, NUMPY[dtype_name(_type(dtype))]), device, ctx)
 
 
 def identity(n: int, dtype: DTypeLike = None, *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """Ones on the main diagonal of an (n, n) array, zeros elsewhere."""
-    return eye(n, dtype=float if dtype is None else dtype, device=device, ctx=ctx)
+    return eye(n, dtype=dtype, device=device, ctx=ctx)
 
 
 def tri(
     N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, device: DeviceLike = None, ctx: DeviceLike = None
 ) -> ndarray:
     """Ones on and below diagonal ``k`` of an (N, M) array, zeros above."""
-    return computed(np.tri(N, M, k, NUMPY[dtype_name(dtype)]), device, ctx)
+    return computed(np.tri(N, M, k, NUMPY[dtype_name(_type(dtype))]), device, ctx)
 
 
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:

@@ -17,7 +17,7 @@ from ..calls import host_calls
 from ..calls.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF
-from ..errors import ParameterError
+from ..errors import ParameterError, WrongArgument
 from ..imperative.array import Array, adopted, apply_op
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
@@ -28,6 +28,8 @@ from .indexing import changed_inline
 from .short_calls import short_call
 
 T = TypeVar("T")
+#: Functions that take their arrays as one sequence.
+JOINING = frozenset({"column_stack", "concatenate", "dstack", "hstack", "stack", "vstack"})
 #: Functions that write to their first argument, with the position and keyword of the argument that holds the new elements. None: the
 #: elements of the first argument are reordered.
 WRITES_FIRST: dict[str, tuple[int, str] | None] = {
@@ -153,6 +155,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
 
 def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callable[..., T]:
     """One of our functions, with NumPy's as the fallback for operands of unsupported dtypes."""
+    name = function.__name__
 
     @wraps(function)
     def call(*args: object, **options: object) -> T:
@@ -160,6 +163,12 @@ def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callab
             return function(*args, **options)
         except UnsupportedDType:
             return by_numpy(numpys, args, options)
+        except (TypeError, ValueError):
+            # here, and not in these functions: their signatures are NumPy's, and a check would take time in each call
+            if name in JOINING and len(args) > 1 and isinstance(args[1], (Array, np.ndarray)):
+                todo = f"pass the arrays as one list or tuple: {name}([a, b])"
+                raise WrongArgument(f"{name}: the arrays are not in a list", f"{len(args)} arguments", todo) from None
+            raise
 
     return call
 

@@ -47,9 +47,9 @@ def functions_of_rows(ops: Iterable[Op]) -> dict[str, Row]:
 
 #: Functions that apply one operator, by its row.
 ROWS = functions_of_rows(OPS.values())
-#: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
-#: are rounded alike in each mode.
-OWN_WAY = shapes.VIEWS | {"einsum", "from_dlpack", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+#: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, products
+#: are rounded alike in each mode, and arrays without axes are scalars.
+OWN_WAY = shapes.VIEWS | {"einsum", "from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",

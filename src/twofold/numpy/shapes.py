@@ -288,6 +288,22 @@ def ndim(a: ArrayLike) -> int:
     return operand(a).ndim
 
 
+def isscalar(element: object) -> bool:
+    """Whether an object is a scalar, as in ``numpy.isscalar``, or an array without axes.
+
+    NumPy's functions return scalars where functions of this namespace return arrays without axes, such as the sum of all elements.
+    So an array that was made without axes is a scalar too: ``isscalar(array(5.0))``, which is False in NumPy.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> x = mx.np.ones(3)
+    >>> mx.np.isscalar(x.sum()), mx.np.isscalar(2.0), mx.np.isscalar(x)
+    (True, True, False)
+    """
+    return element.shape == () if isinstance(element, Array) else np.isscalar(element)
+
+
 def size(a: ArrayLike, axis: int | Iterable[int] | None = None) -> int:
     """Number of elements, in total or along axes."""
     x = operand(a)
