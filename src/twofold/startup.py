@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 from functools import partial
+from types import TracebackType
 from typing import Any
 
 from . import submodule_names, tracebacks
@@ -63,14 +64,22 @@ for _key, _place in LAZY.items():
 submodule_names.install(PACKAGE, _module_of)
 
 
-def _advice(shown: object, name: str) -> str:
-    """What to do about an attribute that an object lacks."""
-    from .suggestions import attribute_here  # few programs fail
+def _advise(error: BaseException, trace: TracebackType | None) -> None:
+    """Add to an error what to do about an attribute or an argument that does not exist."""
+    # here, and not by `__getattr__` of arrays or checks of arguments, which would make each access and each call slower
+    if isinstance(error, AttributeError) and error.name is not None:
+        from .suggestions import attribute_here  # few programs fail
 
-    return attribute_here(shown, name)
+        if advice := attribute_here(error.obj, error.name):
+            error.add_note(advice)
+    elif isinstance(error, TypeError) and trace is not None:
+        from .unexpected_keywords import explanation_of
+
+        if text := explanation_of(error, trace):
+            error.args = (text,)
 
 
-tracebacks.install(_advice)
+tracebacks.install(_advise)
 
 if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1" or "TWOFOLD_TRACE" in os.environ:  # the profiler starts when it is loaded
     importlib.import_module(".profiler", __package__)

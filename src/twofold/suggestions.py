@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,41 @@ def attribute_here(shown: object, name: str) -> str:
     """
     places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if kind.__module__.startswith("twofold.")]
     return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
+
+
+def argument_here(name: str, called: Callable[..., object]) -> str:
+    """What to do about an argument that a function, or a class's constructors, do not have.
+
+    Parameters
+    ----------
+    name
+        The argument.
+    called
+        The function or class.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> argument_here("stride", mx.gluon.nn.Conv2D)
+    "did you mean 'strides'?"
+    >>> argument_here("lr", mx.optimizer.SGD)
+    'use learning_rate'
+    """
+    kinds = called.__mro__ if isinstance(called, type) else [called]
+    place = next((p for kind in kinds if (p := f"arguments of {kind.__name__}") in _elsewhere()), "")
+    names = arguments_of(called)
+    return did_you_mean(name, names, f"it takes {', '.join(names)}", place)
+
+
+def arguments_of(called: Callable[..., object]) -> list[str]:
+    """The names of the arguments of a function, or of all constructors of a class: most pass on those that they do not take."""
+    if isinstance(called, type):
+        functions = [vars(kind)["__init__"] for kind in called.__mro__ if kind is not object and "__init__" in vars(kind)]
+    else:
+        functions = [called]
+    parameters = [p for function in functions for p in signature(function).parameters.values()]
+    by_name = [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
+    return [n for n in dict.fromkeys(by_name) if n != "self"]
 
 
 def lookup(module: str, names: Iterable[str], place: str = "") -> Callable[[str], Any]:

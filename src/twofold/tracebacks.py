@@ -15,17 +15,17 @@ from .origin import is_inside
 T = TypeVar("T")
 
 
-#: What to do about an attribute that an object lacks, by the object and the attribute's name; empty if nothing is known.
-ADVISERS: list[Callable[[object, str], str]] = []
+#: Functions that add what to do to an uncaught error of Python, by the error and its traceback.
+ADVISERS: list[Callable[[BaseException, TracebackType | None], None]] = []
 
 
-def install(adviser: Callable[[object, str], str]) -> None:
+def install(adviser: Callable[[BaseException, TracebackType | None], None]) -> None:
     """Fold the tracebacks of uncaught errors, unless the program has its own hook for showing them.
 
     Parameters
     ----------
     adviser
-        What to say below an error about an attribute that an object lacks: nothing if it returns an empty text.
+        Changes the text of an error about an attribute or an argument that does not exist, or adds a note, if it knows what to do.
     """
     ADVISERS[:] = [adviser]
     # a hook of the program, of a debugger or of IPython takes precedence
@@ -35,11 +35,7 @@ def install(adviser: Callable[[object, str], str]) -> None:
 
 def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print an uncaught error: the hook that replaces Python's own."""
-    # here, and not by `__getattr__` of arrays: that would make every access of an attribute slower, found or not
-    if isinstance(error, AttributeError) and error.name is not None:
-        for adviser in ADVISERS:
-            if advice := adviser(error.obj, error.name):
-                error.add_note(advice)
+    _advise(error, trace)
     if not _folds(error):
         sys.__excepthook__(kind, error, trace)
     else:
@@ -89,6 +85,7 @@ def show_in_notebook(
     shell: Any, kind: type[BaseException], error: BaseException, trace: TracebackType, tb_offset: int | None = None
 ) -> None:
     """Show an error of a cell: the handler for IPython's ``set_custom_exc``."""
+    _advise(error, trace)
     if not _folds(error):
         return shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
     # IPython's own frame, which it leaves out itself, and the user's
@@ -107,6 +104,11 @@ def show_in_notebook(
     if hidden := len(list(_links(trace))) - len(links):
         print(line_of(hidden), file=sys.stderr)
     return None
+
+
+def _advise(error: BaseException, trace: TracebackType | None) -> None:
+    for adviser in ADVISERS:
+        adviser(error, trace)
 
 
 def _folds(error: BaseException) -> bool:

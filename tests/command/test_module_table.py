@@ -73,6 +73,20 @@ def test_absent_modules_say_what_to_do():
         assert todo
 
 
+@pytest.mark.parametrize(
+    ("name", "todo"),
+    [
+        ("th.abs", "remove the import"),
+        ("predict.Predictor", "use mx.gluon.SymbolBlock.imports or mx.mod.Module.load"),
+        ("contrib.tensorrt", "export the network with mx.onnx.export_model, which TensorRT reads"),
+    ],
+)
+def test_second_names_and_names_of_older_versions_say_what_to_do(name, todo):
+    reason = reason_for_absence(name)
+    assert reason is not None
+    assert reason[1] == todo
+
+
 def test_modules_that_scripts_see_list_their_names(modules):
     """Without a list, ``dir`` and a star import would show what the module itself has imported."""
     shown = {source for module in {*modules, *SOURCES, *SAME} if not reason_for_absence(module) for source in sources_of(module)}

@@ -12,6 +12,7 @@ import pytest
 import twofold as mx
 from twofold import suggestions
 from twofold.suggestions import attribute_here
+from twofold.unexpected_keywords import explanation_of
 
 from tests.alias import undone_at_the_end
 
@@ -105,11 +106,14 @@ def test_a_notebook_shows_the_users_lines(capsys, tmp_path, monkeypatch):
         monkeypatch.setenv("TWOFOLD_TRACEBACK", "full")
         shell.run_cell(LAYER)
         full = capsys.readouterr()
+        shell.run_cell("mx.gluon.nn.Conv2D(3, 3, stride=2)")
+        keyword = capsys.readouterr()
         shell.run_line_magic("unload_ext", "twofold")
     assert "hybrid_forward(self, F, x)" in folded.out
     assert "hybrid_block.py" not in folded.out
     assert FOLDED.fullmatch(folded.err.strip())
     assert "hybrid_block.py" in full.out
+    assert keyword.out.endswith("TypeError: Conv2D: there is no argument 'stride'; did you mean 'strides'?\n")
     assert shell.custom_exceptions == ()
 
 
@@ -136,6 +140,55 @@ def test_attributes_of_other_libraries_objects_get_no_advice(tmp_path):
     assert (
         error_of("import twofold\nobject().cuda\n", tmp_path).splitlines()[-1] == "AttributeError: 'object' object has no attribute 'cuda'"
     )
+
+
+KEYWORDS = [
+    ("mx.gluon.nn.Conv2D(3, 3, stride=2)", "Conv2D: there is no argument 'stride'; did you mean 'strides'?"),
+    ("mx.mod.Module(y, label_name=None)", "Module: there is no argument 'label_name'; did you mean 'label_names'?"),
+    ("mx.mod.Module(y, ctx=mx.cpu())", "Module: there is no argument 'ctx'; use context"),
+    (
+        "m = mx.mod.Module(y, label_names=[])\nm.fit(None, num_epochs=3)",
+        "Module.fit: there is no argument 'num_epochs'; did you mean 'num_epoch'?",
+    ),
+    ("mx.mod.Module(y, label_names=[]).fit(num_epochs=3)", "BaseModule.fit: there is no argument 'num_epochs'; did you mean 'num_epoch'?"),
+    (
+        "mx.gluon.Trainer({}, 'sgd', optimizer_parms={})",
+        "Trainer: there is no argument 'optimizer_parms'; did you mean 'optimizer_params' or 'optimizer'?",
+    ),
+    ("mx.optimizer.SGD(learningrate=0.1)", "SGD: there is no argument 'learningrate'; did you mean 'learning_rate'?"),
+    ("mx.optimizer.SGD(lr=0.1)", "SGD: there is no argument 'lr'; use learning_rate"),
+    ("mx.io.NDArrayIter(x, batchsize=1)", "NDArrayIter: there is no argument 'batchsize'; did you mean 'batch_size'?"),
+    ("mx.init.Xavier(rand_type='gaussian')", "Xavier: there is no argument 'rand_type'; did you mean 'rnd_type'?"),
+    ("mx.gluon.data.DataLoader([1],\n  batchsize=1)", "DataLoader: there is no argument 'batchsize'; did you mean 'batch_size'?"),
+    ("mx.nd.zeros(3, contxt=mx.cpu())", "zeros: there is no argument 'contxt'; it takes shape, ctx, dtype, stype, out, name"),
+    ("mx.np.zeros(3, dtyp='int8')", "zeros: there is no argument 'dtyp'; did you mean 'dtype'?"),
+    ("x.as_in_context(ctx=mx.cpu())", "NDArray.as_in_context: there is no argument 'ctx'; it takes context"),
+    (
+        "mx.contrib.quantization.quantize_model(y, {}, {}, calib_layer=None)",
+        "quantize_model: there is no argument 'calib_layer'; use excluded_sym_names, the names of the layers that stay in float32",
+    ),
+    # Python's text stays where what was called is unknown or the program's own
+    ("[mx.gluon.nn.Conv2D][0](3, 3, stride=2)", ""),
+    ("def zeros(shape): pass\nzeros(shap=3)", ""),
+    ("class SGD(mx.optimizer.SGD):\n  def __init__(self):\n    super().__init__(lr=0.1)\nSGD()", ""),
+]
+
+
+@pytest.mark.parametrize(("program", "message"), KEYWORDS, ids=[program for program, _ in KEYWORDS])
+def test_an_unexpected_keyword_is_explained_by_the_name_that_was_called_and_the_nearest_argument(program, message):
+    with pytest.raises(TypeError, match="got an unexpected keyword argument") as found:
+        exec(program, {"mx": mx, "x": mx.nd.ones(3), "y": mx.sym.relu(mx.sym.var("data"))})
+    assert explanation_of(found.value, found.tb) == message
+
+
+def test_an_unexpected_keyword_of_an_uncaught_error_is_explained(tmp_path):
+    found = error_of("import twofold as mx\nmx.gluon.nn.Conv2D(3, 3,\n  stride=2)\n", tmp_path)
+    assert found.splitlines()[-1] == "TypeError: Conv2D: there is no argument 'stride'; did you mean 'strides'?"
+
+
+def test_python_names_the_function_of_a_caught_error():
+    with pytest.raises(TypeError, match=r"^_ConvLayer\.__init__\(\) got an unexpected keyword argument 'stride'"):
+        mx.gluon.nn.Conv2D(3, 3, stride=2)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -101,6 +103,23 @@ def test_an_unknown_kind_names_those_that_are_known():
     store.init(1, mx.nd.ones((2,)))
     store.pushpull(1, [mx.nd.ones((2,))] * 3, out := mx.nd.zeros((2,)))
     assert (store.type, out.asnumpy().tolist()) == ("lokal", [3, 3])
+
+
+UNKNOWN = (
+    "kvstore.create: unknown kind of store: given {}; use one of local, local_update_cpu, local_allreduce_cpu, device, "
+    "local_allreduce_device, nccl, dist, dist_sync, dist_async, dist_device_sync, dist_device_async, dist_sync_device, "
+    "dist_async_device, p3, p3store_dist, p3store_dist_sync, p3store_dist_async, horovod, byteps"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [("locl", "'locl', created as 'local'"), ("dist_sink", "'dist_sink', created as 'dist_sync'")],
+)
+def test_the_warning_of_an_unknown_kind_lists_all_kinds(kind, given):
+    with pytest.warns(UserWarning, match=f"^{re.escape(UNKNOWN.format(given))}\\b"):
+        store = mx.kv.create(kind)
+    assert store.type == kind  # as MXNet's
 
 
 def test_states_need_an_optimizer_not_just_an_updater(tmp_path):

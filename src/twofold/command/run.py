@@ -201,6 +201,10 @@ def _print_explanation() -> None:
     print(explain.text() or "no large arrays were computed with", file=sys.stderr)
 
 
+#: The errors whose text a notebook shows changed: those of the package, and those of Python that get advice.
+EXPLAINED = (MXNetError, AttributeError, TypeError)
+
+
 def load_ipython_extension(shell: Any) -> None:
     """Called by ``%load_ext twofold``: ``import numpy`` in later cells, and in modules of the current folder that they import, folds.
 
@@ -214,7 +218,7 @@ def load_ipython_extension(shell: Any) -> None:
     mxnet_alias.install()
     importing.install(importing.Importers.beside(os.getcwd()), load_face)
     if not shell.custom_exceptions:  # a handler that the user has set stays
-        shell.set_custom_exc((MXNetError,), tracebacks.show_in_notebook)
+        shell.set_custom_exc(EXPLAINED, tracebacks.show_in_notebook)
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -226,5 +230,5 @@ def unload_ipython_extension(shell: Any) -> None:
         IPython's shell.
     """
     importing.uninstall()
-    if shell.custom_exceptions == (MXNetError,):
+    if shell.custom_exceptions == EXPLAINED:
         shell.set_custom_exc((), None)

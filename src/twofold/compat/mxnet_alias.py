@@ -79,8 +79,7 @@ def reason_for_absence(name: str) -> tuple[str, str] | None:
     """Why Twofold deliberately lacks an MXNet module or name, and what to do instead; None for all others."""
     if any(name == m or name.startswith(m + ".") for m in INTERNAL):
         return "it is internal to MXNet", "use the public modules"
-    head, _, tail = name.rpartition(".")
-    name = f"{canonical(head)}.{tail}" if head else name
+    name = canonical(name)
     return next((why for row, why in (ABSENT | ABSENT_NAMES).items() if name == row or name.startswith(row + ".")), None)
 
 

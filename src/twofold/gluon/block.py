@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from ..errors import DTypeError, InvalidValue, NotReady, Undefined
 from ..extension_points import shown_in_notebooks
 from ..origin import warn
-from ..suggestions import did_you_mean
+from ..suggestions import argument_here
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
 from .parameter import DEFAULT, Contexts, Parameter
@@ -61,7 +61,8 @@ class Block:
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
         # here and not by Python, which would name the base class and suggest nothing
         for name in unknown:
-            raise DTypeError(f"{type(self).__name__}: there is no argument {name!r}", None, _argument_like(name, type(self)))
+            kind = type(self)
+            raise DTypeError(f"{kind.__name__}: there is no argument {name!r}", None, argument_here(name, kind))
         self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = BlockScope(self, is_transparent=prefix == "")
@@ -382,13 +383,6 @@ def _select(params: ParameterDict, pattern: re.Pattern[str]) -> ParameterDict:
 def described(value: object) -> str:
     """A value that is no layer, in an error."""
     return f"the function {value.__name__}" if inspect.isfunction(value) else f"{value!r} of type {type(value).__name__}"
-
-
-def _argument_like(name: str, cls: type) -> str:
-    """What to do about an argument that a block's class does not have."""
-    # of all constructors: most pass on arguments that they do not take
-    names = [n for c in cls.__mro__ if c is not object and "__init__" in vars(c) for n in inspect.signature(vars(c)["__init__"]).parameters]
-    return did_you_mean(name, [n for n in dict.fromkeys(names) if n not in ("self", "kwargs", "unknown")], f"see help of {cls.__name__}")
 
 
 def _blocks_in(value: object) -> Iterable[Block]:

@@ -11,7 +11,12 @@ from ..strictness import tolerate
 from .base import KVStoreBase
 from .local import KINDS, KVStore
 
+#: How the names of stores of several processes begin, and those that are not misspelled.
 MULTI_MACHINE = ("dist", "p3", "horovod", "byteps")
+SPANNING = (
+    *("dist", "dist_sync", "dist_async", "dist_device_sync", "dist_device_async", "dist_sync_device", "dist_async_device"),
+    *("p3", "p3store_dist", "p3store_dist_sync", "p3store_dist_async", "horovod", "byteps"),
+)
 #: Number of elements above which an array is updated on the devices, because a "local" store would update it on the CPU.
 BIG = 16 * 1024 * 1024
 
@@ -23,8 +28,8 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     ----------
     name
         ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`); ``"dist_sync"``, ``"dist_device_sync"``, ``"horovod"``, and ``"nccl"`` among
-        several workers (see `DistributedStore`); or the name of a class registered with `KVStoreBase.register`. For any other name a local
-        store is created, with a warning.
+        several workers (see `DistributedStore`); or the name of a class registered with `KVStoreBase.register`. Any other name is
+        accepted with a warning: if it begins with ``dist``, as ``"dist_sync"`` or ``"dist_async"``; otherwise as a local store.
     staleness
         For ``"dist_async"``: how many pushes of a key a worker may be ahead of the slowest worker before its pulls wait. With 0 the store
         is as synchronous as ``"dist_sync"``; with None there is no limit.
@@ -44,6 +49,8 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     if kind in KVStoreBase.kv_registry:  # first: a user's store may replace a built-in kind
         return KVStoreBase.kv_registry[kind]()
     if spans(kind):
+        if kind not in (*SPANNING, "nccl"):
+            _warn_of_name(name, "dist_async" if "async" in kind else "dist_sync")
         return _spanning(kind, _staleness_of(kind, staleness))
     if staleness is not None:
         raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
@@ -51,9 +58,13 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
         return KVStore(kind)
     # a misspelled kind trains all the same, as in MXNet
     like = "device" if "device" in kind else "local"
-    known = ", ".join([*KINDS, *KVStoreBase.kv_registry])
-    tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {known}")
+    _warn_of_name(name, like)
     return KVStore(name, like)
+
+
+def _warn_of_name(name: str, like: str) -> None:
+    known = [*KINDS, *SPANNING, *KVStoreBase.kv_registry]
+    tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {', '.join(known)}")
 
 
 def spans(kind: str) -> bool:

@@ -1,7 +1,6 @@
 """`Optimizer`: per-weight learning rates and decays, update counts, float32 master copies of 16-bit weights; the registry."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from .. import ndarray as nd
@@ -12,7 +11,7 @@ from ..extension_points import shown_in_notebooks
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
-from ..suggestions import did_you_mean
+from ..suggestions import argument_here, arguments_of, did_you_mean
 from .hyperparameters import Common, Scaling
 
 if TYPE_CHECKING:
@@ -435,9 +434,7 @@ def check_arguments(cls: type, given: Iterable[str]) -> None:
     """
     if not cls.__module__.startswith(__package__ or ""):
         return
-    # all bases, as each constructor hands the rest on to the next
-    known = {name for base in cls.__mro__ if "__init__" in vars(base) for name in signature(base.__init__).parameters}
+    known = arguments_of(cls)
     for name in given:
         if name not in known:
-            todo = did_you_mean(name, known - {"self", "kwargs"}, f"see help(mx.optimizer.{cls.__name__})", "optimizer")
-            raise DTypeError(f"{cls.__name__}: there is no argument {name!r}", None, todo)
+            raise DTypeError(f"{cls.__name__}: there is no argument {name!r}", None, argument_here(name, cls))
