@@ -85,6 +85,9 @@ class Program:
     def own(self) -> Any:
         """An array that is neither a variable nor a view of one."""
         free = [p for p in self.pool if all(p is not v and getattr(p, "base", None) is not v for v in self.variables)]
+        if not free:  # each has been forgotten
+            free = [self.api.fresh(self.pool[-1] * 1.0)]
+            self.pool += free
         return free[self.moves.randrange(len(free))]
 
     def shape(self) -> tuple[int, ...]:
