@@ -11,9 +11,13 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import see_also
+import signatures
+from class_members import Described, inheritance, public_bases, shown_elsewhere
 from examples_of_names import example_of_name, has_own_example
 from operator_examples import example_of
 
@@ -231,53 +235,76 @@ def inside(lines: list[str]) -> list[str]:
     return [f"   {line}".rstrip() for line in lines]
 
 
-def class_text(dotted: str, name: str, example: str) -> str:
-    """The page of a class: its docstring and its example, then its methods and properties."""
+def class_lines(dotted: str, name: str, more: list[str]) -> list[str]:
+    """The description of a class: its docstring, its example and its bases, then its methods and properties."""
     found = getattr(sys.modules[dotted.rpartition(".")[0]], name)
-    if found.__name__ != name:  # another name of a class, which autodoc would not describe
-        dotted, about = f"{found.__module__}.{found.__name__}", [f"``{name}`` is a name of this class:", ""]
-    else:
-        about = []
-    return titled(
-        name,
+    described = autodoc_name(found, dotted)
+    about = [f"``{name}`` is a name of this class:", ""] if found.__name__ != name else []
+    pages = described_classes()
+    return [
         *about,
-        f".. currentmodule:: {dotted.rpartition('.')[0]}",
+        f".. currentmodule:: {described.rpartition('.')[0]}",
         "",
-        f".. autoclass:: {dotted.rpartition('.')[2]}",
+        f".. autoclass:: {described.rpartition('.')[2]}",
         "   :members:",
-        "   :show-inheritance:",
+        f"   :inherited-members: {', '.join(sorted({base.__name__ for base in shown_elsewhere(found, pages)}))}",
+        *(["   :show-inheritance:"] if any(public_bases(found.__bases__, pages)) else []),
         "   :member-order: groupwise",
         "",
-        *(inside(example_lines(example)) if example else []),
-    )
+        *inside([*more, *inheritance(found, pages)]),
+    ]
 
 
-def function_text(dotted: str, name: str, example: str) -> str:
-    """The page of a function."""
-    shown = inside(example_lines(example)) if example else []
-    return titled(name, f".. currentmodule:: {dotted.rpartition('.')[0]}", "", f".. autofunction:: {name}", "", *shown)
+def autodoc_name(found: type, dotted: str) -> str:
+    """The name of a class for autodoc, which does not describe a class under another name than its own."""
+    return dotted if dotted.rpartition(".")[2] == found.__name__ else f"{found.__module__}.{found.__name__}"
+
+
+@cache
+def described_classes() -> dict[type, Described]:
+    """The classes with pages, by the first of their names."""
+    found: dict[type, Described] = {}
+    for namespace in (n for section in SECTIONS for n in section.namespaces):
+        for name in names_in_order(namespace):
+            if inspect.isclass(cls := getattr(namespace.module, name)) and cls not in found:
+                found[cls] = Described(autodoc_name(cls, f"{namespace.module.__name__}.{name}"), f"{namespace.shown}.{name}")
+    return found
+
+
+def names_in_order(namespace: Namespace) -> list[str]:
+    """The names that have pages, other names of a class last."""
+    return sorted(public_names(namespace), key=lambda name: getattr(namespace.module, name).__name__ != name)
+
+
+def function_lines(dotted: str, name: str, more: list[str]) -> list[str]:
+    """The description of a function."""
+    return [f".. currentmodule:: {dotted.rpartition('.')[0]}", "", f".. autofunction:: {name}", "", *inside(more)]
 
 
 #: How docstrings begin whose rest is NumPy's own.
 BORROWED = re.compile(r"(``numpy\.|As NumPy's ``)")
 
 
-def borrowed_text(dotted: str, name: str, doc: str, example: str) -> str:
-    """The page of a function with NumPy's own docstring: what it does, and a note that NumPy's manual has its parameters."""
+def borrowed_lines(dotted: str, doc: str, more: list[str]) -> list[str]:
+    """The description of a function with NumPy's own docstring: what it does, and a note that NumPy's manual has its parameters."""
     first, *others = [" ".join(p.split()) for p in inspect.cleandoc(doc).split("\n\n")]
     what = next((p for p in others if p and not re.match(r"[\w.]+\(.*\)$", p)), "")
     what = re.sub(r"\s?\[\d+\]_", "", what)  # its list of literature is not on our page
     place = dotted.removeprefix("twofold.numpy.")
-    return titled(
-        name,
+    return [
         f".. py:function:: {dotted}(...)",
         "",
         f"   {escaped(what.replace('`', '``') if '``' not in what else what)}",
         "",
         f"   {escaped(first)} Its parameters are those of ``numpy.{place}``, which NumPy's manual describes.",
         "",
-        *(inside(example_lines(example)) if example else []),
-    )
+        *inside(more),
+    ]
+
+
+def searched(*names: str) -> list[str]:
+    """Entries of the index by which the search finds a page under names that are not in its text, such as ``mxnet.gluon.Trainer``."""
+    return [".. index::", *[f"   single: ! mxnet.{name}" for name in dict.fromkeys(names)], ""]
 
 
 class Shown(NamedTuple):
@@ -289,21 +316,25 @@ class Shown(NamedTuple):
 
 def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
     """The entries of a namespace."""
-    for name in sorted(public_names(namespace), key=lambda n: getattr(namespace.module, n).__name__ != n):  # other names of a class last
+    for name in names_in_order(namespace):
         found, page = getattr(namespace.module, name), f"{namespace.name}.{name}"
         dotted = f"{namespace.module.__name__}.{name}"
-        kind: Callable[[str, str, str], str] = class_text if inspect.isclass(found) else function_text
         doc = inspect.getdoc(found) or ""
         borrowed = BORROWED.match(doc) is not None
         if not has_own_example(found) or borrowed:
             shown.examples[id(found)] = example_of_name(namespace.name, name) or shown.examples.get(id(found), "")
         example = shown.examples.get(id(found), "")
-        text = borrowed_text(dotted, name, doc, example) if borrowed else kind(dotted, name, example)
+        more = [*(example_lines(example) if example else []), *see_also.of_name(namespace.name, name)]
+        kind: Callable[[str, str, list[str]], list[str]] = class_lines if inspect.isclass(found) else function_lines
         # a function by several names of one namespace has a page for each of them
         sort, first = "class" if inspect.isclass(found) else "function", shown.pages.setdefault(id(found), page)
         if not borrowed and first != page and (sort == "class" or first != f"{namespace.name}.{first.rpartition('.')[2]}"):
-            text = titled(name, f"The same {sort} as :doc:`mx.{first} <{first}>`.")
-        yield Entry(name, page, first_sentence(doc), text)
+            lines = [f"The same {sort} as :doc:`mx.{first} <{first}>`."]
+        else:
+            lines = borrowed_lines(dotted, doc, more) if borrowed else kind(dotted, name, more)
+        written = f"{namespace.shown}.{name}"
+        names = searched(written.removeprefix("mx."), dotted.removeprefix("twofold."))
+        yield Entry(name, page, first_sentence(doc), titled(written, *names, *lines))
 
 
 def namespace_text(namespace: Namespace, entries: list[Entry]) -> str:
@@ -319,7 +350,7 @@ def table(entries: Iterable[Entry]) -> Iterator[str]:
         yield f"   * - :doc:`{entry.name} <{entry.page}>`"
         yield f"     - {entry.summary or '…'}"
     yield from ("", ".. toctree::", "   :hidden:", "")
-    yield from (f"   {entry.page}" for entry in entries)
+    yield from (f"   {entry.name} <{entry.page}>" for entry in entries)
 
 
 # -------------------------------------------------------------------------------------------------------- the operators
@@ -390,11 +421,11 @@ def operator_text(operator: Operator) -> str:
         facts.append(f"* **Method**: ``x.{op.method_name}()`` of arrays" + (" and symbols" if op.front.symbol_method else ""))
     if aliases:
         facts.append(f"* **Also named** {', '.join(f'``{a}``' for a in aliases)}")
-    lines += [*facts, ""]
+    lines += [*facts, "", *see_also.of_operator(operator.all_names)]
     example = example_of_name("op", operator.dotted) or example_of(op, f"mx.nd.{operator.dotted}")
     if example:
         lines += example_lines(example)
-    return titled(operator.dotted, *lines)
+    return titled(operator.dotted, *searched(f"nd.{name}", f"sym.{name}"), *lines)
 
 
 def results_text(op: Op) -> str:
@@ -475,19 +506,15 @@ def write_pages(app: Sphinx) -> None:
         path.unlink()
 
 
-def public_bases(app: Sphinx, name: str, obj: object, options: object, bases: list[type]) -> None:
-    """Name the nearest public bases of a class: private ones are no concern of users."""
-    found: list[type] = []
-    for base in bases:
-        while base.__name__.startswith("_") and base is not object:
-            base = base.__bases__[0]
-        found.append(base)
-    bases[:] = found
+def show_public_bases(app: Sphinx, name: str, obj: object, options: object, bases: list[type]) -> None:
+    """Name the nearest public bases of a class: others are no concern of users."""
+    bases[:] = dict.fromkeys(public_bases(bases, described_classes()))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx to write the pages first."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("builder-inited", write_pages)
-    app.connect("autodoc-process-bases", public_bases)
+    app.connect("autodoc-process-bases", show_public_bases)
+    app.connect("autodoc-process-signature", signatures.process)
     return {"parallel_read_safe": True}

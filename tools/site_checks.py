@@ -3,8 +3,8 @@
     python tools/site_checks.py [FOLDER]
 
 Of every page: links and anchors that lead nowhere, images without a text, ids that occur twice, headings that skip a level, no title, no
-language. Of the theme's colors in both modes: contrast, by WCAG's formula. Of the main pages, where Chromium is installed: whether all of
-them fits the width of a phone.
+language, paths of the machine that built it. Of the theme's colors in both modes: contrast, by WCAG's formula. Of the main pages, where
+Chromium is installed: whether all of them fits the width of a phone.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ SITE = ROOT / "docs" / "_build" / "html"
 
 #: Folders of pages that others lay out: asv's, and listings of the source, whose way back goes to one of the names that a function has.
 FOREIGN = ("_static", "_modules", "benchmarks/history")
+#: Folders of the machine, which a default value or a message may have brought into a page.
+MACHINE = tuple(f"{folder}/" for folder in (ROOT, Path.home()) if folder.name)
 #: A page of each kind that the site has.
 MAIN_PAGES = (
     "index.html",
@@ -99,9 +101,11 @@ class Found(NamedTuple):
 
 def read(site: Path, path: Path) -> Found:
     """The faults of a page that can be seen in itself, and where it links to: a file of the site and an anchor, which may be empty."""
-    page, name = Page(path.read_text(encoding="utf-8")), path.relative_to(site).as_posix()
+    text, name = path.read_text(encoding="utf-8"), path.relative_to(site).as_posix()
+    page = Page(text)
     faults = [f"{name}: no {what}" for what, there in (("language", page.language), ("title", page.title)) if not there]
     faults += [f"{name}: the id {each!r} occurs {count} times" for each, count in Counter(page.ids).items() if count > 1]
+    faults += [f"{name}: holds the path {folder} of this machine" for folder in MACHINE if folder in unescape(text)][:1]
     faults += [f"{name}: the image {each} has no text" for each in page.bare_images]
     steps = zip([0, *page.headings], page.headings, strict=False)
     faults += [f"{name}: a heading of level {b} after one of level {a}" for a, b in steps if b > a + 1]

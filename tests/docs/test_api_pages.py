@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,9 @@ from twofold.opdef.registry import NAMES
 from tests.house.sources import ROOT
 
 api_pages = pytest.importorskip("api_pages")
+class_members = pytest.importorskip("class_members")
+see_also = pytest.importorskip("see_also")
+signatures = pytest.importorskip("signatures")
 
 
 def test_every_public_class_and_function_has_a_page(pages):
@@ -55,3 +62,111 @@ def test_the_chart_of_the_landing_page_is_up_to_date():
     pytest.importorskip("matplotlib")
     assert landing_chart.main(check=True) == 0, "run python docs/landing_chart.py"
     assert Path(ROOT / "docs/measured.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("cls", "own"),
+    [
+        (mx.nd.NDArray, {"attach_grad", "asnumpy", "backward", "grad", "detach", "wait_to_read", "context", "shape", "size", "dtype"}),
+        (mx.np.ndarray, {"attach_grad", "asnumpy", "backward"}),
+        (mx.mod.BaseModule, {"bind", "init_params", "init_optimizer", "fit", "score", "predict"}),
+        (mx.kv.KVStore, {"rank", "num_workers", "type"}),
+        (mx.gluon.contrib.estimator.EarlyStoppingHandler, {"go_on"}),
+    ],
+)
+def test_members_of_bases_without_a_page_are_on_the_page_of_a_class(cls, own):
+    hidden = class_members.shown_elsewhere(cls, api_pages.described_classes())
+    owners = {name: next(base for base in cls.__mro__ if name in vars(base)) for name in own}
+    assert not {name: owner for name, owner in owners.items() if owner in hidden}
+    assert all(class_members.has_docstring(getattr(cls, name)) for name in own)
+
+
+def test_members_of_bases_with_a_page_are_links(pages):
+    assert ":py:obj:`fit <twofold.module.BaseModule.fit>`" in pages["mod.Module"]
+    assert ":py:obj:`attach_grad <twofold.ndarray.sparse.BaseSparseNDArray.attach_grad>`" in pages["nd.sparse.CSRNDArray"]
+    assert ":py:obj:`asscalar <twofold.ndarray.NDArray.asscalar>`" in pages["nd.sparse.CSRNDArray"]
+
+
+def test_every_documented_member_of_a_class_is_on_its_page_or_linked():
+    classes = api_pages.described_classes()
+    for cls in classes:
+        linked = {name for names in class_members.linked_members(cls, classes).values() for name in names}
+        hidden = class_members.shown_elsewhere(cls, classes)
+        for base in filter(class_members.is_ours, cls.__mro__):
+            names = {n for n, value in vars(base).items() if not n.startswith("_") and class_members.has_docstring(value)}
+            assert base not in hidden or names <= linked | {n for b in set(cls.__mro__) - hidden for n in vars(b)}, (cls, base)
+
+
+def test_bases_without_a_page_are_not_named():
+    def names(cls: type) -> list[str]:
+        return [base.__name__ for base in class_members.public_bases(cls.__bases__, api_pages.described_classes())]
+
+    assert names(mx.nd.NDArray) == []
+    assert names(mx.kv.KVStore) == ["KVStoreBase"]
+    assert names(mx.gluon.nn.Conv2D) == ["HybridBlock"]
+    assert names(mx.io.DataDesc) == ["tuple"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (logging, "logging"),
+        (float, "float"),
+        (mx.nd.zeros, "zeros"),
+        (mx.init.Uniform(0.01), "Uniform(scale=0.01)"),
+        (functools.partial(mx.nd.LeakyReLU, slope=0.2), "LeakyReLU(slope=0.2)"),
+        (f"{Path.home()}/.mxnet", "'~/.mxnet'"),
+        (object(), "…"),
+        ("<unk>:", "'<unk>:'"),
+        ((1, None), "(1, None)"),
+    ],
+)
+def test_a_default_is_shown_as_users_write_it(value, text):
+    assert signatures.default_text(value) == text
+
+
+def described() -> Iterator[Callable[..., object]]:
+    """The classes and functions that the pages describe, and the methods of the classes."""
+    for section in api_pages.SECTIONS:
+        for namespace in section.namespaces:
+            for name in api_pages.public_names(namespace):
+                found = getattr(namespace.module, name)
+                yield found
+                if inspect.isclass(found):
+                    yield from (getattr(found, n) for n in dir(found) if not n.startswith("_") and callable(getattr(found, n, None)))
+
+
+def test_no_signature_holds_an_object_or_a_path_of_the_machine():
+    for found in described():
+        try:
+            defaults = [p.default for p in inspect.signature(found).parameters.values()]
+        except (TypeError, ValueError):
+            continue
+        texts = [signatures.default_text(default) for default in defaults]
+        assert not [text for text in texts if text.startswith("<") or f"{Path.home()}/" in text], found
+
+
+def test_the_defaults_of_a_signature_are_replaced():
+    shown = "(logger=<module 'logging' from 'anywhere'>)".replace("anywhere", logging.__file__)
+    assert signatures.readable(mx.mod.BaseModule, shown) == "(logger=logging)"
+
+
+def test_the_search_finds_a_page_under_the_names_of_mxnet(pages):
+    assert pages["gluon.Trainer"].startswith("mx.gluon.Trainer\n")
+    assert "single: ! mxnet.gluon.Trainer\n" in pages["gluon.Trainer"]
+    assert "single: ! mxnet.module.Module\n" in pages["mod.Module"]
+    assert "single: ! mxnet.sym.Convolution\n" in pages["op.Convolution"]
+
+
+def test_layers_and_their_operators_link_to_each_other(pages):
+    for operator, layers in see_also.LAYERS.items():
+        for layer in layers:
+            assert f":doc:`mx.{layer} <{layer}>`" in pages[f"op.{operator}"]
+            assert f":doc:`mx.nd.{operator} <op.{operator}>`" in pages[layer]
+
+
+def test_pages_link_to_the_differences_that_mention_them(pages):
+    expected = "`Fixed gamma <../reference/compatibility.html#operators-of-neural-networks>`__"
+    assert expected in pages["op.BatchNorm"]
+    assert "#mxmod>`__" in pages["mod.Module"]
+    assert "Differences from MXNet" not in pages["gluon.data.batchify.Pad"]  # a row has the operator of that name

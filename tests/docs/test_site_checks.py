@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.site_checks import Page, colors, contrast, faults_of_colors, faults_of_pages, resolved
+from tools.site_checks import ROOT, Page, colors, contrast, faults_of_colors, faults_of_pages, resolved
 
 GOOD = '<!doctype html><html lang="en"><title>A</title><h1 id="a">A</h1><h2>B</h2><h2>C</h2><img src="i.svg" alt=""></html>'
 
@@ -30,6 +30,7 @@ def test_a_good_page_has_no_faults(tmp_path):
         ("<h2>B", '<h2 id="a">B', "the id 'a' occurs 2 times"),
         (' alt=""', "", "the image i.svg has no text"),
         ("<h2>B</h2>", "<h3>B</h3>", "a heading of level 3 after one of level 1"),
+        ("</h1>", f"{ROOT}/docs</h1>", f"holds the path {ROOT}/ of this machine"),
         ("</html>", '<a href="none.html">', "a link to none.html, which does not exist"),
         ("</html>", '<a href="#none">', "a link to a.html#none, which is no anchor there"),
     ],
