@@ -230,7 +230,7 @@ class Block:
             param.cast(dtype)
 
     def hybridize(self, active: bool = True, **kwargs: object) -> None:
-        """Run all descendant `HybridBlock`s as compiled graphs; see `HybridBlock.hybridize`."""
+        """Run every descendant `HybridBlock` as a compiled graph; see `HybridBlock.hybridize`."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
