@@ -304,7 +304,7 @@ def borrowed_lines(dotted: str, doc: str, more: list[str]) -> list[str]:
 
 def searched(*names: str) -> list[str]:
     """Entries of the index by which the search finds a page under names that are not in its text, such as ``mxnet.gluon.Trainer``."""
-    return [".. index::", *[f"   single: ! mxnet.{name}" for name in dict.fromkeys(names)], ""]
+    return [f".. index:: {', '.join(f'! mxnet.{name}' for name in dict.fromkeys(names))}", ""]
 
 
 class Shown(NamedTuple):

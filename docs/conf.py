@@ -32,6 +32,8 @@ autodoc_member_order = "groupwise"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+# pages show no types, and one that has a member's name, such as `type`, would link to that member
+napoleon_attr_annotations = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "_templates"]
