@@ -1,4 +1,4 @@
-"""Fixtures for the tests of folding arrays: chains are compiled from the start, and sites never stop folding."""
+"""Fixtures for the tests of folding arrays: chains are programs from the start, and sites never stop folding."""
 
 import pytest
 
@@ -10,6 +10,7 @@ from twofold.numpy_folding import sites
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch):
     monkeypatch.setattr(sites, "HOT", 0)
+    monkeypatch.setattr(sites, "has_machine_code", lambda: True)
     monkeypatch.setattr(sites, "ALONE", 1 << 60)
     sites.SITES.clear()
     yield

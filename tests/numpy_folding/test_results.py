@@ -4,16 +4,20 @@ import json
 import operator
 import sys
 import warnings
+from importlib.util import find_spec
 
 import numpy as real
 import pytest
 
+from twofold.config import SETTINGS
 from twofold.numpy_folding import rules, sites
 from twofold.numpy_folding.array import FoldingArray
 from twofold.numpy_folding.face import numpy as np
 from twofold.numpy_folding.rules import COMPILED as UFUNCS
 from twofold.numpy_folding.rules import FOLDABLE
 
+#: The function itself: the tests' fixture replaces it.
+HAS_MACHINE_CODE = sites.has_machine_code
 N = 70_000
 DTYPES = sorted(FOLDABLE, key=str)
 NUMBERS = (2, -3, 0.5, True, 1e300, 2**40, real.float32(0.1), real.float64(0.1), real.int16(7), real.array([1.5]))
@@ -280,6 +284,19 @@ def test_chains_are_computed_step_by_step_until_their_site_has_computed_enough(m
         assert y[0] == k
     assert sites.PATHS["blocks"] - before["blocks"] == 2
     assert sites.PATHS["program"] - before["program"] == 3
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_chains_stay_in_blocks_without_machine_code(monkeypatch, jit):
+    monkeypatch.setattr(sites, "has_machine_code", HAS_MACHINE_CODE)
+    monkeypatch.setattr(SETTINGS, "jit", jit)
+    x, before = folding(real.zeros(N)), dict(sites.PATHS)
+    for k in range(5):
+        y = x * 2.0 + k
+        assert y[0] == k
+    compiled = 5 if jit and find_spec("llvmlite") else 0
+    assert sites.PATHS["program"] - before["program"] == compiled
+    assert sites.PATHS["blocks"] - before["blocks"] == 5 - compiled
 
 
 def test_a_site_whose_results_are_read_at_once_stops_waiting(monkeypatch):

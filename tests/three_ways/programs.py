@@ -319,7 +319,7 @@ def main(programs: int, first: int) -> int:
         counts["donated"] += bool(dead)
         return computes(steps, stored, dead)
 
-    compiled.computed = computed
+    compiled.computed, sites.has_machine_code = computed, lambda: True
     for seed in range(first, first + programs):
         sites.HOT = 0 if seed % 2 else 1 << 60  # chains as programs, or in blocks
         program(seed, Folding(), counts)

@@ -9,6 +9,7 @@ from functools import partial
 from sys import _getframe
 from types import FrameType
 
+from ..device import CPU
 from ..instructions import ByInstruction, InstructionSite
 from .importing import is_own
 from .reasons import HANDED_OUT, numpys
@@ -62,8 +63,8 @@ class Site(InstructionSite):
 
     @property
     def is_hot(self) -> bool:
-        """Whether so much has been computed here that compiling is sure to pay."""
-        return self.elements >= HOT
+        """Whether so much has been computed here that compiling is sure to pay, if there is machine code at all."""
+        return self.elements >= HOT and has_machine_code()
 
     def is_retired(self) -> bool:
         """Whether arrays made here are NumPy's: they never became part of a chain, or a library makes them."""
@@ -75,6 +76,13 @@ class Site(InstructionSite):
 
 
 SITES: ByInstruction[Site] = ByInstruction()
+
+
+def has_machine_code() -> bool:
+    """Whether programs become machine code. Those of NumPy's functions copy operands that are views, which takes longer than blocks."""
+    from ..backend.loader import backend_for  # here, as short scripts need no adapter
+
+    return backend_for(CPU).target.strided_kernels
 
 
 def is_in_program(frame: FrameType) -> bool:
