@@ -293,3 +293,13 @@ def test_results_on_transposed_views_are_row_major_so_reshapes_of_them_are_views
             seen = result.reshape(2, -1)
             result[0] = 100.0
         assert (seen.asnumpy() == 100).sum() == (result.asnumpy() == 100).sum() == result.shape[-1]
+
+
+def test_an_element_of_a_result_is_an_operand():
+    for _ in range(3):  # the short path too
+        x = np.array([1.0, 2.0, 4.0])
+        x.attach_grad()
+        with mx.autograd.record():
+            loss = ((x * 3.0)[1] - 0.5) ** 2
+        loss.backward()
+        assert x.grad.tolist() == [0.0, 33.0, 0.0]

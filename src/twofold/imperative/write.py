@@ -147,8 +147,9 @@ def recorded_part(v: Value, chain: Chain, seen: Array = None, is_copy: bool = Fa
         part = alias(seen, v)
         part.entry = entry
         return part
-    # `copy` gives row-major order; `np.array` would keep the order of a transposed view, and so would the results of operations on it
-    return Value(seen if is_copy else seen.copy(), entry)
+    # without `order`, `np.array` would keep the order of a transposed view, and so would the results of operations on it; the `copy` of
+    # an element, which may be NumPy's scalar, is no array
+    return Value(seen if is_copy else np.array(seen, order="C"), entry)
 
 
 def is_visible(v: Value) -> bool:
