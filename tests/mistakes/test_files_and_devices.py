@@ -146,6 +146,49 @@ def parameters_as_a_graph():
     mx.sym.load("dense.params")
 
 
+@mistake(
+    "Parameter 'softmax_label' is missing in file: classifier-0001.params: given input_names ['data']; a label is an input: pass ['data', "
+    "'softmax_label'], or leave the loss out: SymbolBlock(mx.sym.load(file).get_internals()['fc1_output'], inputs), then "
+    "collect_params().load(params_file)"
+)
+def a_checkpoint_with_a_loss_as_a_block_without_the_label():
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc1"), name="softmax")
+    mx.model.save_checkpoint("classifier", 1, net, {"fc1_weight": nd.ones((2, 3)), "fc1_bias": nd.ones(2)}, {})
+    gluon.SymbolBlock.imports("classifier-symbol.json", ["data"], "classifier-0001.params")
+
+
+@mistake(
+    "export_model: parameters of the graph are missing from params: given rnn_i2h_weight, rnn_i2h_bias, rnn_h2h_weight, rnn_h2h_bias; pass "
+    "params that have them, or in_shapes for all of the inputs"
+)
+def an_export_without_the_parameters():
+    outputs, _ = mx.rnn.RNNCell(4, prefix="rnn_").unroll(2, mx.sym.var("data"))
+    mx.onnx.export_model(outputs[-1], {}, [(3, 2, 5)])
+
+
+@mistake(
+    "export_model: parameters of the graph are missing from params: given lstm_i2h_weight, lstm_i2h_bias, lstm_h2h_weight, lstm_h2h_bias; "
+    "pass the symbol and the arrays that mx.rnn.load_rnn_checkpoint returns: the file has the weights of each gate"
+)
+def an_export_of_a_checkpoint_of_recurrent_cells():
+    cell = mx.rnn.LSTMCell(4, prefix="lstm_")
+    outputs, _ = cell.unroll(2, mx.sym.var("data"))
+    names = outputs[-1].list_arguments()
+    shapes, _, _ = outputs[-1].infer_shape(data=(3, 2, 5))
+    params = {name: nd.ones(shape) for name, shape in zip(names, shapes, strict=True) if name != "data"}
+    mx.rnn.do_rnn_checkpoint(cell, "lm")(2, outputs[-1], params, {})
+    mx.onnx.export_model("lm-symbol.json", "lm-0003.params", [(3, 2, 5)])
+
+
+@mistake(
+    "export_model: node twice (Custom) cannot be written in ONNX: given the operation Custom(doubled); replace it by other operators, or "
+    "export the part of the symbol in front of it"
+)
+def an_export_of_a_custom_operator():
+    mx.operator.register("doubled")(mx.operator.CustomOpProp)
+    mx.onnx.export_model(mx.sym.Custom(mx.sym.var("data"), op_type="doubled", name="twice"), {}, [(3,)])
+
+
 @mistake("SymbolBlock.imports: the graph has no input 'dat': given input_names ['dat']; did you mean 'data'?")
 def an_import_with_another_input():
     net = saved()

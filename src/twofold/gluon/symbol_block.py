@@ -130,6 +130,10 @@ class SymbolBlock(HybridBlock):
                 for name in set(names).difference(arguments):
                     todo = did_you_mean(name, arguments, "see list_arguments() of the graph")
                     raise InvalidValue(f"SymbolBlock.imports: the graph has no input '{name}'", f"input_names {names}", todo) from error
+                labels = [n for n in arguments if n.endswith("label") and n not in names]
+                if any(f"'{label}' is missing" in error.what for label in labels):
+                    todo = f"a label is an input: pass {names + labels}, or leave the loss out: {_without_loss(symbol, labels[0])}"
+                    raise InvalidValue(error.what, f"input_names {names}", todo) from error
                 raise
         return block
 
@@ -182,3 +186,10 @@ def symbol_of(block: Block, shape: Mapping[str, Sequence[int]]) -> Symbol:
         outputs = block(*map(sym.var, names or ["data"]))
     heads, _ = flatten(outputs, (Symbol,), "output")
     return heads[0] if len(heads) == 1 else sym.Group(heads)
+
+
+def _without_loss(symbol: Symbol, label: str) -> str:
+    """How to make a block of a graph without the operator that reads a label."""
+    readers = [c.list_outputs() for s in symbol.get_internals() if (c := s.get_children()) is not None and label in c.list_outputs()]
+    last = next(name for operands in readers for name in operands if name != label)
+    return f"SymbolBlock(mx.sym.load(file).get_internals()[{last!r}], inputs), then collect_params().load(params_file)"

@@ -1,6 +1,7 @@
 """``export_model``: a symbol with its parameters as an ONNX file."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,6 +141,11 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
 # the network
 
 
+#: How names of parameters end, and those of the weights of single gates, which `mx.rnn.save_rnn_checkpoint` writes.
+OF_PARAMETERS = ("weight", "bias", "gamma", "beta", "parameters", "moving_mean", "moving_var", "running_mean", "running_var")
+OF_GATE = re.compile("_[ih]2h_[a-z]_(weight|bias)$")
+
+
 class Types(NamedTuple):
     """Shapes and dtypes of a network's inputs by name."""
 
@@ -148,10 +154,11 @@ class Types(NamedTuple):
 
 
 class Network(NamedTuple):
-    """A symbol with its parameters."""
+    """A symbol with its parameters, and the names of given arrays that are none."""
 
     symbol: Symbol
     params: dict[str, NDArray]
+    unused: list[str]
 
     def inputs(self, shapes: Sequence[Shape] | None, dtypes: DTypeLike | Sequence[DTypeLike]) -> Types:
         """The inputs, which are the variables without parameters, with their types."""
@@ -160,6 +167,8 @@ class Network(NamedTuple):
         if len(given) < len(names):
             # as in MXNet: labels, which inference does not read, need no shape
             names = [n for n in names if not n.endswith("label")]
+        if len(given) < len(names):
+            self._check_parameters(names)
         if len(given) != len(names):
             what = "export_model: one shape is needed for each input"
             raise ParameterError(what, f"{len(given)} shapes for {', '.join(names) or 'no inputs'}", "pass in_shapes in that order")
@@ -168,6 +177,15 @@ class Network(NamedTuple):
             what = "export_model: one dtype is needed for each input"
             raise ParameterError(what, f"{len(kinds)} dtypes for {', '.join(names)}", "pass in_types in that order")
         return Types(dict(zip(names, given, strict=True)), dict(zip(names, map(dtype_name, kinds), strict=True)))
+
+    def _check_parameters(self, names: Sequence[str]) -> None:
+        """Raise if variables without an array are parameters, by their names, rather than inputs."""
+        missing = [n for n in names if n.endswith(OF_PARAMETERS)]
+        if missing:
+            todo = "pass params that have them, or in_shapes for all of the inputs"
+            if any(OF_GATE.search(n) for n in self.unused):
+                todo = "pass the symbol and the arrays that mx.rnn.load_rnn_checkpoint returns: the file has the weights of each gate"
+            raise ParameterError("export_model: parameters of the graph are missing from params", ", ".join(missing), todo)
 
     def types(self, inputs: Types) -> dict[str, tuple[Shape, str]]:
         """Types of the inputs and of the parameters."""
@@ -185,7 +203,7 @@ def _network(symbol: Symbol | Path, params: Arrays | Sequence[Arrays] | Path) ->
     several = [params] if isinstance(params, Mapping) else list(params)
     arrays = {k.removeprefix("arg:").removeprefix("aux:"): v for given in several for k, v in given.items()}
     used = set(graph.list_inputs())
-    return Network(graph, {n: a for n, a in arrays.items() if n in used})
+    return Network(graph, {n: a for n, a in arrays.items() if n in used}, [n for n in arrays if n not in used])
 
 
 # sizes that vary

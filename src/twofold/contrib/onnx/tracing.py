@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...errors import MXNetError, OperatorError, ParameterError
 from ...graph.build import item
 from ...graph.ir import Application, Constant, Leaf, Node, applies, leaf, topological
+from ...ops.custom import user_forward
 from ...ops.onnx_forms import loading as loading
 from ...symbol.inference import Inference
 from ...symbol.node import Head, SymbolNode
@@ -176,7 +177,9 @@ class _Trace:
         if not node.body:
             what = f"export_model: {self.writer.source} cannot be written in ONNX"
             todo = "replace it by other operators, or export the part of the symbol in front of it"
-            raise OperatorError(what, f"the operation {node.bound_op.op.name}", todo)
+            # users know their operator by the type under which they have registered it
+            operation = node.bound_op.params["label"] if applies(node, user_forward) else node.bound_op.op.name
+            raise OperatorError(what, f"the operation {operation}", todo)
         self._write([node.body[place]])
         return self._typed(self.known[node.body[place]], result)
 
