@@ -108,7 +108,7 @@ def suites_table() -> Iterable[str]:
         (
             "ONNX's tests of single nodes",
             "[ONNX's node tests](onnx-node-tests.md)",
-            number(nodes, r"passes ([\d,]+) of them"),
+            number(nodes, r"passes\s([\d,]+) of them"),
             number(nodes, r"ships ([\d,]+) tests"),
         ),
     ]
