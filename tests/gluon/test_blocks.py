@@ -35,6 +35,15 @@ def test_a_hybridized_block_has_no_summary() -> None:
         net.summary(nd.ones((1, 2)))
 
 
+def test_the_error_of_a_summary_names_the_block_whose_summary_it_is() -> None:
+    net = nn.HybridSequential(prefix="whole_")
+    net.add(nn.Dense(2, in_units=2, activation="relu"))
+    net.initialize()
+    net.hybridize()
+    with pytest.raises(ParameterError, match=r'^"whole" must not be hybridized to print summary; call hybridize\(False\) first$'):
+        net.summary(nd.ones((1, 2)))
+
+
 def test_a_hook_handle_may_outlive_its_block() -> None:
     net = nn.Dense(2)
     handle = net.register_forward_hook(lambda *_: None)

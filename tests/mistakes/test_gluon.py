@@ -175,6 +175,16 @@ def a_constructor_that_forgets_its_base_class():
     Forgetful()
 
 
+@mistake("Sequential: layers are not arguments of its constructor: given Dense; add them by net.add(layer, …)")
+def layers_as_arguments():
+    nn.Sequential(nn.Dense(2), nn.Dense(3), nn.Dense(4))
+
+
+@mistake("HybridSequential: layers are not arguments of its constructor: given list; add them by net.add(layer, …)")
+def a_list_of_layers_as_an_argument():
+    nn.HybridSequential([nn.Dense(2)])
+
+
 @mistake("Empty has no forward method; define forward(self, x) in it")
 def a_block_without_forward():
     class Empty(gluon.Block):

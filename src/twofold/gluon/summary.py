@@ -64,7 +64,8 @@ def summary_of(block: _Layer, inputs: Sequence[object]) -> str:
 
     def watch(layer: _Layer) -> None:
         if layer._is_hybridized:
-            raise InvalidValue(f'"{layer.name}" must not be hybridized to print summary.', None, "call hybridize(False) first")
+            # users call `hybridize` of the whole block, and need not know the layers inside it
+            raise InvalidValue(f'"{block.name}" must not be hybridized to print summary', None, "call hybridize(False) first")
         # A layer that is used twice is visited twice, but gets one hook, which makes a row for each use.
         if not layer._is_container and layer not in handles:
             handles[layer] = layer.register_forward_hook(note)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ..dtype import COMPLEX, INTEGERS, float_of, is_float, promote, ufunc_result
-from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
+from ..errors import DTypeError, MXNetError, OperatorError, ParameterError, ShapeError
 from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
 from ..opdef.conventions import check_floats, check_legacy, finish_legacy
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
@@ -51,7 +51,10 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
     # rules are written like NumPy code: their exceptions for wrong inputs become an error that names the operator
     try:
         body = run_rule(G, bound_op, inputs)
-    except (ValueError, IndexError, TypeError) as error:
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        check_methods(op, error)
+        if isinstance(error, AttributeError):
+            raise
         if isinstance(error, MXNetError):
             named = _naming(error, op)
             raise named from named.__cause__ if named is error else error
@@ -66,6 +69,14 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
     if isinstance(first, Application) and first.bound_op.op is op and first.inputs == inputs:
         return first  # a primitive that the legacy convention does not change
     return _node(bound_op, inputs, [(b.shape, b.dtype) for b in body], body)
+
+
+def check_methods(op: Op, error: Exception) -> None:
+    """Raise an error with advice if a rule failed because it used a method of an array, or a function of NumPy, which calls one."""
+    missing = error if isinstance(error, AttributeError) else error.__cause__
+    if isinstance(missing, AttributeError) and isinstance(missing.obj, Node):
+        what = f"{op.title}: arrays in a rule have no attribute {missing.name!r}, and NumPy's functions do not take them"
+        raise OperatorError(what, None, f"use functions of xp, such as xp.{missing.name}") from error
 
 
 def _naming(error: MXNetError, op: Op) -> MXNetError:

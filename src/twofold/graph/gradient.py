@@ -12,12 +12,12 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 
 from ..dtype import COMPLEX
-from ..errors import AutogradError
+from ..errors import AutogradError, OperatorError
 from ..opdef import sliced_shape
 from ..opdef.rules import Rule
 from ..ops.primitive_gather import index_add
 from ..ops.primitive_shape import slice_add, slice_update
-from .build import G, apply, item
+from .build import G, apply, check_methods, item
 from .ir import AnyNode, Application, Leaf, Node, applies, const, fill_of, leaf, post_order, topological
 
 Gradients = dict[Node, Node]
@@ -56,7 +56,14 @@ def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Nod
         _check_real(node)
     if op.grad_rule is None:
         return _through_body(node, douts)
-    got = _call_rule(op.grad_rule, node, douts)
+    try:
+        got = _call_rule(op.grad_rule, node, douts)
+    except (AttributeError, TypeError) as error:
+        check_methods(op, error)
+        raise
+    if any(grad is not None for grad in got[len(node.inputs) :]):
+        what = f"{op.title}: its gradient rule returns more gradients than the operator has array inputs"
+        raise OperatorError(what, f"{len(got)} for {len(node.inputs)}", "return one gradient for each input, in order")
     out: list[Node | None] = []
     for operand, grad in zip(node.inputs, [*got, *[None] * len(node.inputs)], strict=False):
         out.append(_fit(grad, operand) if operand is not None and grad is not None and operand.tracked else None)
@@ -89,12 +96,16 @@ def _call_rule(rule: Rule, node: Application, douts: Sequence[Node | None]) -> l
     have |= bound_op.params
     # a rule names its inputs; forward need not save values that the gradient graph then does not contain
     wanted = inspect.signature(rule).parameters.values()
-    positional = [have[p.name] for p in list(wanted)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     everything = any(p.kind is p.VAR_KEYWORD for p in wanted)
-    keywords = {p.name: have[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY}
+    named = [p for p in list(wanted)[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    if unknown := [p.name for p in named if p.name not in have]:
+        raise OperatorError(
+            f"{op.title}: its gradient rule names an unknown argument", ", ".join(unknown), f"use some of {', '.join(have)}"
+        )
+    positional = [have[p.name] for p in named if p.kind is p.POSITIONAL_OR_KEYWORD]
+    keywords = {p.name: have[p.name] for p in named if p.kind is p.KEYWORD_ONLY}
     if everything:
-        named = {p.name for p in wanted}
-        keywords |= {k: v for k, v in bound_op.params.items() if k not in named}
+        keywords |= {k: v for k, v in bound_op.params.items() if k not in {p.name for p in named}}
     got = rule(G, *positional, **keywords)
     return list(got) if isinstance(got, (tuple, list)) else [got]
 

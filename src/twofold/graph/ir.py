@@ -11,6 +11,7 @@ and expect to get an earlier one.
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
@@ -18,9 +19,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 
 from ..assembly import fragment
 from ..dtype import ITEMSIZE, scalar_dtype
+from ..errors import DTypeError
 from ..opdef import BoundOp, Op
 from ..opdef.params import exact
 from ..ops.primitive_shape import full, reshape
+from ..origin import is_inside
 
 AnyNode = TypeVar("AnyNode")
 
@@ -53,6 +56,13 @@ class Node:
     def nbytes(self) -> int:
         """Bytes of the result; 0 for an application with several results, each of which counts its own."""
         return self.size * ITEMSIZE[self.dtype] if len(self.parts) == 1 else 0
+
+    def __bool__(self) -> bool:
+        # if every node were true, a user's rule that branches on elements would silently take one branch
+        if not is_inside(sys._getframe(1)):
+            what = "a rule cannot branch on an array: it builds a graph, whose values are not known yet"
+            raise DTypeError(what, repr(self), "select elements by xp.where(condition, a, b); test an optional input by `is None`")
+        return True
 
     if TYPE_CHECKING:
         parts: tuple["Node", ...]  # a property, not a slot, for leaves and constants: the tuple (self,) would be a reference cycle

@@ -194,8 +194,9 @@ class Backward(CacheEntry):
                     continue
                 nodes = stands_for(entry.node, what)
                 first = nodes[0]
-                stand_in = at.get(first) or leaf(("saved", len(saved)), first.shape, first.dtype)
-                if first not in at:
+                stand_in = at.get(first)
+                if stand_in is None:
+                    stand_in = leaf(("saved", len(saved)), first.shape, first.dtype)
                     saved.append((stand_in, f"{names[id(entry)]}.saved[{j}]"))
                     owner = names[id(entry)] if len(entry.node.parts) == 1 else f"part({names[id(entry)]}, {what[1]})"
                     owners.append(owner if what[0] == "out" and not residuals else "None")

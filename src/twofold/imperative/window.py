@@ -152,7 +152,7 @@ class Window(Task):
             here: Node = producer[1]
             if node is not None and node is not here and node not in self.data:
                 self.aliases[node] = here
-            return node or here
+            return here if node is None else node
         if node is None:
             node = leaf(~len(self.data), *v.type)
         elif node in self.data or node in self.aliases:  # entered by another Value with the same tape entry, such as an alias

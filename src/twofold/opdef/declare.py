@@ -128,6 +128,11 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
         elif kind == "variadic positional":
             variadic = True
             inputs.append(Input(name))
+        elif default not in (EMPTY, None) or annotation in (bool, int, float, str):
+            given = f"{name}={default!r}" if default is not EMPTY else f"{name}: {annotation.__name__}"
+            raise OperatorError(
+                f"{rule.__name__}: a positional argument of a rule is an array, or None", given, f"write *, before the parameter {name}"
+            )
         else:  # default None: optional
             inputs.append(_input(name, annotation, optional=default is None, auxiliary=name in aux))
     given = {"names": names, "inputs": tuple(inputs), "variadic": variadic, "params": params, **in_facets(facts)}

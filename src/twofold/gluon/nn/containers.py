@@ -5,12 +5,13 @@ from typing import Any, ClassVar, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import IndexingError, InvalidValue, ParameterError
+from ...errors import DTypeError, IndexingError, InvalidValue, ParameterError
 from ...origin import warn
 from ...strictness import tolerate
 from ..block import Block
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import through_legacy
+from ..parameter_dict import ParameterDict
 from ..signatures import Functions
 
 __all__ = ["HybridLambda", "HybridSequential", "Lambda", "Sequential"]
@@ -20,6 +21,12 @@ class _Stack(Block):
     """The base of both kinds of sequence."""
 
     _is_container: ClassVar[bool] = True
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, *layers: Block, **unknown: object) -> None:
+        if layers or not (prefix is None or isinstance(prefix, str)):
+            what = f"{type(self).__name__}: layers are not arguments of its constructor"
+            raise DTypeError(what, type(prefix).__name__, "add them by net.add(layer, …)")
+        super().__init__(prefix, params, **unknown)
 
     def add(self, *blocks: Block) -> None:
         """Add blocks at the end."""
