@@ -72,7 +72,7 @@ def _called(frame: FrameType, position: int) -> Called | None:
     for i in [i for i in instructions[:-1] if _begin(i) == begin]:
         if i.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             owner, found = found, None if found is None else _attribute(found, i.argval)
-        elif i.opname.startswith("LOAD_"):
+        elif i.opname.startswith("LOAD_") and i.opname != "LOAD_CONST":  # constant arguments in front of ``**`` have the call's place
             found = next((scope[i.argval] for scope in (frame.f_locals, frame.f_globals) if i.argval in scope), None)
         elif i.opname.startswith("CALL"):
             found = None

@@ -167,6 +167,7 @@ KEYWORDS = [
         "mx.contrib.quantization.quantize_model(y, {}, {}, calib_layer=None)",
         "quantize_model: there is no argument 'calib_layer'; use excluded_sym_names, the names of the layers that stay in float32",
     ),
+    ("mx.gluon.nn.Conv2D(3, 3, **{'stride': 2})", "Conv2D: there is no argument 'stride'; did you mean 'strides'?"),
     # Python's text stays where what was called is unknown or the program's own
     ("[mx.gluon.nn.Conv2D][0](3, 3, stride=2)", ""),
     ("def zeros(shape): pass\nzeros(shap=3)", ""),
