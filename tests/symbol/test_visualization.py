@@ -194,6 +194,16 @@ def test_a_drawing_of_programs_shows_steps_and_data_flow(monkeypatch, tmp_path):
     assert drawing.render(str(tmp_path / "p")).endswith("p.svg")
 
 
+def test_a_program_and_a_report_are_drawn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    x = mx.np.ones((500, 500))
+    with mx.explain() as report:
+        (mx.np.exp(x * 2.0) + 1.0).wait_to_read()
+    (flush,) = report.flushes
+    assert {f"{flush.line}  window", "multiply + exp + add"} <= set(texts_of(mx.viz.plot_program(report)))
+    assert "multiply + exp + add" in texts_of(mx.viz.plot_program(flush.program))
+
+
 def test_a_drawing_of_programs_with_graphviz():
     if importlib.util.find_spec("graphviz") is None:
         pytest.skip("graphviz is not installed")

@@ -1,6 +1,6 @@
 """Draws the programs that an executor runs: their steps, fused kernels, and the data flow between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ from ..errors import DTypeError
 from ..executor.executor import Executor
 from ..graph.fuse import Step
 from ..graph.ir import Leaf, Node, is_const
+from ..profiler.explanation import Report
 from ..program.compile import Program
 from .drawing import Svg, digraph, stacked
 from .layered import Box, Edge, plot_layers
@@ -33,13 +34,14 @@ class _Graph(NamedTuple):
     edges: list[tuple[str, str, str]]
 
 
-def plot_program(executor: Executor, title: str = "program", save_format: str = "svg") -> Any:
-    """Draw an executor's programs, from inputs to outputs.
+def plot_program(executor: Executor | Program | Report, title: str = "program", save_format: str = "svg") -> Any:
+    """Draw programs, from inputs to outputs.
 
     Parameters
     ----------
     executor
-        The executor.
+        An executor, whose programs are those of `Executor.programs`; one of these; or a report of `mx.explain`, whose programs are those
+        that ran.
     title, save_format
         Name of the drawing, and the format in which graphviz renders it.
 
@@ -51,11 +53,9 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
     Raises
     ------
     DTypeError
-        If ``executor`` is not an executor.
+        If ``executor`` is something else.
     """
-    if not isinstance(executor, Executor):
-        raise DTypeError("plot_program: not an executor", type(executor).__name__, "bind the symbol, or pass net.bind(x)")
-    graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
+    graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(_programs(executor))]
     drawing = digraph(title, save_format, partial(_stacked, graphs))
     if drawing is None:
         return _stacked(graphs)
@@ -67,6 +67,18 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
             for tail, head, label in graph.edges:
                 part.edge(tail, head, label=label)
     return drawing
+
+
+def _programs(drawn: Executor | Program | Report) -> Iterable[tuple[str, Program]]:
+    """The programs of an object, with their titles."""
+    if isinstance(drawn, Executor):
+        return drawn.programs()
+    if isinstance(drawn, Program):
+        return [("program", drawn)]
+    if isinstance(drawn, Report):
+        return [(f"{flush.line}  {flush.cause}", flush.program) for flush in drawn.flushes]
+    todo = "pass an executor (bind the symbol, or net.bind(x)), one of executor.programs(), or a report of mx.explain()"
+    raise DTypeError("plot_program: not an executor, a program or a report", type(drawn).__name__, todo)
 
 
 def _stacked(graphs: list[_Graph]) -> Svg:
