@@ -113,6 +113,7 @@ from .shapes import flip as flip
 from .shapes import fliplr as fliplr
 from .shapes import flipud as flipud
 from .shapes import imag as imag
+from .shapes import isscalar as isscalar
 from .shapes import matrix_transpose as matrix_transpose
 from .shapes import may_share_memory as may_share_memory
 from .shapes import moveaxis as moveaxis
