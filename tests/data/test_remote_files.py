@@ -57,6 +57,8 @@ INNER = (
 LOCAL = {
     "contrib.onnx.values.NotConstant": "an error; path is of a graph",
     "contrib.tensorboard.LogMetricsCallback": "the writer of the installed package decides",
+    "contrib.tensorboard.LogParametersCallback": "the writer of the installed package decides",
+    "contrib.tensorboard.SummaryWriter": "the writer of the installed package decides",
     "gluon.data.vision.transforms.ToTensor": "prefix of parameters",
     "gluon.model_files.load_model": "Block.load",
     "gluon.model_files.save_model": "Block.save",
@@ -96,6 +98,7 @@ LOCAL = {
     "ndarray.saving.load_arrays": "load",
     "ndarray.saving.save_arrays": "save",
     "rnn.containers.BidirectionalCell": "prefix of outputs",
+    "visualization.perfetto.perfetto_button": "the name under which a browser saves",
     **{f"gluon.model_zoo.vision.{name}": "get_model_file" for name in (
         "alexnet.alexnet", "densenet.get_densenet", "inception.inception_v3", "mobilenet.get_mobilenet", "mobilenet.get_mobilenet_v2",
         "resnet.get_resnet", "squeezenet.get_squeezenet", "vgg.get_vgg",
@@ -469,7 +472,9 @@ def downloads(at: str) -> None:
     assert folder_entries(f"{at}/models") == ["net-0000.params", "net-symbol.json"]
 
 
-@tries("profiler.control.profiler_set_config", "profiler.cluster.merge_traces", "profiler.cluster.read_trace")
+@tries(
+    "profiler.control.profiler_set_config", "profiler.cluster.merge_traces", "profiler.cluster.read_trace", "profiler.profile.Profile.save"
+)
 def profiles(at: str) -> None:
     mx.profiler.set_config(filename=f"{at}/profile.json", profile_all=True)
     try:
@@ -477,11 +482,13 @@ def profiles(at: str) -> None:
         nd.ones((2,)).asnumpy()
         mx.profiler.set_state("stop")
         mx.profiler.dump()
+        mx.profiler.report().save(f"{at}/profile.html")
     finally:
         mx.profiler.set_config(filename="profile.json")
     assert b"traceEvents" in read_file(f"{at}/profile.json")
     merge_traces([f"{at}/profile.json"] * 2, f"{at}/merged.json")
     assert read_trace(f"{at}/merged.json")["traceEvents"]
+    assert b"<html" in read_file(f"{at}/profile.html")
 
 
 @tries("visualization.drawing.Svg.render")

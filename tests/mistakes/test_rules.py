@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -10,10 +10,22 @@ import pytest
 
 import twofold as mx
 from twofold import nd
+from twofold.opdef import registry
 
 from .table import Mistakes, message_of
 
 mistake = Mistakes()
+
+
+@pytest.fixture(autouse=True)
+def _operators_as_before() -> Iterator[None]:
+    """Forget the operators that a mistake has declared: tests of the documentation go over all that there are."""
+    tables = (registry.OPS, registry.NAMES)
+    before = [dict(table) for table in tables]
+    yield
+    for table, kept in zip(tables, before, strict=True):
+        table.clear()
+        table.update(kept)
 
 
 def applied(rule: Callable[..., Any]) -> None:

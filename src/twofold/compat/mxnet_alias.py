@@ -131,9 +131,7 @@ class _Proxy(ModuleType):
         # a module found in a module must be a proxy too, so that it has MXNet's names
         if value is sys.modules[ROOT]:  # `mx` of test_utils
             return import_module("mxnet")
-        # a namespace that is neither MXNet's module nor ours, such as `sym.np`, is shown as it is
-        path = f"{self.__name__}.{name}".partition(".")[2]
-        if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + ".") and (value.__name__ in sys.modules or _exists(path)):
+        if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
             return self._submodule_or_shared(name)
         # from now on an attribute of the module, found without this method
         setattr(self, name, value)

@@ -155,7 +155,7 @@ class ImageDetIter(ImageIter):
         if objects.shape[1] != self.label_shape[1]:
             given = f"{objects.shape[1]} numbers, and label_shape={self.label_shape}"
             raise self._placed(
-                FormatError("the objects of the images have different numbers of values", given, "give all objects as many numbers")
+                FormatError("an object has another number of values than those of other images", given, "give all objects as many numbers")
             )
         batch_data[row] = self.postprocess_data(image)
         batch_label[row, : len(objects)] = nd.array(objects)
