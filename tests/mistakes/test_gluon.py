@@ -50,9 +50,11 @@ def a_misspelt_cell():
     gluon.rnn.LSTMCel(5)
 
 
-@mistake("Activation: there is no activation of that name: given 'rellu'; did you mean 'relu'?")
+@mistake(
+    "Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you mean 'relu'?"
+)
 def a_misspelt_activation():
-    nn.Dense(8, activation="rellu")
+    ready(nn.Dense(8, activation="rellu", in_units=4))(nd.ones((2, 4)))
 
 
 @mistake("Dense: there is no argument 'activaton'; did you mean 'activation'?")

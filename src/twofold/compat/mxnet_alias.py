@@ -105,24 +105,36 @@ class _Proxy(ModuleType):
 
     def __init__(self, name: str, sources: Sequence[Any]) -> None:
         super().__init__(name, f"{name}, as a name of Twofold.")
-        self.__dict__["_sources"] = list(sources)
+        self._sources = list(sources)
+        self._is_complete = False
         self.__path__ = []  # makes it a package, so that its submodules are looked up by the finder
 
     @property
     def __all__(self) -> list[str]:
         # an empty list counts as a list: a module of private names exports nothing to a star import, not even its own imports
-        listed = (getattr(source, "__all__", None) for source in self.__dict__["_sources"])
-        shown = (dir(source) if names is None else names for source, names in zip(self.__dict__["_sources"], listed, strict=True))
+        listed = (getattr(source, "__all__", None) for source in self._sources)
+        shown = (dir(source) if names is None else names for source, names in zip(self._sources, listed, strict=True))
         return sorted({name for names in shown for name in names if not name.startswith("_")})
 
+    @property
+    def __dict__(self) -> dict[str, object]:
+        # programs ask it which operators there are: `"box_decode" in F.contrib.__dict__`
+        names = _NAMES.__get__(self)
+        if not self._is_complete:
+            self._is_complete = True
+            for name in self.__dir__():
+                if not name.startswith("_"):
+                    getattr(self, name, None)
+        return names
+
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for source in self.__dict__["_sources"] for name in _shown(source))})
+        return sorted({*super().__dir__(), *(name for source in self._sources for name in _shown(source))})
 
     def __getattr__(self, name: str) -> Any:
         # Python asks modules for special names, such as ``__wrapped__``: no source may answer in their place
         if name.startswith("__") and name != "__version__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        for source in self.__dict__["_sources"]:
+        for source in self._sources:
             value = getattr(source, name, _NOTHING)
             if value is not _NOTHING:
                 break
@@ -153,6 +165,8 @@ class _Proxy(ModuleType):
 
 
 _NOTHING = object()
+#: Gives the names that a module has, without a search for others.
+_NAMES = vars(ModuleType)["__dict__"]
 _ROWS = {*SOURCES, *MODULES}
 
 
@@ -216,7 +230,7 @@ class _Finder:
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ == "mxnet":
-            module.__dict__["__version__"] = MXNET_VERSION
+            _NAMES.__get__(module)["__version__"] = MXNET_VERSION
         elif module.__name__ == "mxnet.gluon":
             given = import_module(f"{ROOT}.gluon.signatures").Given
             given.nd, given.sym = import_module("mxnet.ndarray"), import_module("mxnet.symbol")
