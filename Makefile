@@ -59,7 +59,7 @@ $(GPU)/ready: pyproject.toml
 # ------------------------------------------------------------------------------------------------------------- tests
 
 test: $(DEV) ## Run the quick tests, in some five minutes (ARGS="tests/formats -k params")
-	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not ci and not slow and not mnist" $(ARGS)
+	@$(WITH_DATA) FUZZ_CASES=100 $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not ci and not slow and not mnist" $(ARGS)
 
 test-ci: $(DEV) ## Run the tests that CI runs: also whole trainings, clusters that lose processes, longer searches
 	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow and not mnist" $(ARGS)

@@ -17,6 +17,7 @@ pytest.importorskip("PIL.Image")
 pytest.importorskip("simplejpeg")
 
 
+@pytest.mark.ci
 def test_every_task_does_what_the_files_hold(tmp_path: Path) -> None:
     feeding.write_files(tmp_path, 3, 1000)
     tasks = feeding.mxnet_tasks(mx, str(tmp_path)) | feeding.decoding_tasks("simplejpeg", str(tmp_path))

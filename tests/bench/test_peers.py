@@ -104,6 +104,7 @@ def test_every_target_names_an_item_and_ways_that_exist():
             assert library not in ways or name.removeprefix(library + " ") in ways[library][works[target.item]], name
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("work", by_numpy.CASES)
 def test_numpy_and_twofold_compute_the_same(work):
     values = inputs.drawn(work, SIZES.get(work, 32))

@@ -60,6 +60,7 @@ def test_the_table_of_a_page_is_replaced(tmp_path):
     assert page.read_text() == f"above\n{report.BEGIN}\nnew\n{report.END}\nbelow\n"
 
 
+@pytest.mark.ci
 def test_a_script_prints_the_same_in_every_way(tmp_path):
     file = tmp_path / "figures.json"
     command = [sys.executable, "-m", "asv_benchmarks.scripts", "--only", "knapsack", "--rounds", "1", "--json", str(file)]

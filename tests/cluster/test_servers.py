@@ -39,12 +39,14 @@ def test_an_asynchronous_server_goes_on_without_a_worker_that_dies(run):
     assert sorted(done.stdout.split("\n")) == ["", "worker 0: 29 pushes, 1 dead", "worker 2: 29 pushes, 1 dead"]  # 12 + 12 + 5
 
 
+@pytest.mark.ci
 def test_what_arrives_while_a_server_sends_is_understood_after_what_came_before_it(run):
     done = run(2, "announced")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(done.stdout.splitlines()) == ["server is done", "worker is done"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("kind", "victim", "point"), later_in_ci([("dist_sync", 3, 4), ("dist_sync", 2, 30), ("dist_async", 3, 16)]))
 def test_the_others_go_on_without_a_server_that_dies(run, kind, victim, point):
     done = run(

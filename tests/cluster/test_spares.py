@@ -37,6 +37,7 @@ def launch(workers: int, spares: int, program: str, *arguments: object) -> subpr
     return done
 
 
+@pytest.mark.ci
 @pytest.mark.mpi
 @pytest.mark.parametrize(("workers", "spares", "deaths", "ranks", "joins"), later_in_ci(CASES))
 def test_spares_take_the_places_of_dead_workers(tmp_path, workers, spares, deaths, ranks, joins):

@@ -51,6 +51,7 @@ def test_a_killed_training_continues_bitwise(run, tmp_path):
     np.testing.assert_array_equal(found.arrays["0.weight"].asnumpy(), whole["0.weight"])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("workers", "how"), later_in_ci([(2, "by the host"), (3, "connected")]))
 def test_arrays_on_gpus(run, workers, how):
     done = run(workers, "devices", how, TWOFOLD_FAKE_GPUS="2", TWOFOLD_WORKERS=str(workers))
@@ -93,6 +94,7 @@ def test_a_mistake_of_one_worker_ends_all(run, mistake, message):
     assert re.search(message, done.stderr), done.stderr
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("sign", "point"), later_in_ci([("SIGKILL", 6), ("SIGSTOP", 9)]))
 def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
     done = run(3, "surviving", tmp_path, sign, point, TWOFOLD_FAULT_TOLERANT="1")

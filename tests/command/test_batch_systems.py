@@ -58,6 +58,7 @@ def test_slurms_tasks_are_the_workers_and_find_one_another(tmp_path: Path) -> No
     assert sorted(found.stdout.splitlines()) == ["worker 0 | 0 0 2 [3.0, 3.0]", "worker 1 | 1 1 2 [3.0, 3.0]"]
 
 
+@pytest.mark.ci
 @needs_mpi
 @pytest.mark.parametrize(("failure", "status"), later_in_ci([("sys.exit(7)", 7), ("os.kill(os.getpid(), 9)", 137)]))
 def test_the_task_that_fails_is_named(tmp_path: Path, failure: str, status: int) -> None:

@@ -24,6 +24,8 @@ from twofold.command.merged_log import run_labelled
 from twofold.command.mpi import Engine, Job, threads_each
 from twofold.errors import LaunchError
 
+from tests.cases import later_in_ci
+
 HAS_MPI = find_spec("mpi4py") is not None and (
     Path(sysconfig.get_path("scripts"), "mpiexec").exists() or shutil.which("mpiexec") is not None
 )
@@ -54,7 +56,8 @@ def test_one_log_with_the_names_of_processes(tmp_path: Path) -> None:
 
 @needs_mpi
 @pytest.mark.parametrize(
-    ("failure", "status"), [("sys.exit(7)", 7), ("raise ValueError('x')", 1), ("sys.exit('x')", 1), ("os.kill(os.getpid(), 9)", 137)]
+    ("failure", "status"),
+    later_in_ci([("sys.exit(7)", 7), ("raise ValueError('x')", 1), ("sys.exit('x')", 1), ("os.kill(os.getpid(), 9)", 137)]),
 )
 def test_a_failure_ends_all_and_gives_its_status(tmp_path: Path, failure: str, status: int) -> None:
     text = """
@@ -113,7 +116,7 @@ def test_the_log_leaves_out_what_open_mpi_says_of_an_abort(tmp_path: Path, capfd
 
 
 @needs_mpi
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", later_in_ci([signal.SIGINT, signal.SIGTERM]))
 def test_an_interrupt_ends_all_processes(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "program.py").write_text("import os, time\nprint(os.getpid())\ntime.sleep(60)")
     command = [sys.executable, "-m", "twofold", "launch", "-n", "2", "program.py"]

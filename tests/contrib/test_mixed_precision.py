@@ -13,6 +13,8 @@ import twofold as mx
 from twofold.contrib import amp
 from twofold.errors import MXNetError
 
+from tests.cases import later_in_ci
+
 START = """
 import numpy as np
 import twofold as mx
@@ -28,7 +30,7 @@ def run(program: str, target: str = "float16") -> None:
     subprocess.run([sys.executable, "-c", text], check=True, timeout=300)
 
 
-@pytest.mark.parametrize("target", ["float16", "bfloat16"])
+@pytest.mark.parametrize("target", later_in_ci(["bfloat16", "float16"]))
 def test_functions_and_operators_of_arrays_cast_their_operands(target):
     run(
         """
@@ -45,10 +47,12 @@ def test_functions_and_operators_of_arrays_cast_their_operands(target):
     )
 
 
+@pytest.mark.ci
 def test_a_second_call_has_no_effect():
     run("amp.init('bfloat16'); assert mx.nd.FullyConnected(single, single, no_bias=True, num_hidden=2).dtype == np.float16")
 
 
+@pytest.mark.ci
 def test_new_symbols_and_compiled_blocks_have_casts():
     run(
         """
@@ -116,6 +120,7 @@ def test_training_scales_the_loss_and_skips_steps_that_overflow():
     )
 
 
+@pytest.mark.ci
 def test_gradients_that_start_at_a_loss_operator_are_scaled():
     run(
         """

@@ -146,6 +146,7 @@ def test_without_the_package_the_error_names_what_to_install(tmp_path, monkeypat
         SummaryWriter(tmp_path)
 
 
+@pytest.mark.ci
 def test_what_is_not_closed_is_written_at_exit(tmp_path):
     program = f"import twofold as mx; writer = mx.contrib.tensorboard.SummaryWriter({str(tmp_path)!r}); writer.add_scalar('loss', 0.5, 1)"
     subprocess.run([sys.executable, "-c", program], check=True)

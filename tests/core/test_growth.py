@@ -158,11 +158,13 @@ def _nothing_verified(monkeypatch):
     monkeypatch.setattr(SETTINGS, "defer_elements", 64)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("make", later_in_ci(GRAPHS, 2), ids=lambda make: make.__name__)
 def test_compiling_a_graph_with_its_gradient_is_linear(make):
     assert_linear(compiled(make))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("work", later_in_ci([bind, write_and_read, record, force]), ids=lambda work: work.__name__)
 def test_cost_per_node_does_not_grow_with_the_graph(work):
     assert_linear(work)

@@ -18,6 +18,8 @@ import pytest
 import twofold as mx
 from twofold import progress_bars
 
+from tests.cases import later_in_ci
+
 
 @pytest.fixture
 def drawn(monkeypatch):
@@ -191,7 +193,8 @@ def _on_terminal(program: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("program", "line", "metric"), [(FIT, "INFO:root:Epoch[1] Train-accuracy=", "accuracy"), (ESTIMATOR, "[Epoch 1] ", "loss")]
+    ("program", "line", "metric"),
+    later_in_ci([(FIT, "INFO:root:Epoch[1] Train-accuracy=", "accuracy"), (ESTIMATOR, "[Epoch 1] ", "loss")]),
 )
 def test_training_on_a_terminal_draws_a_bar_for_each_epoch_between_its_lines(program, line, metric):
     pytest.importorskip("rich")

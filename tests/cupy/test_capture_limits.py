@@ -126,6 +126,7 @@ def test_a_dropped_graph_frees_all_its_memory(gpus, backend, graphs, is_lent):
     assert x.size
 
 
+@pytest.mark.ci
 @simulated
 def test_graphs_are_evicted_for_allocations_that_need_their_memory(gpus, backend, graphs):
     x = nd.array(drawn(4, 250_000), ctx=gpus[0])

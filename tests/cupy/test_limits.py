@@ -125,6 +125,7 @@ def test_a_loan_keeps_its_blocks_pool_alive(backend, graphs):
         assert cupy.cuda.runtime.memGetInfo()[0] == before
 
 
+@pytest.mark.ci
 def test_a_kept_result_holds_only_its_block(gpus, backend, graphs):
     backend.trim()
     before, kept = backend._on(0, limits._taken_by_graphs), []

@@ -60,6 +60,7 @@ def every_text(gpus, backend):
     return texts(backend, SAMPLES)
 
 
+@pytest.mark.ci
 def test_a_sample_of_sources_compiles(backend):
     assert issued(list(CORPUS.values())[::SPREAD], backend)
     found = texts(backend, SAMPLES[3::SPREAD])

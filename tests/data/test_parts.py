@@ -76,6 +76,7 @@ def test_parts_that_do_not_exist(mnist: dict[str, str]) -> None:
             rows(mnist, num_parts=parts, part_index=1)
 
 
+@pytest.mark.ci
 def test_workers_draw_different_numbers_until_they_are_seeded_alike() -> None:
     text = "import twofold as mx\nprint(mx.nd.random.uniform().asscalar())\nmx.random.seed(3)\nprint(mx.nd.random.uniform().asscalar())"
     said = [subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout.split() for _ in range(2)]

@@ -132,6 +132,7 @@ print(most(mx.io.MNISTIter(images, labels, batch_size=64, silent=True)) - before
 """
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's figures of a process")
 def test_the_resident_memory_of_a_process_does_not_grow_with_the_set(tmp_path: Path):
     names = []

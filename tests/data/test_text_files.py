@@ -113,6 +113,7 @@ def test_machine_code_and_numpy_read_the_same(tmp_path: Path, monkeypatch: pytes
         assert outcome(content, False) == found, content
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["csv", "svm"])
 def test_files_changed_at_random_load_or_raise(tmp_path: Path, kind: str) -> None:
     make = mx.io.CSVIter if kind == "csv" else mx.io.LibSVMIter

@@ -155,6 +155,7 @@ print(most(make(large)) - before)
 """
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's figures of a process")
 @pytest.mark.parametrize("kind", later_in_ci(["csv", "svm"]))
 def test_the_memory_does_not_grow_with_the_file(tmp_path: Path, kind: str) -> None:
@@ -213,6 +214,7 @@ def test_a_file_without_a_good_row_is_an_error(tmp_path: Path) -> None:
             list(batches)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["csv", "svm"])
 def test_of_damaged_files_the_good_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Damage within one row loses that row: 300 random files, by pieces of random sizes."""

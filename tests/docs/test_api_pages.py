@@ -21,6 +21,7 @@ see_also = pytest.importorskip("see_also")
 signatures = pytest.importorskip("signatures")
 
 
+@pytest.mark.ci
 def test_every_public_class_and_function_has_a_page(pages):
     for section in api_pages.SECTIONS:
         for namespace in section.namespaces:
@@ -30,6 +31,7 @@ def test_every_public_class_and_function_has_a_page(pages):
             assert not missing, (namespace.name, missing)
 
 
+@pytest.mark.ci
 def test_every_operator_has_a_page_that_names_all_its_synonyms(pages):
     for operator in api_pages.operators():
         page = pages[f"op.{operator.dotted}"]
@@ -42,6 +44,7 @@ def test_public_names_of_operators_are_on_pages():
     assert set(public) <= named
 
 
+@pytest.mark.ci
 def test_an_example_shows_what_the_call_prints(pages):
     assert ">>> mx.nd.relu(data)" in pages["op.relu"]
     assert "<NDArray 3x4 @cpu(0)>" in pages["op.relu"]
@@ -51,6 +54,7 @@ def test_stars_outside_of_code_are_text():
     assert api_pages.escaped("sizes d*, ``a*b`` and |x|") == r"sizes d\*, ``a*b`` and \|x\|"
 
 
+@pytest.mark.ci
 def test_a_class_of_two_namespaces_has_one_description(pages):
     assert ".. autoclass:: HybridBlock" in pages["gluon.HybridBlock"]
     assert "The same class as" in pages["gluon.nn.HybridBlock"]
@@ -81,6 +85,7 @@ def test_members_of_bases_without_a_page_are_on_the_page_of_a_class(cls, own):
     assert all(class_members.has_docstring(getattr(cls, name)) for name in own)
 
 
+@pytest.mark.ci
 def test_members_of_bases_with_a_page_are_links(pages):
     assert ":py:obj:`fit <twofold.module.BaseModule.fit>`" in pages["mod.Module"]
     assert ":py:obj:`attach_grad <twofold.ndarray.sparse.BaseSparseNDArray.attach_grad>`" in pages["nd.sparse.CSRNDArray"]
@@ -151,6 +156,7 @@ def test_the_defaults_of_a_signature_are_replaced():
     assert signatures.readable(mx.mod.BaseModule, shown) == "(logger=logging)"
 
 
+@pytest.mark.ci
 def test_the_search_finds_a_page_under_the_names_of_mxnet(pages):
     assert pages["gluon.Trainer"].startswith("mx.gluon.Trainer\n")
     # the exclamation mark makes them main entries: others come after all other results
@@ -159,6 +165,7 @@ def test_the_search_finds_a_page_under_the_names_of_mxnet(pages):
     assert "\n.. index:: ! mxnet.nd.Convolution, ! mxnet.sym.Convolution\n" in pages["op.Convolution"]
 
 
+@pytest.mark.ci
 def test_layers_and_their_operators_link_to_each_other(pages):
     for operator, layers in see_also.LAYERS.items():
         for layer in layers:
@@ -166,6 +173,7 @@ def test_layers_and_their_operators_link_to_each_other(pages):
             assert f":doc:`mx.nd.{operator} <op.{operator}>`" in pages[layer]
 
 
+@pytest.mark.ci
 def test_pages_link_to_the_differences_that_mention_them(pages):
     expected = "`Fixed gamma <../reference/compatibility.html#operators-of-neural-networks>`__"
     assert expected in pages["op.BatchNorm"]

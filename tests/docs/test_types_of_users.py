@@ -74,6 +74,7 @@ def found(tmp_path_factory):
     return {lines[d["range"]["start"]["line"] - first]: d["message"] for d in said if d["range"]["start"]["line"] >= first}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", TYPES)
 def test_an_expression_has_the_type_of_its_value(found, text):
     assert found[f"reveal_type({text})"] == f'Type of "{text}" is "{TYPES[text]}"'

@@ -22,16 +22,19 @@ def output_of(name, *arguments, by=(), **variables):
     return result.stdout
 
 
+@pytest.mark.ci
 def test_arithmetic_needs_three_arrays_or_two():
     printed = output_of("arithmetic.py")
     assert re.findall(r"total +(\d+) bytes", printed) == ["240", "160"]
 
 
+@pytest.mark.ci
 def test_the_toy_and_autograd_agree():
     closures, recorded = output_of("toy_autodiff.py").splitlines()
     assert closures.removeprefix("closures:") == recorded.removeprefix("autograd:")
 
 
+@pytest.mark.ci
 def test_both_regressions_find_the_plane():
     for line in output_of("linear_regression.py").splitlines():
         assert [round(float(x), 1) for x in re.findall(r"-?\d+\.\d+", line)] == [2.0, -3.4, 4.2]
@@ -88,6 +91,7 @@ def test_every_script_is_tested():
     assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in text] == []
 
 
+@pytest.mark.ci
 def test_sparse_data_are_classified_from_the_rows_that_they_need():
     printed = output_of("sparse_linear_classification.py", by=("-m", "twofold", "run"))
     majority, *after = [float(x) for x in re.findall(r"0\.\d{3}", printed)]
@@ -131,6 +135,7 @@ def test_features_of_old_shapes_help_with_new_ones():
     assert tuned > max(0.5, anew + 0.15)  # of four
 
 
+@pytest.mark.ci
 def test_a_network_survives_the_round_trip_through_an_onnx_file():
     pytest.importorskip("onnx", reason="onnx is not installed")
     text = output_of("onnx_round_trip.py")

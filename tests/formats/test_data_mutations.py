@@ -164,6 +164,7 @@ READERS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("policy", ["raise", "skip"])
 @pytest.mark.parametrize("reader", later_in_ci(READERS))
 def test_records_of_images(tmp_path: Path, shared: Path, reader: str, policy: str) -> None:
@@ -206,6 +207,7 @@ def test_digits(tmp_path: Path, shared: Path) -> None:
     assert min(loaded, refused) > CASES // 20
 
 
+@pytest.mark.ci
 def test_random_damage_of_records_loses_only_the_damaged(tmp_path: Path) -> None:
     """With an index and without one, each record that was not damaged is read."""
     file = mx.recordio.MXIndexedRecordIO(str(tmp_path / "a.idx"), str(tmp_path / "a.rec"), "w")

@@ -105,6 +105,7 @@ def test_threads_end_with_the_loader() -> None:
     assert not own & threads()
 
 
+@pytest.mark.ci
 def test_a_program_ends_although_a_thread_hangs(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(
         "import time\nfrom twofold.gluon.data import DataLoader, SimpleDataset\n"

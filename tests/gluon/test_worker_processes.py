@@ -318,6 +318,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: signal.Signals) -
         assert errors.count("Traceback") == 1
 
 
+@pytest.mark.ci
 def test_spawned_workers_and_what_cannot_be_pickled(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

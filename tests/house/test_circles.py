@@ -46,5 +46,6 @@ def test_each_circle_is_listed_once_and_apart_from_the_others():
     assert sorted(circles(graph)) == [["a", "b", "c"], ["d", "e"]]
 
 
+@pytest.mark.ci
 def test_there_are_no_import_circles():
     expect_none(" <-> ".join(circle) for circle in circles(import_graph(python_files("src", "backends"))))

@@ -4,6 +4,8 @@ import ast
 import re
 from typing import TypeAlias
 
+import pytest
+
 from tests.house.sources import python_files
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -33,6 +35,7 @@ def accepted(documented: Definition, classes: dict[str, list[ast.ClassDef]]) -> 
     return fields.union({ANY} if len(bases) < len(documented.bases) else (), *(accepted(base, classes) for base in bases))
 
 
+@pytest.mark.ci
 def test_every_described_parameter_exists():
     nodes = [(source.path, node) for source in python_files("src", "backends") for node in ast.walk(source.tree)]
     classes: dict[str, list[ast.ClassDef]] = {}

@@ -93,6 +93,7 @@ def test_cupy_is_at_home_in_its_adapter_and_its_namesakes_anywhere():
     assert not stray_imports(sources, "cupy", CUPY_HOME)
 
 
+@pytest.mark.ci
 def test_every_file_has_a_docstring():
     expect_none(missing_docstrings(python_files()))
 

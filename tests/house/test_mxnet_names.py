@@ -3,11 +3,14 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.house.sources import ROOT
 
 SCRIPT = "import sys; from pathlib import Path; import mxnet_names; sys.stdout.write(mxnet_names.page(Path(sys.argv[1])))"
 
 
+@pytest.mark.ci
 def test_the_page_of_names_is_current(shared):
     command = [sys.executable, "-c", SCRIPT, str(shared / "inventory" / "mxnet_api.json")]
     done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True, timeout=250, check=False)
@@ -17,6 +20,7 @@ def test_the_page_of_names_is_current(shared):
     assert not changed, f"run tools/mxnet_names.py: {changed[0][:200]} and {len(changed) - 1} other lines differ"
 
 
+@pytest.mark.ci
 def test_calls_that_mxnet_takes_are_taken(shared):
     script = str(ROOT / "tools" / "mxnet_names.py")
     command = [sys.executable, script, str(shared / "inventory" / "mxnet_api.json"), "--calls"]

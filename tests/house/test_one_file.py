@@ -99,6 +99,7 @@ def test_a_primitive_and_a_composite_are_one_file_each(tmp_path):
     assert "failed" not in said, said
 
 
+@pytest.mark.ci
 def test_an_iterator_is_one_file(tmp_path):
     tree = copied(tmp_path)
     example = next(blocks((ROOT / "docs/how-to/add-an-iterator.md").read_text(encoding="utf-8")))
@@ -107,6 +108,7 @@ def test_an_iterator_is_one_file(tmp_path):
     assert "17 passed" in said, said
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("right", "wrong", "noticed_by"),
     [

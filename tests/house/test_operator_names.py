@@ -216,6 +216,7 @@ def offences(path: Path) -> Iterator[str]:
     yield from (f"{place}:{line}: an operator is told by identity: declare a field of it" for line in identities(source))
 
 
+@pytest.mark.ci
 def test_no_operator_is_known_by_its_name_or_identity():
     expect_none(offence for path in FILES for offence in offences(path))
 

@@ -30,6 +30,7 @@ def is_numpys(line: str) -> bool:
     return line.startswith("np.")
 
 
+@pytest.mark.ci
 def test_the_public_api_is_the_one_that_is_kept(now):
     before = kept()
     gone = [line for line in before if not is_numpys(line) and line not in now]

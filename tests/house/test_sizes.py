@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
+
 from tests.house.sizes import function_lengths, long_files, long_functions
 from tests.house.sources import Source, budgets, python_files
 from tests.house.verdict import expect_none
@@ -55,5 +57,6 @@ def test_every_file_keeps_the_cap():
     expect_none(long_files(python_files(), budgets()["caps"]["file_lines"]))
 
 
+@pytest.mark.ci
 def test_every_function_keeps_the_cap():
     expect_none(long_functions(python_files(), budgets()["caps"]["function_lines"]))

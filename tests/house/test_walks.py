@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.house.sources import ROOT
 from tools.walks import Counts, Walk, counts_of, entered, lowered, row
 
@@ -34,6 +36,7 @@ def test_ceilings_are_lowered_and_never_raised():
     assert lowered('[walks]\n"a" = [5, 1]\n"ab" = [5, 1]\n', "a", Counts(3, 2, 2)) == '[walks]\n"a" = [3, 1]\n"ab" = [5, 1]\n'
 
 
+@pytest.mark.ci
 def test_every_walk_keeps_its_ceilings():
     run = subprocess.run([sys.executable, "tools/walks.py"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -55,6 +55,7 @@ def test_a_name_that_says_nothing_is_found():
     ]
 
 
+@pytest.mark.ci
 def test_no_file_says_what_none_may_say():
     expect_none(line for source in text_files() for line in forbidden_words(source))
 

@@ -350,6 +350,7 @@ ON_GPUS = {
 }
 
 
+@pytest.mark.ci
 def test_mistakes_with_several_devices():
     text = (
         "import twofold as mx; from twofold import nd\n"

@@ -15,6 +15,7 @@ from twofold.suggestions import attribute_here
 from twofold.unexpected_keywords import explanation_of
 
 from tests.alias import undone_at_the_end
+from tests.cases import later_in_ci
 
 NAMES = Path(suggestions.__file__).with_name("names_elsewhere.toml")
 
@@ -61,6 +62,7 @@ def test_a_traceback_has_the_users_lines(tmp_path):
     assert lines[-1].startswith("twofold.errors.")
 
 
+@pytest.mark.ci
 def test_all_frames_are_shown_on_demand(tmp_path):
     found = error_of(LAYER, tmp_path, TWOFOLD_TRACEBACK="full")
     assert "hybrid_block.py" in found
@@ -72,12 +74,14 @@ def test_an_error_of_the_script_is_shown_as_python_shows_it(tmp_path):
     assert error_of(text, tmp_path) == error_of(text, tmp_path, TWOFOLD_TRACEBACK="full")
 
 
+@pytest.mark.ci
 def test_an_inner_error_that_says_the_same_is_left_out(tmp_path):
     text = "import twofold as mx\nlayer = mx.gluon.nn.Conv2D(8, 9)\nlayer.initialize()\nlayer(mx.nd.ones((1, 3, 4, 4)))\n"
     assert error_of(text, tmp_path).count("Traceback") == 1
     assert error_of(text, tmp_path, TWOFOLD_TRACEBACK="full").count("Traceback") > 1
 
 
+@pytest.mark.ci
 def test_a_cause_of_another_library_is_kept_without_its_frames(tmp_path):
     found = error_of("import twofold as mx\nmx.np.linalg.inv(mx.np.zeros((2, 2)))\n", tmp_path)
     assert found.startswith("Traceback (most recent call last):\n  … ")
@@ -126,7 +130,7 @@ ATTRIBUTES = [
 ]
 
 
-@pytest.mark.parametrize(("program", "message", "advice"), ATTRIBUTES, ids=[program for program, _, _ in ATTRIBUTES])
+@pytest.mark.parametrize(("program", "message", "advice"), later_in_ci(ATTRIBUTES, 2), ids=[program for program, _, _ in ATTRIBUTES])
 def test_an_attribute_of_another_library_is_followed_by_what_to_use(tmp_path, program, message, advice):
     assert error_of(f"import twofold as mx\n{program}\n", tmp_path).splitlines()[-2:] == [f"AttributeError: {message}", advice]
 
@@ -175,7 +179,7 @@ KEYWORDS = [
 ]
 
 
-@pytest.mark.parametrize(("program", "message"), KEYWORDS, ids=[program for program, _ in KEYWORDS])
+@pytest.mark.parametrize(("program", "message"), later_in_ci(KEYWORDS, 2), ids=[program for program, _ in KEYWORDS])
 def test_an_unexpected_keyword_is_explained_by_the_name_that_was_called_and_the_nearest_argument(program, message):
     with pytest.raises(TypeError, match="got an unexpected keyword argument") as found:
         exec(program, {"mx": mx, "x": mx.nd.ones(3), "y": mx.sym.relu(mx.sym.var("data"))})

@@ -193,6 +193,7 @@ def test_freed_memory_is_kept_where_the_c_library_is_glibc():
     assert allocation.keep_freed_memory() in (True, False)
 
 
+@pytest.mark.ci
 def test_libraries_work_on_the_memory_itself():
     linear_model = pytest.importorskip("sklearn.linear_model")
     x = np.arange(2.0 * N).reshape(N, 2)

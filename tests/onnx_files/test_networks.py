@@ -58,6 +58,7 @@ def check_network(name, side, path, run):
     assert {"Conv", "Flatten"} & set(nodes)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", SMALL)
 def test_a_network_of_the_zoo_survives_the_round_trip(name, path, run):
     check_network(name, SMALL[name], path, run)

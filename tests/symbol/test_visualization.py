@@ -51,6 +51,7 @@ def test_the_summary_table_matches_mxnet(capsys):
     assert capsys.readouterr().out == TABLE
 
 
+@pytest.mark.ci
 @pytest.mark.oracle
 def test_the_stored_table_comes_from_mxnet(oracle):
     script = """
