@@ -301,7 +301,7 @@ MUTANTS = (
         replace("run_rule(G, node.bound_op, node.inputs) if node.body else ()", "node.body"),
     ),
     Mutant("a tracked residual's inputs are saved for its gradient", "imperative.residuals:_derive", never("any(cache.tracked)")),
-    Mutant("programs fall with their generation", "program.cache:", drop("TABLES.dependents.append(PROGRAMS.clear)")),
+    Mutant("programs fall with their generation", "program.cache:", drop("TABLES.programs.append(PROGRAMS.drop)")),
     Mutant("programs that were used lately are kept", "program.cache:Cache.add", never("found.used")),
     Mutant("a pinned window runs before the export", "imperative.array:Array._pinned", drop("flush_all()")),
     # programs

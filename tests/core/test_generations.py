@@ -5,11 +5,12 @@ import gc
 import numpy as np
 import pytest
 
-from twofold import autograd, nd
+from twofold import autograd, gluon, nd
 from twofold.graph import ir
 from twofold.graph.build import apply
 from twofold.imperative import scalars
 from twofold.opdef.registry import OPS
+from twofold.program import cache
 from twofold.program.cache import PROGRAMS
 
 from .operators import SIZE, growth, in_thread, logistic, pair, ramp, soft
@@ -46,16 +47,16 @@ def test_dropping_a_generation_between_steps_changes_nothing(mode):
 @pytest.mark.parametrize("limit", [0, 5, 40])
 def test_a_small_table_limit_changes_no_result(mode, monkeypatch, limit):
     wanted = [run(seed, record) for seed in range(6) for record in (False, True)]
-    monkeypatch.setattr(ir.TABLES, "limit", limit)
-    before = ir.TABLES.generation
+    monkeypatch.setattr(ir.SETTINGS, "graph_memory", limit * ir.NODE_BYTES)
+    before = ir.TABLES.forgotten
     for want, (seed, record) in zip(wanted, [(s, r) for s in range(6) for r in (False, True)], strict=True):
         for a, b in zip(run(seed, record), want, strict=True):
             np.testing.assert_array_equal(a, b)
-    assert ir.TABLES.generation > before
+    assert ir.TABLES.forgotten > before
 
 
 def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
-    monkeypatch.setattr(ir.TABLES, "limit", 50)
+    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
     x = nd.array(ramp())
     x.attach_grad()
     for k in range(1, 40):
@@ -67,7 +68,8 @@ def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
 
 
 def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
-    monkeypatch.setattr(ir.TABLES, "limit", 50)
+    monkeypatch.setattr(cache, "RECENT", 2)
+    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
     x = nd.array(ramp())
     x.attach_grad()
     with autograd.record():
@@ -80,11 +82,67 @@ def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
 
 
 def test_windows_keep_the_tables_bounded(deferred, monkeypatch):
-    monkeypatch.setattr(ir.TABLES, "limit", 50)
+    monkeypatch.setattr(cache, "RECENT", 2)
+    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
     for n in range(SIZE, SIZE + 60):
         x = nd.array(ramp(0.0, n))
         (x * 2.0 + 1.0).wait_to_read()
-        assert ir.TABLES.count < 150
+        assert ir.TABLES.count < 300
+
+
+def test_what_is_not_in_use_is_forgotten(mode):
+    """Structures in use stay as they are: a held graph is the same node when it is built again, and a network is not compiled again."""
+    ir.forget_unused()
+    held = apply(OPS["exp"].bind(), (ir.leaf("held", (3,), "float32"),))
+    apply(OPS["exp"].bind(), (ir.leaf("not held", (3,), "float32"),))
+    x = nd.array(ramp())
+    x.attach_grad()
+
+    def step(n):
+        with autograd.record():
+            loss = soft(x[:n] * 2.0).sum()
+        loss.backward()
+        return loss.asscalar()
+
+    for n in [*range(1, 7), SIZE, SIZE, SIZE]:
+        step(n)
+    cache_size, before = len(PROGRAMS), ir.TABLES.count
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "RECENT", 0)
+        ir.forget_unused()
+    assert ir.TABLES.count < before
+    assert not any(n.name == "not held" for n in ir.TABLES.leaves.values())
+    assert apply(OPS["exp"].bind(), (ir.leaf("held", (3,), "float32"),)) is held
+    assert 0 < len(PROGRAMS) < cache_size
+    added = PROGRAMS.added
+    step(SIZE)
+    assert PROGRAMS.added == added
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one shape", "shapes"])
+def test_networks_and_shapes_leave_no_memory_behind(several, monkeypatch):
+    """The tables after 120 networks are as full as after 60: what belonged to a network goes with it."""
+    monkeypatch.setattr(cache, "RECENT", 4)
+    network = gluon.nn.Dense(2)
+    network.initialize()
+
+    def use(k):
+        net = network if several else gluon.nn.Dense(2)
+        if not several:
+            net.initialize()
+        net.hybridize()
+        with autograd.record():
+            loss = net(nd.ones((k + 1 if several else 3, 4))).sum()
+        loss.backward()
+
+    held = []
+    for k in range(120):
+        use(k)
+        if k in (59, 119):
+            ir.forget_unused()
+            ir.forget_unused()
+            held.append((ir.TABLES.count, len(PROGRAMS)))
+    assert held[1] <= (held[0][0] + 30, held[0][1] + 2), held
 
 
 def test_dropping_empties_every_cache(deferred):

@@ -122,7 +122,9 @@ def test_counters_report_the_execution_paths(profile):
     assert (found["programs"], found["operators"], found["fused_kernels"]) == (1, 2, 1)
     assert found["moved_bytes"] == (3 + 3 + 1) * 4 + 2 * 360_000 + 360_000 + 4
     assert set(profiler.counters(reset=True).values()) != {0}
-    assert set(profiler.counters().values()) == {0}
+    again = profiler.counters()
+    assert again.pop("graph_bytes") > 0  # not a count: what graphs take now
+    assert set(again.values()) == {0}
 
 
 def test_copies_between_devices_are_counted_without_the_profiler():

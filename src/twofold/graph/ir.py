@@ -4,11 +4,12 @@ Two applications of the same operator, parameters and input nodes are the same o
 identity, common sub-expressions are merged on construction, types are inferred once per structure, and ``cache[node]`` finds a
 program. A node holds no data and no state of a run; upper layers keep derived facts in its one ``cache`` slot.
 
-The intern tables are bounded: above `_Tables.limit` nodes, `drop_generation` empties them, and the program caches with them. Nodes in
-use stay alive, but a structure built again is then a new node, and is compiled again. So code must not rebuild a node from its parts
-and expect to get an earlier one.
+The intern tables are bounded: above the setting ``graph_memory``, `forget_unused` drops programs that have not run lately, and nodes that
+nothing else refers to. `drop_generation` empties the tables, and the program caches with them: nodes in use stay alive, but a structure
+built again is then a new node, and is compiled again. So code must not rebuild a node from its parts and expect to get an earlier one.
 """
 
+import gc
 import math
 import os
 import sys
@@ -16,8 +17,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
+from weakref import ref
 
 from ..assembly import fragment
+from ..config import SETTINGS
 from ..dtype import ITEMSIZE, scalar_dtype
 from ..errors import DTypeError
 from ..opdef import BoundOp, Op
@@ -43,7 +46,7 @@ class Node:
         An opaque slot for upper layers.
     """
 
-    __slots__ = ("cache", "dtype", "shape", "size", "tracked")
+    __slots__ = ("__weakref__", "cache", "dtype", "shape", "size", "tracked")
 
     shape: tuple[int, ...]
     dtype: str
@@ -166,12 +169,17 @@ class _Tables:
         self.constants: dict[object, Constant] = {}
         #: The bound operators whose own tables (``typed``, ``inline``) have entries, so that dropping a generation finds these.
         self.bound_ops: set[BoundOp] = set()
-        #: Called when a generation is dropped: they clear tables with nodes as keys.
+        #: Called when the tables are emptied: they clear tables with nodes as keys.
         self.dependents: list[Callable[[], None]] = []
-        #: Nodes interned since the generation began. Threads count without a lock, so it may be a few too low; it only bounds the tables.
+        #: Called then, too: they drop programs. The argument is true if all fall, false if only those that have not been used lately.
+        self.programs: list[Callable[[bool], None]] = []
+        #: Nodes in the tables, and as many for each program as take its memory. Threads count without a lock, so it may be a few too low;
+        #: it only bounds the tables.
         self.count = 0
-        #: How many nodes a generation may have.
-        self.limit = 200_000
+        #: How many of them were in use when the others were forgotten the last time.
+        self.used = 0
+        #: How often.
+        self.forgotten = 0
         self.generation = 0
         #: Held while a generation is dropped, and by code whose nodes must all be of one generation. Look-ups and single insertions do not
         #: take it: they rely on `dict.setdefault`, which lets one thread win.
@@ -183,26 +191,58 @@ TABLES = _Tables()
 os.register_at_fork(before=TABLES.lock.acquire, after_in_parent=TABLES.lock.release, after_in_child=TABLES.lock.release)
 
 
+#: Bytes of a typical node, with what upper layers keep in its cache: measured with networks and graphs of many kinds.
+NODE_BYTES = 700
+
+
+def _empty() -> None:
+    for bound_op in list(TABLES.bound_ops):
+        bound_op.typed.clear()
+        bound_op.inline.clear()
+    TABLES.bound_ops.clear()
+    TABLES.leaves.clear()
+    TABLES.constants.clear()
+    for clear in TABLES.dependents:
+        clear()
+
+
 def drop_generation() -> None:
     """Empty the intern tables, and the caches keyed by nodes."""
     with TABLES.lock:
-        for bound_op in list(TABLES.bound_ops):
-            bound_op.typed.clear()
-            bound_op.inline.clear()
-        TABLES.bound_ops.clear()
-        TABLES.leaves.clear()
-        TABLES.constants.clear()
-        TABLES.count = 0
+        _empty()
+        for drop in TABLES.programs:
+            drop(True)
+        TABLES.count = TABLES.used = 0
         TABLES.generation += 1
-        for clear in TABLES.dependents:
-            clear()
+
+
+def forget_unused() -> None:
+    """Forget programs that have not run lately, and the nodes that nothing refers to but the tables."""
+    with TABLES.lock:
+        for drop in TABLES.programs:
+            drop(False)
+        applied = [(b, ref(n)) for b in list(TABLES.bound_ops) for key, n in list(b.typed.items()) if key == n.inputs]
+        leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
+        constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
+        _empty()
+        gc.collect()  # applications refer to themselves, and programs to their nodes
+        # what is left is used: by an array, a symbol, a block or a program
+        tables = [(b.typed, n.inputs, n) for b, r in applied if (n := r()) is not None]
+        tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
+        tables += [(TABLES.constants, key, n) for key, r in constants if (n := r()) is not None]
+        TABLES.bound_ops.update(b for b, r in applied if r() is not None)
+        # another thread may have interned an equal node meanwhile: then there are two, as after a generation is dropped
+        if any(table.setdefault(key, n) is not n for table, key, n in tables):
+            TABLES.generation += 1
+        TABLES.count = TABLES.used = len(tables)
+        TABLES.forgotten += 1
 
 
 @fragment
 def bound_tables() -> None:
-    """Drop the generation if it has grown past the limit. Called where a tape or window begins, or an operation runs the first time."""
-    if TABLES.count > TABLES.limit:
-        drop_generation()
+    """Forget what is not used if the tables have grown past the limit. Called where a tape or window begins, or an operation runs first."""
+    if TABLES.count * NODE_BYTES > SETTINGS.graph_memory and TABLES.count > 2 * TABLES.used:
+        forget_unused()
 
 
 def leaf(name: object, shape: tuple[int, ...], dtype: str, tracked: bool = False) -> Leaf:

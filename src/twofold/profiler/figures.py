@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from ..backend.ledger import HAND_OFFS
 from ..device import CPU, Device
+from ..graph.ir import NODE_BYTES, TABLES
 from ..imperative.counters import COUNTERS
 from .accounts import live_arrays, nbytes_of, owner_of
 from .recorder import RECORDER
@@ -73,7 +74,9 @@ def counters(reset: bool = False) -> dict[str, int]:
 
     Always counted: operations by execution path (``inline``, ``recorded``, ``deferred``); ``windows``, and how many were ``compiled``;
     their ``kernels``, ``fused`` operations and ``donated`` buffers; writes ``in_place``, ``rebound`` or ``copied``; gradients
-    ``bridged`` between tapes; ``copies`` between devices and their ``copied_bytes``; and ``hand_offs`` of work to another thread.
+    ``bridged`` between tapes; ``copies`` between devices and their ``copied_bytes``; ``hand_offs`` of work to another thread; and
+    ``forgotten``, how often graphs and programs that were not in use were, because they took more than the setting ``graph_memory``.
+    ``graph_bytes`` is an estimate of what they take now.
 
     Counted while the profiler runs: ``programs``, ``operators`` and ``fused_kernels`` executed, and the bytes that the last two read
     and write (``moved_bytes``).
@@ -89,9 +92,10 @@ def counters(reset: bool = False) -> dict[str, int]:
         Name to count.
     """
     RECORDER.fold()
-    found = COUNTERS.as_dict() | {"hand_offs": HAND_OFFS.count} | RECORDER.totals
+    graphs = {"forgotten": TABLES.forgotten, "graph_bytes": TABLES.count * NODE_BYTES}
+    found = COUNTERS.as_dict() | {"hand_offs": HAND_OFFS.count} | graphs | RECORDER.totals
     if reset:
         COUNTERS.reset()
-        HAND_OFFS.count = 0
+        HAND_OFFS.count = TABLES.forgotten = 0
         RECORDER.reset_totals()
     return found

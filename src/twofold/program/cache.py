@@ -16,6 +16,9 @@ from ..graph.ir import TABLES, Node, drop_generation
 from .compile import Program
 from .profiling import PROGRAM, Title
 
+#: How many of the last entries are spared when those that were not used are dropped: they may be used soon.
+RECENT = 64
+
 
 class CacheEntry:
     """An entry of a cache. ``used``: whether it was looked up since it was made or last survived an eviction."""
@@ -73,6 +76,18 @@ class Cache(dict[Hashable, Any]):
             self.added += 1
             return self.setdefault(key, entry)
 
+    def drop(self, everything: bool) -> None:
+        """Evict all entries, or those that have not been used since they were made or last survived."""
+        if everything:
+            self.clear()
+            return
+        for key, found in list(self.items())[: max(0, len(self) - RECENT)]:
+            if found.used:
+                found.used = False
+            else:
+                del self[key]
+                self.dropped += 1
+
 
 @dataclass(eq=False)
 class Compiled(CacheEntry):
@@ -82,7 +97,7 @@ class Compiled(CacheEntry):
 
 
 PROGRAMS = Cache(4096)
-TABLES.dependents.append(PROGRAMS.clear)
+TABLES.programs.append(PROGRAMS.drop)
 ON_CHANGE.append(drop_generation)
 
 

@@ -15,7 +15,7 @@ from ..backend.protocol import Backend, Launcher
 from ..device import Device
 from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
-from ..graph.ir import Leaf, Node
+from ..graph.ir import TABLES, Leaf, Node
 from ..scheduler.observers import LISTENERS, NOTHING, report
 from .launch import launch_or_step, traits_of
 from .passes import PassContext, run_passes
@@ -25,6 +25,10 @@ from .profiling import ENTRY, PROGRAM, Profiled, Title
 
 #: The file name of programs in tracebacks.
 FILE = "<twofold program>"
+
+
+#: As many nodes as take the memory of a program and of each of its steps, measured with networks of many kinds.
+PROGRAM_NODES, STEP_NODES = 10, 5
 
 
 class Program:
@@ -116,6 +120,7 @@ class Program:
         self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))
         # a launcher may put results where dead inputs are, even if the plan donates none
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
+        TABLES.count += PROGRAM_NODES + STEP_NODES * len(self.steps)
         if LISTENERS:
             report(title.name, "compile", start)
 
