@@ -81,7 +81,6 @@ def test_missing_attribute_says_which_name(run):
         ("gluon.Trainr", "did you mean 'Trainer'?"),
         ("nd.conv2d", "use Convolution"),
         ("sym.contrib.dgl_subgraph", "sample with mx.nd.contrib"),
-        ("base.data_dir", "use mx.base.data_dir_default"),
         ("base._LIB.MXNDArrayCreate", "use the Python interface"),
         ("libinfo.find_lib_path()", "use the Python interface"),
     ],

@@ -1,4 +1,7 @@
-"""``twofold doctor``: show what is installed, what is in use, and what could be added; ``--check`` runs a script with checks."""
+"""``twofold doctor``: show what is installed, what is in use, and what could be added.
+
+``--check`` runs a script with checks; ``--names`` says which names of MXNet sources mention that Twofold lacks.
+"""
 
 import argparse
 import os
@@ -19,6 +22,7 @@ from ..backend.protocol import Target
 from ..config import SETTINGS, TABLE
 from ..device import Device
 from ..errors import MXNetError
+from . import missing_names
 from .advice import print_advice
 
 #: Environment variables that have an effect, besides those of the settings.
@@ -68,16 +72,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the program's arguments."""
     words = "run a script, as `twofold run` does, with TWOFOLD_CHECK=1: labels and indices out of range are errors"
     parser.add_argument("--check", nargs=argparse.REMAINDER, metavar=("SCRIPT", "ARGUMENT"), help=words)
+    words = (
+        "read the Python sources in a folder, a file or an installed package, without importing them, and print the names of MXNet and "
+        "the private attributes of its objects that they mention and Twofold lacks"
+    )
+    parser.add_argument("--names", metavar="PATH", help=words)
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Print the report, or run a script with checks in place of this process.
+    """Print the report, or that of ``--names``, or run a script with checks in place of this process.
 
     Returns
     -------
     int
-        0 if arrays can be created on the CPU, else 1.
+        0 if arrays can be created on the CPU, else 1; of ``--names`` 1 if a name is missing that no ``try`` guards.
     """
+    if given.names is not None:
+        return missing_names.report(given.names)
     if given.check == []:
         given.usage_error("--check: pass a script")
     if given.check:

@@ -181,6 +181,13 @@ def data_dir_default() -> str:
     return os.path.join(os.environ["APPDATA"], "mxnet") if system == "Windows" else os.path.join(os.path.expanduser("~"), ".mxnet")
 
 
+def data_dir() -> str:
+    """The folder of datasets and models: ``$MXNET_HOME``, or `data_dir_default`."""
+    import os
+
+    return os.environ.get("MXNET_HOME", data_dir_default())
+
+
 def _as_list(obj: Any) -> Any:
     """The list or tuple itself, or a list with a single element."""
     return obj if isinstance(obj, (list, tuple)) else [obj]

@@ -24,6 +24,8 @@ MODULES: list[str] = _TABLES["modules"]
 SAME: dict[str, str] = _TABLES["same"]
 EVERYWHERE: list[str] = _TABLES["everywhere"]
 IMPORTED: dict[str, list[str]] = _TABLES["imported"]
+NAMED: dict[str, dict[str, str]] = _TABLES["named"]
+STARRED: dict[str, list[str]] = _TABLES["starred"]
 SOURCES: dict[str, list[str]] = _TABLES["sources"]
 ABSENT: dict[str, tuple[str, str]] = {module: (reason, todo) for module, (reason, todo) in _TABLES["absent"].items()}
 ABSENT_NAMES: dict[str, tuple[str, str]] = {name: (reason, todo) for name, (reason, todo) in _TABLES["absent_names"].items()}
@@ -111,10 +113,9 @@ class _Proxy(ModuleType):
 
     @property
     def __all__(self) -> list[str]:
-        # an empty list counts as a list: a module of private names exports nothing to a star import, not even its own imports
-        listed = (getattr(source, "__all__", None) for source in self._sources)
-        shown = (dir(source) if names is None else names for source, names in zip(self._sources, listed, strict=True))
-        return sorted({name for names in shown for name in names if not name.startswith("_")})
+        # a module of private names exports nothing to a star import, not even its own imports
+        own = self.__name__.partition(".")[2]
+        return sorted({*(name for name in self._shown() if not name.startswith("_")), *STARRED.get(own, ())})
 
     @property
     def __dict__(self) -> dict[str, object]:
@@ -128,7 +129,17 @@ class _Proxy(ModuleType):
         return names
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for source in self._sources for name in _shown(source))})
+        return sorted({*super().__dir__(), *self._shown()})
+
+    def _shown(self) -> set[str]:
+        """The names of the sources, without Twofold's inner modules and what Python gives each module."""
+        own = self.__name__.partition(".")[2]
+        return {
+            name
+            for source in self._sources
+            for name in _shown(source)
+            if not name.startswith("__") and (not _is_module(source, name) or _exists(f"{own}.{name}".lstrip(".")))
+        }
 
     def __getattr__(self, name: str) -> Any:
         # Python asks modules for special names, such as ``__wrapped__``: no source may answer in their place
@@ -145,8 +156,9 @@ class _Proxy(ModuleType):
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
             return self._submodule_or_shared(name)
-        # from now on an attribute of the module, found without this method
-        setattr(self, name, value)
+        # From now on an attribute of the module, found without this method; but not a value that the source computes at each look-up.
+        if name in vars(source):
+            setattr(self, name, value)
         return value
 
     def _submodule_or_shared(self, name: str) -> Any:
@@ -157,6 +169,8 @@ class _Proxy(ModuleType):
             return import_module(full)
         if name in IMPORTED.get(own, ()):
             return import_module(f"mxnet.{name}")
+        if name in NAMED.get(own, {}):
+            return getattr(import_module(f"mxnet.{NAMED[own][name]}"), name)
         for source in EVERYWHERE:
             value = getattr(_namespace(source), name, _NOTHING)
             if value is not _NOTHING and not isinstance(value, ModuleType):
@@ -174,6 +188,12 @@ def _shown(source: object) -> list[str]:
     """The names of a source that ``dir()`` of an MXNet module shows: not those that the source has imported."""
     listed = None if "__dir__" in vars(source) else getattr(source, "__all__", None)
     return dir(source) if listed is None else [*listed, *(name for name in dir(source) if name.startswith("_"))]
+
+
+def _is_module(source: ModuleType, name: str) -> bool:
+    """Whether a source's attribute is a module, without loading it."""
+    path = f"{source.__name__}.{name}".partition(".")[2]
+    return isinstance(vars(source).get(name), ModuleType) or path in _ROWS or path in SAME
 
 
 def _exists(name: str) -> bool:
@@ -229,8 +249,11 @@ class _Finder:
         return _Proxy(spec.name, sources_of(name))
 
     def exec_module(self, module: ModuleType) -> None:
+        files = (getattr(source, "__file__", None) for source in module._sources)
+        module.__file__ = next((file for file in files if file), __file__)
         if module.__name__ == "mxnet":
             _NAMES.__get__(module)["__version__"] = MXNET_VERSION
+            import_module("multiprocessing.pool")  # programs rely on MXNet's importing it
         elif module.__name__ == "mxnet.gluon":
             given = import_module(f"{ROOT}.gluon.signatures").Given
             given.nd, given.sym = import_module("mxnet.ndarray"), import_module("mxnet.symbol")

@@ -3,6 +3,7 @@
 import functools
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,6 +60,33 @@ def setenv(name: str, value: str | None) -> None:
         os.environ.pop(name, None)
     else:
         os.environ[name] = value
+
+
+class _Scope:
+    """A context with one of MXNet's switches set; libraries enter the scopes' own classes."""
+
+    _switch: Callable[[bool], AbstractContextManager[None]]
+
+    def __init__(self, is_on: bool) -> None:
+        self._context = self._switch(is_on)
+
+    def __enter__(self) -> None:
+        self._context.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
+
+
+class _NumpyArrayScope(_Scope):
+    """A context in which the switch for NumPy's arrays is on or off."""
+
+    _switch = staticmethod(np_array)
+
+
+class _NumpyShapeScope(_Scope):
+    """A context in which the switch for NumPy's shapes is on or off."""
+
+    _switch = staticmethod(np_shape)
 
 
 # GPUs

@@ -3,8 +3,11 @@
 import collections
 import collections.abc
 import fractions
+import functools
 import inspect
+import json
 import math
+import sys
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -66,7 +69,24 @@ def install() -> None:
     for module, names in tables.items():
         for name in names.keys() - vars(module).keys():
             setattr(module, name, names[name])
+    json.loads = _without_encoding(json.loads)
+    if not hasattr(np.lib, "arraysetops"):
+        names = ("ediff1d", "in1d", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique")
+        module = ModuleType("numpy.lib.arraysetops", "NumPy's set operations, which are in its root.")
+        vars(module).update({name: getattr(np, name) for name in names})
+        sys.modules[module.__name__] = module
+        np.lib.arraysetops = module  # type: ignore[attr-defined]
     np.fromstring = _with_binary_mode(np.fromstring)  # type: ignore[assignment]
+
+
+def _without_encoding(loads: Callable[..., Any]) -> Callable[..., Any]:
+    """``json.loads`` that takes ``encoding`` again, which had no effect in Python 3 and was removed in 3.9."""
+
+    @functools.wraps(loads)
+    def load(s: str | bytes | bytearray, *, encoding: str | None = None, **options: Any) -> Any:
+        return loads(s, **options)
+
+    return load
 
 
 def _with_binary_mode(fromstring: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:

@@ -1,5 +1,6 @@
 """Private functions of MXNet's that published scripts import all the same."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 from .. import symbol
 from ..errors import InvalidValue, MXNetError
 from ..gluon.loss.base import weighted
+from ..gluon.model_zoo.model_store import CHECKSUMS, apache_repo_url
+from ..gluon.nn import BatchNorm
 from ..gluon.rnn.sequences import merge, steps_of
 from ..gluon.scope import BlockScope
 from ..gluon.signatures import Functions, Operand, functions_for
@@ -129,6 +132,60 @@ def _parse_data_desc(
 
 
 # blocks
+
+
+def _reshape_like(F: Functions, x: Operand, y: Operand) -> Operand:
+    """One operand with the shape of another; the loss classes in scripts call it."""
+    return F.reshape_like(x, y)
+
+
+def _get_repo_url() -> str:
+    """The server of published files, with a slash at the end: ``$MXNET_GLUON_REPO``, or MXNet's."""
+    repository = os.environ.get("MXNET_GLUON_REPO", apache_repo_url)
+    return repository if repository.endswith("/") else repository + "/"
+
+
+def _get_repo_file_url(namespace: str, filename: str) -> str:
+    """The URL of a published file, such as that of a dataset."""
+    return f"{_get_repo_url()}{namespace}/{filename}"
+
+
+#: The checksums of published parameters by model. Libraries enter their own models, which `get_model_file` then finds.
+_model_sha1 = CHECKSUMS
+_url_format = "{repo_url}gluon/models/{file_name}.zip"
+
+
+class _AnyBatchNorm(type):
+    """Makes every batch normalization an instance of MXNet's base class of them."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, BatchNorm) if cls is _BatchNorm else super().__instancecheck__(instance)
+
+
+class _BatchNorm(BatchNorm, metaclass=_AnyBatchNorm, arrays="nd"):
+    """`BatchNorm`, with a rectifier after it if ``fuse_relu`` is set."""
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        fuse_relu: bool = False,
+        *initializers: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(axis, momentum, epsilon, center, scale, use_global_stats, *initializers, **kwargs)
+        self.fuse_relu = fuse_relu
+
+    def hybrid_forward(
+        self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
+    ) -> Operand:
+        """The output, with the shape of x."""
+        out = super().hybrid_forward(F, x, gamma, beta, running_mean, running_var)
+        return F.Activation(out, act_type="relu", name="relu_fwd") if self.fuse_relu else out
 
 
 def _infer_weight_shape(op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, object]) -> list[tuple[int, ...]]:

@@ -1,0 +1,1 @@
+"""Names of MXNet's that only the alias ``mxnet`` shows, against the real one."""
