@@ -30,7 +30,7 @@ class Mention(NamedTuple):
 
 
 class ClassOfSource(NamedTuple):
-    """A class that a source defines: its bases' last names, whether one of them is MXNet's, and the attributes that it gives its objects."""
+    """A class of a source: its bases' last names, whether one of them is MXNet's, and the attributes that it gives its objects."""
 
     name: str
     bases: set[str]

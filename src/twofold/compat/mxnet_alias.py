@@ -36,6 +36,10 @@ INTERNAL: list[str] = _TABLES["internal"]
 PLACES = {"": "twofold", "ndarray": "nd", "symbol": "nd", "numpy": "np"}
 
 
+#: The modules that give the classes of a module of MXNet their private state.
+STATES = {"mxnet.gluon": "gluon_state"}
+
+
 class MissingName(MXNetError, AttributeError):
     """A name of an MXNet module that Twofold does not have."""
 
@@ -257,3 +261,5 @@ class _Finder:
         elif module.__name__ == "mxnet.gluon":
             given = import_module(f"{ROOT}.gluon.signatures").Given
             given.nd, given.sym = import_module("mxnet.ndarray"), import_module("mxnet.symbol")
+        if module.__name__ in STATES:
+            import_module(f"{ROOT}.compat.{STATES[module.__name__]}")

@@ -125,6 +125,11 @@ class Array(Cell):
         return NAME_OF[data.dtype] if data.__class__ is PLAIN else type_of(v)[1]
 
     @property
+    def __numpy_dtype__(self) -> np.dtype[Any]:
+        """The dtype as NumPy's protocol of dtypes asks for it: an array can be given where a dtype is expected."""
+        return NUMPY[self._dtype]
+
+    @property
     def context(self) -> Device:
         """The device that the array is on."""
         v = self._content

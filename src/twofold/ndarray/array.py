@@ -247,6 +247,8 @@ class NDArray(Array):
         return map(self.__getitem__, range(len(self)))
 
     def __bool__(self) -> bool:
+        if self.size == 0:
+            return False
         if self.size != 1:
             raise ParameterError(
                 "The truth value of an NDArray with multiple elements is ambiguous", f"shape {self.shape}", "compare, then reduce"

@@ -331,7 +331,7 @@ def _entry(method: str, entry: Any) -> tuple[int, ...] | str:
     return tuple(int(n) for n in entry) if method == "infer_shape" else dtype_name(np.dtype(entry))
 
 
-def Custom(*data: NDArray, op_type: str, **parameters: object) -> NDArray | list[NDArray]:
+def Custom(*data: NDArray, op_type: str, name: str | None = None, **parameters: object) -> NDArray | list[NDArray]:
     """Call a registered custom operator on arrays.
 
     Parameters
@@ -340,6 +340,8 @@ def Custom(*data: NDArray, op_type: str, **parameters: object) -> NDArray | list
         Operands, then auxiliary states, in the order that the property lists; or by keyword under their names.
     op_type
         The name it was registered under.
+    name
+        The name of the node in a graph, as for every operator; arrays have none, and the property class does not get it.
     **parameters
         Passed to the property class as strings.
     """

@@ -49,7 +49,9 @@ class Adam(Optimizer):
         self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
 
     def _aggregates_all(self) -> bool:
-        # a subclass that overrides `update` expects one weight at a time, as in MXNet
+        # a subclass that overrides `update` expects one weight at a time, as in MXNet; one that sets the number, no more than that
+        if self.aggregate_num != Adam.aggregate_num:
+            return False
         return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:

@@ -63,7 +63,9 @@ class SGD(WithMaster):
         self.lazy_update = lazy_update
 
     def _aggregates_all(self) -> bool:
-        # a subclass that overrides the method expects one weight at a time, as in MXNet
+        # A subclass that overrides the method expects one weight at a time, as in MXNet; one that sets the number, no more than that.
+        if self.aggregate_num != SGD.aggregate_num:
+            return False
         return type(self).update is SGD.update and type(self).update_multi_precision is SGD.update_multi_precision
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:

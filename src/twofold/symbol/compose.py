@@ -7,11 +7,12 @@ import numpy as np
 
 from ..dtype import MXNET_CODES, DTypeLike, dtype_name
 from ..errors import ParameterError, WrongArgument
+from ..imperative.array import Array
 from ..opdef import Op
 from ..strictness import tolerate
 from .arguments import argument_inputs, initializer_of
 from .naming import AttrScope, NameManager
-from .node import VARIABLE, Head, SymbolNode, checked_attrs, hidden
+from .node import VARIABLE, Head, SymbolNode, attrs_as_text, checked_attrs, hidden
 from .storage_types import CODES
 from .symbol import Symbol
 
@@ -151,7 +152,7 @@ def apply_op(
         raise ParameterError(
             f"{op.title}: Cannot find argument", ", ".join(by_name), f"Possible Arguments: {', '.join(i.name for i in op.inputs)}"
         )
-    attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, checked_attrs(attr))
+    attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, attrs_as_text(attr))
     label: str = NameManager.current.get(name, hint)  # before the inputs: the variables created for them are named after the node
     given = [*arrays, *by_name.values()] if op.variadic else list(arrays)
     inputs = _variadic(op, attrs, given) if op.variadic else _named(op, attrs, given)
@@ -167,7 +168,8 @@ def apply_op(
 
 def _attributes(op: Op, given: Mapping[str, object], attr: Mapping[str, str]) -> dict[str, str]:
     """All attribute strings of a node, checked: parameters of the operator, hidden attributes, names of the form ``__name__``."""
-    spelt = {k: spelling(v) for k, v in given.items()}
+    # an array stands for its dtype, as everywhere in NumPy
+    spelt = {k: v._dtype if k == "dtype" and isinstance(v, Array) else spelling(v) for k, v in given.items()}
     attrs = hidden({**AttrScope.current.get(attr), **spelt})
     # The training flag belongs to a run, so it is no attribute of a node.
     params = [p for p in op.params if p not in op.training]

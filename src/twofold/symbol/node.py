@@ -322,8 +322,13 @@ def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, 
     return params if op.params else {}
 
 
+def attrs_as_text(attr: Mapping[str, object] | None) -> dict[str, str]:
+    """The attributes of an operator's node: values that are not strings by their `str`."""
+    return {key: str(value) for key, value in (attr or {}).items()}
+
+
 def checked_attrs(attr: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The attributes, checked to be strings."""
+    """The attributes of a variable, checked to be strings."""
     for key, value in (attr or {}).items():
         if not isinstance(value, str):
             raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "pass the value as a string")

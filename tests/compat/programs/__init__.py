@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import loaders, names, star_imports
+from . import gluon_state, loaders, names, star_imports, values
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return programs_of((loaders, names, star_imports))
+    return programs_of((gluon_state, loaders, names, star_imports, values))

@@ -20,7 +20,6 @@ NAMES = {
     "monitor": "Monitor NDArray",
     "ndarray": "NDArray array zeros Activation Convolution FullyConnected concat relu broadcast_add contrib linalg random sparse",
     "ndarray.random": "uniform normal uniform_like",
-    "numpy": "array ndarray sum exp linalg random pi float32",
     "numpy.linalg": "norm svd inv",
     "numpy.random": "uniform choice",
     "optimizer": "SGD Optimizer Updater contrib",

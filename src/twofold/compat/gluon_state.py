@@ -1,0 +1,375 @@
+"""The private state of Gluon's objects as MXNet stores it. Libraries read it, assign to it and clear it; see `adopt`."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..device import Device
+from ..gluon.copies import RENEWALS, Copies
+from ..gluon.data.loader import DataLoader
+from ..gluon.data.loading import loaded
+from ..gluon.hybrid_block import HybridBlock
+from ..gluon.numpy_arrays import as_legacy
+from ..gluon.parameter import Parameter, _Deferred
+from ..gluon.structure import ARRAY, Format, parts, to_tuples
+from ..gluon.tracing import Trace
+from ..gluon.trainer import Trainer
+from ..imperative.scope import Scope
+from ..ndarray.array import NDArray
+from ..symbol import var
+from ..symbol.symbol import Symbol
+from .adoption import adopt
+
+#: The numbers of kinds of devices in `_ctx_map`: MXNet takes the last bit of the number of a device's type.
+_KINDS = ("gpu", "cpu")
+
+
+class _Arrays(list[NDArray]):
+    """The arrays of a parameter: graphs and trainers that have kept them notice that one is replaced."""
+
+    def __setitem__(self, place: Any, array: Any) -> None:
+        super().__setitem__(place, array)
+        RENEWALS.count += 1
+
+
+class ParameterState:
+    """State of `Parameter`."""
+
+    def __init_subclass__(cls: Any, **options: object) -> None:  # type: ignore[override]
+        super(Parameter, cls).__init_subclass__(**options)
+        if "data" in vars(cls):
+            # layers compute with what a subclass returns, in each call anew: it may drop parts of the weights
+            cls._on = _from_data
+
+    @property
+    def _data(self: Any) -> list[NDArray] | None:
+        """The arrays of all devices; None before initialization."""
+        if self._copies is None:
+            return None
+        if not isinstance(self._copies.arrays, _Arrays):
+            self._copies.arrays = _Arrays(self._copies.arrays)
+        return self._copies.arrays
+
+    @_data.setter
+    def _data(self: Any, arrays: Sequence[NDArray] | None) -> None:
+        RENEWALS.count += 1
+        if arrays is None:
+            self._copies = None
+            return
+        old = self._copies
+        with Scope(False, None):
+            self._copies = Copies(arrays[0], [array.context for array in arrays], self._stype, self._grad_stype)
+        # the arrays themselves, which another parameter may share
+        self._copies.arrays = arrays if isinstance(arrays, _Arrays) else _Arrays(arrays)
+        self._copies.grads = None if old is None else old.grads
+
+    @property
+    def _grad(self: Any) -> list[NDArray] | None:
+        """The gradients on all devices; None before initialization and without gradients."""
+        return None if self._copies is None else self._copies.grads
+
+    @_grad.setter
+    def _grad(self: Any, grads: Sequence[NDArray] | None) -> None:
+        if self._copies is not None:
+            RENEWALS.count += 1
+            self._copies.grads = None if grads is None else list(grads)
+            for array, grad in zip(self._copies.arrays, grads or (), strict=False):
+                if array._gradient is None or array.grad is not grad:
+                    array._attach(grad, self._grad_req)
+
+    @property
+    def _ctx_list(self: Any) -> list[Device] | None:
+        """The devices; None before initialization."""
+        return None if self._copies is None else self._copies.contexts
+
+    @_ctx_list.setter
+    def _ctx_list(self: Any, contexts: Sequence[Device] | None) -> None:
+        if self._copies is not None and contexts is not None:
+            self._copies.contexts = list(contexts)
+            _place(self._copies, enumerate(contexts))
+
+    @property
+    def _ctx_map(self: Any) -> list[list[int | None]] | None:
+        """The places of the copies, by kind of device (0 for GPUs, 1 for the host) and number; None before initialization."""
+        if self._copies is None:
+            return None
+        found: list[list[int | None]] = [[], []]
+        for place, device in enumerate(self._copies.contexts):
+            row = found[device.device_typeid & 1]
+            row.extend([None] * (device.device_id + 1 - len(row)))
+            row[device.device_id] = place
+        return found
+
+    @_ctx_map.setter
+    def _ctx_map(self: Any, places: Sequence[Sequence[int | None]] | None) -> None:
+        if self._copies is not None and places is not None:
+            rows = [(place, Device(kind, k)) for kind, row in zip(_KINDS, places, strict=True) for k, place in enumerate(row)]
+            _place(self._copies, [(place, device) for place, device in rows if place is not None])
+
+    @property
+    def _deferred_init(self: Any) -> tuple[Any, ...]:
+        """(initializer, devices, initializer of the model, value) of an initialization that waits for the shape; empty for none."""
+        d = self._deferred
+        return () if d is None else (d.init, d.contexts, d.default, d.data)
+
+    @_deferred_init.setter
+    def _deferred_init(self: Any, waiting: Sequence[Any]) -> None:
+        if waiting:
+            init, contexts, default, data = waiting
+            self._deferred = _Deferred(init, default, contexts, data)
+        else:
+            self._deferred = None
+
+    def _check_and_get(self: Any, arr_list: Sequence[NDArray] | None, ctx: Any) -> Any:
+        """One of the parameter's arrays or gradients, or all for ``list``; the errors are those of `data`."""
+        if arr_list is None:
+            raise self._missing()
+        return arr_list if ctx is list else arr_list[self._initialized().place(ctx, self.name)]
+
+    def _init_impl(self: Any, data: NDArray, ctx_list: Sequence[Device]) -> None:
+        """Create the arrays as copies of a value, and their gradients."""
+        with Scope(False, None):
+            self._put(data, ctx_list)
+
+    def _init_grad(self: Any) -> None:
+        """Create the gradients."""
+        self._initialized().grads = None
+        self._copies.attach(self._grad_req)
+
+
+def _from_data(self: Any, ctx: Device | None) -> NDArray:
+    RENEWALS.count += 1  # so that a compiled graph asks in its next call too
+    return as_legacy(self.data(ctx))
+
+
+def _place(copies: Copies, places: Iterable[tuple[int, Device]]) -> None:
+    """Set which copy is that of each device."""
+    RENEWALS.count += 1
+    only = {None: 0} if len(copies.arrays) == 1 else {}
+    copies.places = {**{device: place for place, device in places}, **only}
+    copies.dense_places = copies.places if copies.stype == "default" else {}
+
+
+def _as_lists(form: Format) -> Any:
+    """A format as MXNet stores it."""
+    return [_as_lists(part) for part in form] if isinstance(form, tuple) else form
+
+
+class HybridBlockState:
+    """State of `HybridBlock`: the traced graph."""
+
+    @property
+    def _cached_graph(self: Any) -> tuple[Any, ...]:
+        """(inputs, outputs) of the traced graph as symbols; empty before the block is traced."""
+        traced = self._trace
+        if traced is None or traced is vars(self).get("_dropped_trace"):
+            return ()
+        return [var(name) for name in traced.names], traced.symbol
+
+    @_cached_graph.setter
+    def _cached_graph(self: Any, graph: Sequence[Any]) -> None:
+        if not graph:
+            # what was compiled of it goes on to run until `_cached_op` is cleared too
+            vars(self)["_dropped_trace"] = self._trace
+            return
+        inputs, outputs = graph
+        names = [symbol.name for symbol in ([inputs] if isinstance(inputs, Symbol) else inputs)]
+        old = self._trace
+        form = old.inputs if old is not None and len(old.names) == len(names) else (ARRAY,) * len(names)
+        nested: Format = ARRAY if len(outputs.heads) == 1 else (ARRAY,) * len(outputs.heads)
+        self._trace = Trace(self.name, self.collect_params(), names, form, outputs, nested, self._mirror)
+
+    @property
+    def _cached_op(self: Any) -> Callable[..., Any] | None:
+        """What computes the traced graph; None before the block is traced."""
+        return None if self._trace is None else self._trace.graph
+
+    @_cached_op.setter
+    def _cached_op(self: Any, compiled: None) -> None:
+        # the graph itself stays, unless it was dropped
+        traced = self._trace
+        if traced is None or traced is vars(self).get("_dropped_trace"):
+            self._clear_cached_graph()
+        else:
+            self._cached_graph = self._cached_graph
+
+    @property
+    def _in_format(self: Any) -> Any:
+        """How the inputs are nested, as lists with 0 for an array; None before the block is traced."""
+        return None if self._trace is None else [_as_lists(part) for part in parts(self._trace.inputs)]
+
+    @_in_format.setter
+    def _in_format(self: Any, form: Any) -> None:
+        if self._trace is not None and form is not None:
+            self._trace.inputs = to_tuples(form if isinstance(form, list) else [form])
+
+    @property
+    def _out_format(self: Any) -> Any:
+        """How the outputs are nested; None before the block is traced."""
+        return None if self._trace is None else _as_lists(self._trace.outputs)
+
+    @_out_format.setter
+    def _out_format(self: Any, form: Any) -> None:
+        if self._trace is not None and form is not None:
+            self._trace.outputs = to_tuples(form)
+
+    def _clear_cached_op(self: Any) -> None:
+        """Drop the traced graph: the next call traces the block again."""
+        self._clear_cached_graph()
+
+    def _get_graph(self: Any, *args: Any) -> tuple[Any, ...]:
+        """(inputs, outputs) of the block's graph for such inputs, which is traced unless it was."""
+        self._named_inputs(args)
+        return self._cached_graph
+
+    def _build_cache(self: Any, *args: Any) -> None:
+        """Trace the block for such inputs."""
+        self._named_inputs(args)
+
+    def _call_cached_op(self: Any, *args: Any) -> Any:
+        """The outputs, by the traced graph."""
+        return self._run_compiled(args[0].context, args)
+
+    def _deferred_infer_shape(self: Any, *args: Any) -> None:
+        """Set unknown shapes of parameters from the shapes of inputs."""
+        self.infer_shape(*args)
+
+
+class DataLoaderState:
+    """State of `DataLoader`."""
+
+    #: Pools that subclasses create; a loader itself has workers of its own.
+    _worker_pool: Any = None
+    _iter: Any = None
+
+    @property
+    def _batch_sampler(self: Any) -> Any:
+        """The batches, as lists of indices."""
+        return self._batches
+
+    @_batch_sampler.setter
+    def _batch_sampler(self: Any, sampler: Any) -> None:
+        self._batches = sampler
+
+    @property
+    def _batchify_fn(self: Any) -> Callable[[list[Any]], Any]:
+        """The function that collates samples."""
+        return self._load.keywords["batchify"]
+
+    @_batchify_fn.setter
+    def _batchify_fn(self: Any, batchify: Callable[[list[Any]], Any]) -> None:
+        self._load = type(self._load)(loaded, self._dataset, **{**self._load.keywords, "batchify": batchify})
+        self._workers = None  # processes have the old function
+
+    @property
+    def _pin_memory(self: Any) -> bool:
+        """Whether batches are copied to page-locked memory."""
+        return self._pinned is not None
+
+    @_pin_memory.setter
+    def _pin_memory(self: Any, is_pinned: bool) -> None:
+        self._pinned = Device("cpu_pinned", self._pin_device_id) if is_pinned else None
+
+    @property
+    def _pin_device_id(self: Any) -> int:
+        """The GPU for which batches are copied there."""
+        return vars(self).get("_pin_device", 0) if self._pinned is None else self._pinned.device_id
+
+    @_pin_device_id.setter
+    def _pin_device_id(self: Any, number: int) -> None:
+        if self._pinned is not None:
+            self._pinned = Device("cpu_pinned", number)
+        vars(self)["_pin_device"] = number  # used when `_pin_memory` is set
+
+    @property
+    def auto_reload(self: Any) -> bool:
+        """Whether an iteration's end starts prefetching the next one."""
+        return self._auto_reload
+
+    @auto_reload.setter
+    def auto_reload(self: Any, reloads: bool) -> None:
+        self._auto_reload = reloads
+
+
+class _StoreOptions(dict[str, Any]):
+    """The store that a trainer was asked for. Assigning to an entry changes what the trainer will create."""
+
+    def __init__(self, trainer: Any) -> None:
+        super().__init__(kvstore=trainer._wanted_store, update_on_kvstore=trainer._wanted_update)
+        self._trainer = trainer
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        setattr(self._trainer, "_wanted_store" if name == "kvstore" else "_wanted_update", value)
+
+
+class TrainerState:
+    """State of `Trainer`: the store, and which parameters it has not got yet."""
+
+    @property
+    def _kvstore_params(self: Any) -> dict[str, Any]:
+        """The store that was asked for."""
+        return _StoreOptions(self)
+
+    @_kvstore_params.setter
+    def _kvstore_params(self: Any, options: dict[str, Any]) -> None:
+        self._wanted_store, self._wanted_update = options["kvstore"], options["update_on_kvstore"]
+
+    @property
+    def _params_to_init(self: Any) -> list[Parameter]:
+        """The parameters that the store has not got yet: all before it is created."""
+        return [param for k, param in enumerate(self._params) if k in self._unsent or not self._has_store]
+
+    @_params_to_init.setter
+    def _params_to_init(self: Any, params: Sequence[Parameter]) -> None:
+        self._unsent = {self._param2idx[param.name] for param in params}
+
+    def _init_params(self: Any) -> None:
+        """Send the parameters that are initialized to the store."""
+        for k in tuple(self._unsent):
+            self._send(k)
+
+    def _reset_kvstore(self: Any) -> None:
+        """Drop the store: the next step creates it again from the current values."""
+        self._kvstore, self._has_store, self._update_on_kvstore = None, False, None
+        self._unsent = set()
+
+    @property
+    def _compression_params(self: Any) -> Any:
+        """How the store compresses gradients."""
+        return self._compression
+
+    @_compression_params.setter
+    def _compression_params(self: Any, options: Any) -> None:
+        self._compression = options
+
+    @property
+    def _contains_sparse_weight(self: Any) -> bool:
+        """Whether a parameter is stored by rows."""
+        return any(param.stype != "default" for param in self._params)
+
+    @property
+    def _contains_sparse_grad(self: Any) -> bool:
+        """Whether the gradient of a parameter is stored by rows."""
+        return any(param.grad_stype != "default" for param in self._params)
+
+    @property
+    def _distributed(self: Any) -> bool | None:
+        """Whether the store spans processes; None before it is created."""
+        return None if not self._has_store or self._kvstore is None else "dist" in self._kvstore.type
+
+    def _check_contexts(self: Any) -> list[Device]:
+        """The devices of the parameters, which must be the same for all."""
+        return self._common_contexts()
+
+    def _check_and_rescale_grad(self: Any, scale: float) -> None:
+        """Set the factor of the gradients."""
+        self._optimizer.rescale_grad = scale
+
+
+for _cls, _state in (
+    (Parameter, ParameterState),
+    (HybridBlock, HybridBlockState),
+    (DataLoader, DataLoaderState),
+    (Trainer, TrainerState),
+):
+    adopt(_cls, _state)
