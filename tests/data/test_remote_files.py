@@ -76,7 +76,7 @@ LOCAL = {
     "testing.datasets.get_bz2_data": "unpacks to a folder of this machine",
     "testing.datasets.get_zip_data": "unpacks to a folder of this machine",
     "callback.Saved.save_checkpoint": "a protocol",
-    "compat.image_internals.cvimread": "image.imread",
+    "compat.operator_internals.cvimread": "image.imread",
     **dict.fromkeys(("compat.libinfo.find_conf_path", "compat.libinfo.find_lib_path"), "the package's own files"),
     "compat.log.getLogger": "the logging module opens it",
     "compat.log.get_logger": "the logging module opens it",

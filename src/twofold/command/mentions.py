@@ -130,6 +130,7 @@ class _Reader(ast.NodeVisitor):
                 self._mention(node, node.module if imported.name == "*" else f"{node.module}.{imported.name}")
 
     def visit_Try(self, node: ast.Try) -> None:
+        # only the body: what the handlers and the rest mention is not caught
         guards = any(_caught(handler) & _CAUGHT for handler in node.handlers)
         self.guards += guards
         for statement in node.body:
@@ -151,6 +152,7 @@ class _Reader(ast.NodeVisitor):
         made.attributes.update(own)
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        # defaults belong to the scope around the function
         parameters = [p.arg for p in ast.walk(node.args) if isinstance(p, ast.arg)]
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
@@ -167,6 +169,7 @@ class _Reader(ast.NodeVisitor):
     # expressions
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
+        # the whole chain at once: the names inside it are part of its path
         path = self._path(node)
         is_read = isinstance(node.ctx, ast.Load)
         if path is None:

@@ -73,6 +73,7 @@ def sources_in(place: str) -> list[Path]:
 def missing_in(sources: dict[Path, Source]) -> list[Missing]:
     """What sources that belong together mention and Twofold lacks, by file and line."""
     mxnet_alias.install()
+    # names that the sources themselves give to modules of MXNet are there when they run
     assigned = {path for source in sources.values() for path in source.assigned}
     own = _own_attributes(sources.values())
     found: list[Missing] = []
@@ -91,6 +92,7 @@ def _own_attributes(sources: Iterable[Source]) -> set[str]:
     """The attributes that classes define which are not derived from MXNet's: an object's private attribute of that name is theirs."""
     classes = [found for source in sources for found in source.classes]
     derived = {found.name for found in classes if found.extends_mxnet}
+    # bases are known by their last names only, as other files may import them from anywhere
     while more := {found.name for found in classes if found.bases & derived} - derived:
         derived |= more
     return {name for found in classes if found.name not in derived for name in found.attributes}
@@ -107,6 +109,7 @@ def missing_path(path: str) -> str | None:
 
 
 def _absent(path: str) -> str | None:
+    # through the alias, so that each name is found as the program will find it
     root, *names = path.split(".")
     found: object = import_module(root)
     for name in names:
@@ -127,6 +130,7 @@ def _table() -> dict[str, dict[str, str]]:
 
 def missing_attribute(name: str) -> str | None:
     """Which class of MXNet has a private attribute that Twofold's class lacks, and what to do; None if there is no such class."""
+    # several classes may lack it: which one is meant cannot be read from the source
     rows = [(kind, names[name]) for kind, names in _table().items() if name in names]
     if not rows:
         return None

@@ -1,6 +1,6 @@
 """The private state of Gluon's objects as MXNet stores it. Libraries read it, assign to it and clear it; see `adopt`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..device import Device
@@ -17,7 +17,23 @@ from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..symbol import var
 from ..symbol.symbol import Symbol
-from .adoption import adopt
+from .private_names import Batchify
+
+
+def adopt(cls: type, state: type) -> None:
+    """Give a class the attributes that another one defines, such as properties that show its state as MXNet's class stores it.
+
+    Parameters
+    ----------
+    cls
+        The class.
+    state
+        Defines them; it is never instantiated.
+    """
+    for name, value in vars(state).items():
+        if name == "__init_subclass__" or not name.startswith("__"):
+            setattr(cls, name, value)
+
 
 #: The numbers of kinds of devices in `_ctx_map`: MXNet takes the last bit of the number of a device's type.
 _KINDS = ("gpu", "cpu")
@@ -31,17 +47,17 @@ class _Arrays(list[NDArray]):
         RENEWALS.count += 1
 
 
-class ParameterState:
+class ParameterState(Parameter):
     """State of `Parameter`."""
 
-    def __init_subclass__(cls: Any, **options: object) -> None:  # type: ignore[override]
+    def __init_subclass__(cls, **options: object) -> None:
         super(Parameter, cls).__init_subclass__(**options)
         if "data" in vars(cls):
             # layers compute with what a subclass returns, in each call anew: it may drop parts of the weights
             cls._on = _from_data
 
     @property
-    def _data(self: Any) -> list[NDArray] | None:
+    def _data(self) -> list[NDArray] | None:
         """The arrays of all devices; None before initialization."""
         if self._copies is None:
             return None
@@ -50,12 +66,13 @@ class ParameterState:
         return self._copies.arrays
 
     @_data.setter
-    def _data(self: Any, arrays: Sequence[NDArray] | None) -> None:
+    def _data(self, arrays: Sequence[NDArray] | None) -> None:
         RENEWALS.count += 1
         if arrays is None:
             self._copies = None
             return
         old = self._copies
+        # unrecorded: what is assigned may be the result of a recorded operation
         with Scope(False, None):
             self._copies = Copies(arrays[0], [array.context for array in arrays], self._stype, self._grad_stype)
         # the arrays themselves, which another parameter may share
@@ -63,12 +80,12 @@ class ParameterState:
         self._copies.grads = None if old is None else old.grads
 
     @property
-    def _grad(self: Any) -> list[NDArray] | None:
+    def _grad(self) -> list[NDArray] | None:
         """The gradients on all devices; None before initialization and without gradients."""
         return None if self._copies is None else self._copies.grads
 
     @_grad.setter
-    def _grad(self: Any, grads: Sequence[NDArray] | None) -> None:
+    def _grad(self, grads: Sequence[NDArray] | None) -> None:
         if self._copies is not None:
             RENEWALS.count += 1
             self._copies.grads = None if grads is None else list(grads)
@@ -77,21 +94,22 @@ class ParameterState:
                     array._attach(grad, self._grad_req)
 
     @property
-    def _ctx_list(self: Any) -> list[Device] | None:
+    def _ctx_list(self) -> list[Device] | None:
         """The devices; None before initialization."""
         return None if self._copies is None else self._copies.contexts
 
     @_ctx_list.setter
-    def _ctx_list(self: Any, contexts: Sequence[Device] | None) -> None:
+    def _ctx_list(self, contexts: Sequence[Device] | None) -> None:
         if self._copies is not None and contexts is not None:
             self._copies.contexts = list(contexts)
             _place(self._copies, enumerate(contexts))
 
     @property
-    def _ctx_map(self: Any) -> list[list[int | None]] | None:
+    def _ctx_map(self) -> list[list[int | None]] | None:
         """The places of the copies, by kind of device (0 for GPUs, 1 for the host) and number; None before initialization."""
         if self._copies is None:
             return None
+        # None where there is no copy on a device of that number
         found: list[list[int | None]] = [[], []]
         for place, device in enumerate(self._copies.contexts):
             row = found[device.device_typeid & 1]
@@ -100,43 +118,47 @@ class ParameterState:
         return found
 
     @_ctx_map.setter
-    def _ctx_map(self: Any, places: Sequence[Sequence[int | None]] | None) -> None:
+    def _ctx_map(self, places: Sequence[Sequence[int | None]] | None) -> None:
         if self._copies is not None and places is not None:
             rows = [(place, Device(kind, k)) for kind, row in zip(_KINDS, places, strict=True) for k, place in enumerate(row)]
             _place(self._copies, [(place, device) for place, device in rows if place is not None])
 
     @property
-    def _deferred_init(self: Any) -> tuple[Any, ...]:
+    def _deferred_init(self) -> tuple[object, ...]:
         """(initializer, devices, initializer of the model, value) of an initialization that waits for the shape; empty for none."""
         d = self._deferred
+        # in MXNet's order
         return () if d is None else (d.init, d.contexts, d.default, d.data)
 
     @_deferred_init.setter
-    def _deferred_init(self: Any, waiting: Sequence[Any]) -> None:
+    def _deferred_init(self, waiting: Sequence[Any]) -> None:
         if waiting:
             init, contexts, default, data = waiting
             self._deferred = _Deferred(init, default, contexts, data)
         else:
             self._deferred = None
 
-    def _check_and_get(self: Any, arr_list: Sequence[NDArray] | None, ctx: Any) -> Any:
+    def _check_and_get(self, arr_list: Sequence[NDArray] | None, ctx: Device | type | None) -> NDArray | Sequence[NDArray]:
         """One of the parameter's arrays or gradients, or all for ``list``; the errors are those of `data`."""
         if arr_list is None:
             raise self._missing()
-        return arr_list if ctx is list else arr_list[self._initialized().place(ctx, self.name)]
+        if isinstance(ctx, type):
+            return arr_list
+        return arr_list[self._initialized().place(ctx, self.name)]
 
-    def _init_impl(self: Any, data: NDArray, ctx_list: Sequence[Device]) -> None:
+    def _init_impl(self, data: NDArray, ctx_list: Sequence[Device]) -> None:
         """Create the arrays as copies of a value, and their gradients."""
         with Scope(False, None):
             self._put(data, ctx_list)
 
-    def _init_grad(self: Any) -> None:
+    def _init_grad(self) -> None:
         """Create the gradients."""
-        self._initialized().grads = None
-        self._copies.attach(self._grad_req)
+        copies = self._initialized()
+        copies.grads = None
+        copies.attach(self._grad_req)
 
 
-def _from_data(self: Any, ctx: Device | None) -> NDArray:
+def _from_data(self, ctx: Device | None) -> NDArray:
     RENEWALS.count += 1  # so that a compiled graph asks in its next call too
     return as_legacy(self.data(ctx))
 
@@ -149,16 +171,16 @@ def _place(copies: Copies, places: Iterable[tuple[int, Device]]) -> None:
     copies.dense_places = copies.places if copies.stype == "default" else {}
 
 
-def _as_lists(form: Format) -> Any:
+def _as_lists(form: Format) -> object:
     """A format as MXNet stores it."""
     return [_as_lists(part) for part in form] if isinstance(form, tuple) else form
 
 
-class HybridBlockState:
+class HybridBlockState(HybridBlock):
     """State of `HybridBlock`: the traced graph."""
 
     @property
-    def _cached_graph(self: Any) -> tuple[Any, ...]:
+    def _cached_graph(self) -> tuple[list[Symbol], Symbol] | tuple[()]:
         """(inputs, outputs) of the traced graph as symbols; empty before the block is traced."""
         traced = self._trace
         if traced is None or traced is vars(self).get("_dropped_trace"):
@@ -166,25 +188,27 @@ class HybridBlockState:
         return [var(name) for name in traced.names], traced.symbol
 
     @_cached_graph.setter
-    def _cached_graph(self: Any, graph: Sequence[Any]) -> None:
+    def _cached_graph(self, graph: Sequence[Any]) -> None:
         if not graph:
             # what was compiled of it goes on to run until `_cached_op` is cleared too
             vars(self)["_dropped_trace"] = self._trace
             return
         inputs, outputs = graph
-        names = [symbol.name for symbol in ([inputs] if isinstance(inputs, Symbol) else inputs)]
+        # the nesting stays where the number of inputs does
+        # a block with one input may give it without a list
+        names = [str(symbol.name) for symbol in ([inputs] if isinstance(inputs, Symbol) else inputs)]
         old = self._trace
         form = old.inputs if old is not None and len(old.names) == len(names) else (ARRAY,) * len(names)
         nested: Format = ARRAY if len(outputs.heads) == 1 else (ARRAY,) * len(outputs.heads)
         self._trace = Trace(self.name, self.collect_params(), names, form, outputs, nested, self._mirror)
 
     @property
-    def _cached_op(self: Any) -> Callable[..., Any] | None:
+    def _cached_op(self) -> Callable[..., object] | None:
         """What computes the traced graph; None before the block is traced."""
         return None if self._trace is None else self._trace.graph
 
     @_cached_op.setter
-    def _cached_op(self: Any, compiled: None) -> None:
+    def _cached_op(self, compiled: None) -> None:
         # the graph itself stays, unless it was dropped
         traced = self._trace
         if traced is None or traced is vars(self).get("_dropped_trace"):
@@ -193,175 +217,178 @@ class HybridBlockState:
             self._cached_graph = self._cached_graph
 
     @property
-    def _in_format(self: Any) -> Any:
+    def _in_format(self) -> object:
         """How the inputs are nested, as lists with 0 for an array; None before the block is traced."""
         return None if self._trace is None else [_as_lists(part) for part in parts(self._trace.inputs)]
 
     @_in_format.setter
-    def _in_format(self: Any, form: Any) -> None:
+    def _in_format(self, form: object) -> None:
         if self._trace is not None and form is not None:
             self._trace.inputs = to_tuples(form if isinstance(form, list) else [form])
 
     @property
-    def _out_format(self: Any) -> Any:
+    def _out_format(self) -> object:
         """How the outputs are nested; None before the block is traced."""
         return None if self._trace is None else _as_lists(self._trace.outputs)
 
     @_out_format.setter
-    def _out_format(self: Any, form: Any) -> None:
+    def _out_format(self, form: object) -> None:
         if self._trace is not None and form is not None:
             self._trace.outputs = to_tuples(form)
 
-    def _clear_cached_op(self: Any) -> None:
+    def _clear_cached_op(self) -> None:
         """Drop the traced graph: the next call traces the block again."""
         self._clear_cached_graph()
 
-    def _get_graph(self: Any, *args: Any) -> tuple[Any, ...]:
+    def _get_graph(self, *args: NDArray) -> tuple[list[Symbol], Symbol] | tuple[()]:
         """(inputs, outputs) of the block's graph for such inputs, which is traced unless it was."""
         self._named_inputs(args)
         return self._cached_graph
 
-    def _build_cache(self: Any, *args: Any) -> None:
+    def _build_cache(self, *args: NDArray) -> None:
         """Trace the block for such inputs."""
         self._named_inputs(args)
 
-    def _call_cached_op(self: Any, *args: Any) -> Any:
+    def _call_cached_op(self, *args: NDArray) -> object:
         """The outputs, by the traced graph."""
         return self._run_compiled(args[0].context, args)
 
-    def _deferred_infer_shape(self: Any, *args: Any) -> None:
+    def _deferred_infer_shape(self, *args: NDArray) -> None:
         """Set unknown shapes of parameters from the shapes of inputs."""
         self.infer_shape(*args)
 
 
-class DataLoaderState:
+class DataLoaderState(DataLoader):
     """State of `DataLoader`."""
 
     #: Pools that subclasses create; a loader itself has workers of its own.
-    _worker_pool: Any = None
-    _iter: Any = None
+    _worker_pool: object = None
+    _iter: object = None
 
     @property
-    def _batch_sampler(self: Any) -> Any:
+    def _batch_sampler(self) -> Collection[Sequence[int]]:
         """The batches, as lists of indices."""
         return self._batches
 
     @_batch_sampler.setter
-    def _batch_sampler(self: Any, sampler: Any) -> None:
+    def _batch_sampler(self, sampler: Collection[Sequence[int]]) -> None:
         self._batches = sampler
 
     @property
-    def _batchify_fn(self: Any) -> Callable[[list[Any]], Any]:
+    def _batchify_fn(self) -> Batchify:
         """The function that collates samples."""
         return self._load.keywords["batchify"]
 
     @_batchify_fn.setter
-    def _batchify_fn(self: Any, batchify: Callable[[list[Any]], Any]) -> None:
+    def _batchify_fn(self, batchify: Batchify) -> None:
         self._load = type(self._load)(loaded, self._dataset, **{**self._load.keywords, "batchify": batchify})
         self._workers = None  # processes have the old function
 
     @property
-    def _pin_memory(self: Any) -> bool:
+    def _pin_memory(self) -> bool:
         """Whether batches are copied to page-locked memory."""
         return self._pinned is not None
 
     @_pin_memory.setter
-    def _pin_memory(self: Any, is_pinned: bool) -> None:
+    def _pin_memory(self, is_pinned: bool) -> None:
         self._pinned = Device("cpu_pinned", self._pin_device_id) if is_pinned else None
 
     @property
-    def _pin_device_id(self: Any) -> int:
+    def _pin_device_id(self) -> int:
         """The GPU for which batches are copied there."""
         return vars(self).get("_pin_device", 0) if self._pinned is None else self._pinned.device_id
 
     @_pin_device_id.setter
-    def _pin_device_id(self: Any, number: int) -> None:
+    def _pin_device_id(self, number: int) -> None:
         if self._pinned is not None:
             self._pinned = Device("cpu_pinned", number)
         vars(self)["_pin_device"] = number  # used when `_pin_memory` is set
 
     @property
-    def auto_reload(self: Any) -> bool:
+    def auto_reload(self) -> bool:
         """Whether an iteration's end starts prefetching the next one."""
         return self._auto_reload
 
     @auto_reload.setter
-    def auto_reload(self: Any, reloads: bool) -> None:
+    def auto_reload(self, reloads: bool) -> None:
         self._auto_reload = reloads
 
 
-class _StoreOptions(dict[str, Any]):
+class _StoreOptions(dict[str, object]):
     """The store that a trainer was asked for. Assigning to an entry changes what the trainer will create."""
 
-    def __init__(self, trainer: Any) -> None:
+    def __init__(self, trainer: Trainer) -> None:
         super().__init__(kvstore=trainer._wanted_store, update_on_kvstore=trainer._wanted_update)
         self._trainer = trainer
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         super().__setitem__(name, value)
         setattr(self._trainer, "_wanted_store" if name == "kvstore" else "_wanted_update", value)
 
 
-class TrainerState:
+class TrainerState(Trainer):
     """State of `Trainer`: the store, and which parameters it has not got yet."""
 
     @property
-    def _kvstore_params(self: Any) -> dict[str, Any]:
+    def _kvstore_params(self) -> dict[str, object]:
         """The store that was asked for."""
         return _StoreOptions(self)
 
     @_kvstore_params.setter
-    def _kvstore_params(self: Any, options: dict[str, Any]) -> None:
+    def _kvstore_params(self, options: dict[str, Any]) -> None:
         self._wanted_store, self._wanted_update = options["kvstore"], options["update_on_kvstore"]
 
     @property
-    def _params_to_init(self: Any) -> list[Parameter]:
+    def _params_to_init(self) -> list[Parameter]:
         """The parameters that the store has not got yet: all before it is created."""
         return [param for k, param in enumerate(self._params) if k in self._unsent or not self._has_store]
 
     @_params_to_init.setter
-    def _params_to_init(self: Any, params: Sequence[Parameter]) -> None:
+    def _params_to_init(self, params: Sequence[Parameter]) -> None:
+        # the trainer knows parameters by their places
         self._unsent = {self._param2idx[param.name] for param in params}
 
-    def _init_params(self: Any) -> None:
+    def _init_params(self) -> None:
         """Send the parameters that are initialized to the store."""
+        # those whose shape is not known yet stay
         for k in tuple(self._unsent):
             self._send(k)
 
-    def _reset_kvstore(self: Any) -> None:
+    def _reset_kvstore(self) -> None:
         """Drop the store: the next step creates it again from the current values."""
+        # as if no step had been made
         self._kvstore, self._has_store, self._update_on_kvstore = None, False, None
         self._unsent = set()
 
     @property
-    def _compression_params(self: Any) -> Any:
+    def _compression_params(self) -> Mapping[str, str | float] | None:
         """How the store compresses gradients."""
         return self._compression
 
     @_compression_params.setter
-    def _compression_params(self: Any, options: Any) -> None:
+    def _compression_params(self, options: Mapping[str, str | float] | None) -> None:
         self._compression = options
 
     @property
-    def _contains_sparse_weight(self: Any) -> bool:
+    def _contains_sparse_weight(self) -> bool:
         """Whether a parameter is stored by rows."""
         return any(param.stype != "default" for param in self._params)
 
     @property
-    def _contains_sparse_grad(self: Any) -> bool:
+    def _contains_sparse_grad(self) -> bool:
         """Whether the gradient of a parameter is stored by rows."""
         return any(param.grad_stype != "default" for param in self._params)
 
     @property
-    def _distributed(self: Any) -> bool | None:
+    def _distributed(self) -> bool | None:
         """Whether the store spans processes; None before it is created."""
         return None if not self._has_store or self._kvstore is None else "dist" in self._kvstore.type
 
-    def _check_contexts(self: Any) -> list[Device]:
+    def _check_contexts(self) -> list[Device]:
         """The devices of the parameters, which must be the same for all."""
         return self._common_contexts()
 
-    def _check_and_rescale_grad(self: Any, scale: float) -> None:
+    def _check_and_rescale_grad(self, scale: float) -> None:
         """Set the factor of the gradients."""
         self._optimizer.rescale_grad = scale
 

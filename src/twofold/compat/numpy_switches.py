@@ -1,16 +1,20 @@
-"""``mxnet.util``: the switches of ``npx``, environment variables, GPUs, and decorators of functions that imitate NumPy's."""
+"""``mxnet.util`` and the modules of NumPy's protocols: switches, environment variables, GPUs, functions that imitate NumPy's."""
 
 import functools
 import os
-from collections.abc import Callable
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..backend.loader import backend_for, gpu_count
 from ..device import Device
-from ..errors import DeviceError, DTypeError, ParameterError, UnsupportedMethod
+from ..errors import DeviceError, DTypeError, InvalidValue, ParameterError, UnsupportedMethod
 from ..numpy_extension import (
     is_np_array,
     is_np_shape,
@@ -214,3 +218,56 @@ def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
         return func(x1, x2, out=out)
 
     return call
+
+
+# NumPy's protocols, which arrays implement themselves: nothing is registered here, but tests of libraries read the lists
+
+_LISTS = tomllib.loads(Path(__file__).with_name("numpy_protocol.toml").read_text(encoding="utf-8"))
+_NUMPY_ARRAY_FUNCTION_LIST: list[str] = _LISTS["functions"].split()
+_NUMPY_ARRAY_UFUNC_LIST: list[str] = _LISTS["ufuncs"].split()
+
+#: The operators' prefixes, with the modules that have the functions and the middle parts that name modules inside.
+_MODULES = {"_np_": ("mxnet_numpy", ["_random_", "_linalg_"]), "_npx_": ("mxnet_numpy.extension", ["_image_", "_random_"])}
+_NP_OP_SUBMODULE_LIST, _NP_EXT_OP_SUBMODULE_LIST = (names for _, names in _MODULES.values())
+
+
+def with_array_function_protocol(func: Decorated) -> Decorated:
+    """The function itself: arrays always take part in NumPy's ``__array_function__``."""
+    return func
+
+
+def with_array_ufunc_protocol(func: Decorated) -> Decorated:
+    """The function itself: arrays always take part in NumPy's ``__array_ufunc__``."""
+    return func
+
+
+def _find_duplicate(strs: Iterable[str]) -> str | None:
+    """The first string that occurs twice, or None."""
+    return next((text for text, count in Counter(strs).items() if count > 1), None)
+
+
+def _get_op_submodule_name(op_name: str, op_name_prefix: str, submodule_name_list: Sequence[str]) -> str:
+    """The part of an operator's name after the prefix that names a module, such as ``_linalg_``; empty for none."""
+    return next((part for part in submodule_name_list if op_name.startswith(op_name_prefix + part)), "")
+
+
+def _get_builtin_op(op_name: str) -> Callable[..., object] | None:
+    """The function of ``mx.np`` or ``mx.npx`` for an operator's name, such as ``_np_sum``; None for other operators.
+
+    Raises
+    ------
+    InvalidValue
+        If the module has no such function.
+    """
+    prefix = next((p for p in _MODULES if op_name.startswith(p)), None)
+    if prefix is None:
+        return None
+    place, parts = _MODULES[prefix]
+    module = import_module(f"..{place}", __package__)
+    part = _get_op_submodule_name(op_name, prefix, parts)
+    name, inner = op_name.removeprefix(prefix + part), part.strip("_")
+    found = getattr(getattr(module, inner) if inner else module, name, None)
+    if found is None:
+        where = ".".join(["mxnet.numpy" if prefix == "_np_" else "mxnet.numpy_extension", *filter(None, [inner])])
+        raise InvalidValue(f"Cannot find operator {name} in module {where}", op_name, "see dir() of it")
+    return found

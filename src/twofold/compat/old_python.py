@@ -63,19 +63,20 @@ PYTHON_NAMES: dict[ModuleType, dict[str, Any]] = {
 }
 
 
+#: NumPy's set operations, which are in its root now.
+SETS = ModuleType("numpy.lib.arraysetops", "NumPy's set operations.")
+vars(SETS).update({name: getattr(np, name) for name in ("ediff1d", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique")})
+vars(SETS)["in1d"] = NUMPY_NAMES["in1d"]
+
+
 def install() -> None:
     """Restore missing names; existing ones are not changed."""
-    tables = {np: NUMPY_NAMES, **PYTHON_NAMES}
+    tables = {np: NUMPY_NAMES, np.lib: {"arraysetops": SETS}, **PYTHON_NAMES}
+    sys.modules.setdefault(SETS.__name__, SETS)
     for module, names in tables.items():
         for name in names.keys() - vars(module).keys():
             setattr(module, name, names[name])
     json.loads = _without_encoding(json.loads)
-    if not hasattr(np.lib, "arraysetops"):
-        names = ("ediff1d", "in1d", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique")
-        module = ModuleType("numpy.lib.arraysetops", "NumPy's set operations, which are in its root.")
-        vars(module).update({name: getattr(np, name) for name in names})
-        sys.modules[module.__name__] = module
-        np.lib.arraysetops = module  # type: ignore[attr-defined]
     np.fromstring = _with_binary_mode(np.fromstring)  # type: ignore[assignment]
 
 

@@ -1,11 +1,17 @@
 """Private functions of MXNet's that published scripts import all the same."""
 
+import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from multiprocessing.pool import AsyncResult, Pool, ThreadPool  # noqa: F401  (loaders in scripts take `ThreadPool` from here)
+from multiprocessing.reduction import ForkingPickler
 from numbers import Number
 from typing import Any
 
 from .. import symbol
+from ..device import Device
 from ..errors import InvalidValue, MXNetError
 from ..gluon.loss.base import weighted
 from ..gluon.model_zoo.model_store import CHECKSUMS, apache_repo_url
@@ -21,6 +27,7 @@ from ..kvstore.base import KVStoreBase
 from ..kvstore.create import store_for
 from ..module.data_shapes import check_data, check_inputs
 from ..ndarray import NDArray
+from ..numpy_extension import set_np
 from ..origin import warn
 from ..symbol.symbol import Symbol
 
@@ -49,6 +56,22 @@ def _init_data(data: object, allow_empty: bool, default_name: str) -> list[tuple
     if not pairs and not allow_empty:
         raise InvalidValue("an iterator needs data", "no array", "pass at least one")
     return pairs
+
+
+# mixed precision
+
+
+def __getattr__(name: str) -> object:
+    """What ``contrib.amp.amp`` keeps in variables of the module, as it is now; libraries read there whether mixed precision is on."""
+    state = import_module("..contrib.amp.start", __package__).STATE
+    found = {
+        "_amp_initialized": state.rules is not None,
+        "_loss_scaler": state.scaler,
+        "_amp_loss_scale_initialized": state.scaler is not None,
+    }
+    if name not in found:
+        raise AttributeError(name)
+    return found[name]
 
 
 # training loops of the symbolic interface
@@ -165,19 +188,11 @@ class _AnyBatchNorm(type):
 class _BatchNorm(BatchNorm, metaclass=_AnyBatchNorm, arrays="nd"):
     """`BatchNorm`, with a rectifier after it if ``fuse_relu`` is set."""
 
-    def __init__(
-        self,
-        axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-        use_global_stats: bool = False,
-        fuse_relu: bool = False,
-        *initializers: Any,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(axis, momentum, epsilon, center, scale, use_global_stats, *initializers, **kwargs)
+    def __init__(self, *options: Any, fuse_relu: bool = False, **more: Any) -> None:
+        # MXNet's base class takes it after six parameters that the layers have too
+        if len(options) > 6:
+            fuse_relu, options = options[6], options[:6] + options[7:]
+        super().__init__(*options, **more)
         self.fuse_relu = fuse_relu
 
     def hybrid_forward(
@@ -248,3 +263,97 @@ def _format_sequence(
 def _indent(s_: str, numSpaces: int) -> str:
     """A text with all lines but the first indented."""
     return s_.replace("\n", "\n" + " " * numSpaces)
+
+
+# loaders that libraries build of the parts of `DataLoader`
+
+#: A function that collates samples.
+Batchify = Callable[[list[object]], object]
+
+#: The dataset of a worker process, which `_worker_initializer` sets.
+_worker_dataset: Sequence[object] = ()
+
+
+def _worker_initializer(dataset: Sequence[object], active_shape: bool, active_array: bool) -> None:
+    """Prepare a worker process: its dataset, and the switches of ``npx.set_np``."""
+    global _worker_dataset
+    _worker_dataset = dataset
+    set_np(shape=active_shape, array=active_array)
+
+
+def _worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: object = None) -> bytes:
+    """A pickled batch of the worker's dataset; ``dataset`` is not used, as in MXNet."""
+    buf = io.BytesIO()
+    ForkingPickler(buf, pickle.HIGHEST_PROTOCOL).dump(batchify_fn([_worker_dataset[i] for i in samples]))
+    return buf.getvalue()
+
+
+def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
+    """Prepare a worker thread: the switches of ``npx.set_np``."""
+    set_np(shape=active_shape, array=active_array)
+
+
+def _thread_worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: Sequence[object]) -> object:
+    """A batch of a dataset."""
+    return batchify_fn([dataset[i] for i in samples])
+
+
+def _as_in_context(data: object, ctx: Device) -> object:
+    """The arrays in nested lists on a device; other values stay as they are."""
+    if isinstance(data, Array):
+        return data.as_in_context(ctx)
+    return [_as_in_context(part, ctx) for part in data] if isinstance(data, (list, tuple)) else data
+
+
+class _MultiWorkerIter:
+    """The batches that a pool of workers makes, in order. Subclasses override `_push_next`."""
+
+    def __init__(
+        self,
+        worker_pool: Pool,
+        batchify_fn: Batchify,
+        batch_sampler: Collection[Sequence[int]],
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        worker_fn: Callable[..., object] = _worker_fn,
+        prefetch: int = 0,
+        dataset: Sequence[object] | None = None,
+        data_loader: object = None,
+        timeout: float = 120,
+    ) -> None:
+        self._worker_pool, self._batchify_fn, self._batch_sampler = worker_pool, batchify_fn, batch_sampler
+        self._data_buffer: dict[int, AsyncResult[Any]] = {}
+        self._rcvd_idx = self._sent_idx = 0
+        self._iter = iter(batch_sampler)
+        self._worker_fn = worker_fn
+        self._pin_memory, self._pin_device_id = pin_memory, pin_device_id
+        self._dataset, self._data_loader, self._timeout = dataset, data_loader, timeout
+        for _ in range(prefetch):
+            self._push_next()
+
+    def __len__(self) -> int:
+        return len(self._batch_sampler)
+
+    def __iter__(self) -> Iterator[object]:
+        return self
+
+    def _push_next(self) -> None:
+        """Let the workers make the next batch."""
+        samples = next(self._iter, None)
+        if samples is not None:
+            self._data_buffer[self._sent_idx] = self._worker_pool.apply_async(self._worker_fn, (samples, self._batchify_fn, self._dataset))
+            self._sent_idx += 1
+
+    def __next__(self) -> object:
+        self._push_next()
+        if self._rcvd_idx == self._sent_idx:
+            raise StopIteration
+        made = self._data_buffer.pop(self._rcvd_idx).get(self._timeout)
+        self._rcvd_idx += 1
+        # worker processes send bytes; threads have the dataset, and return the batch itself
+        batch = pickle.loads(made) if self._dataset is None else made
+        return _as_in_context(batch, Device("cpu_pinned", self._pin_device_id)) if self._pin_memory else batch
+
+    def next(self) -> object:
+        """The next batch."""
+        return next(self)

@@ -1,14 +1,34 @@
-"""The operator behind samplers of negative classes, under the name by which scripts call it in ``mx.nd._internal``."""
+"""The operators behind functions of `mx.image` and behind samplers of classes, under the names by which scripts call them."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from .. import ndarray as nd
 from ..errors import InvalidValue
+from ..image.functions import imdecode as _cvimdecode
+from ..image.functions import imread as _cvimread
+from ..image.functions import method_of
+from ..imperative.array import Array
 from ..ndarray import NDArray
 
-__all__: list[str] = []
+__all__ = ["_cvimdecode", "_cvimread", "cvimdecode", "cvimread"]
+
+
+def cvimdecode(buf: bytes | NDArray, flag: int = 1, to_rgb: bool | int = True) -> Array:
+    """`mx.image.imdecode` with a result of ``mx.np``."""
+    return _cvimdecode(buf, flag, to_rgb).as_np_ndarray()
+
+
+def cvimread(filename: str, flag: int = 1, to_rgb: bool | int = True) -> Array:
+    """`mx.image.imread` with a result of ``mx.np``."""
+    return _cvimread(filename, flag, to_rgb).as_np_ndarray()
+
+
+def _get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
+    """The interpolation from 0 to 4 that a number means for (old height, old width, new height, new width). Scripts call it."""
+    return method_of(interp, sizes)
 
 
 def _sample_unique_zipfian(range_max: int, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
