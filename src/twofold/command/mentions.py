@@ -78,6 +78,7 @@ class _Reader(ast.NodeVisitor):
 
     def enter(self, scope: ast.AST, names: Names) -> None:
         """Read the inside of a scope; ``names`` are its parameters."""
+        # bindings first: a name means the same in the whole scope, also above the line that binds it
         self.scopes.append(names)
         inside = list(_inside(scope))
         stored = [node.id for node in inside if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
@@ -142,6 +143,7 @@ class _Reader(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for part in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(part)
+        # other files know the class by this name, whatever they import it from
         bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
         own: Names = {}
         made = ClassOfSource(node.name, bases, any(self._path(base) for base in node.bases), set())
@@ -192,6 +194,7 @@ class _Reader(ast.NodeVisitor):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if called in BY_TEXT and texts and texts[0] and _is_mxnet(texts[0]):
             self._mention(node, texts[0])
+        # with a default, a missing attribute is no failure
         elif called == "getattr" and len(texts) == 2 and texts[1]:
             path = self._path(node.args[0])
             if path is not None or _is_private(texts[1]):
@@ -210,6 +213,7 @@ def _is_private(name: str) -> bool:
 def _inside(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a scope, with the scopes in it but not what is in those."""
     for node in ast.iter_child_nodes(scope):
+        # a function's name belongs to the scope around it
         yield node
         if not isinstance(node, _SCOPES):
             yield from _inside(node)

@@ -78,6 +78,7 @@ def missing_in(sources: dict[Path, Source]) -> list[Missing]:
     own = _own_attributes(sources.values())
     found: list[Missing] = []
     for file, source in sources.items():
+        # once for each line, however often it mentions the name
         for line, path, is_guarded in sorted(set(source.mentions)):
             if path.startswith("."):
                 text = None if path[1:] in own else missing_attribute(path[1:])
@@ -101,6 +102,7 @@ def _own_attributes(sources: Iterable[Source]) -> set[str]:
 @cache
 def missing_path(path: str) -> str | None:
     """What is missing of a dotted path of MXNet, and what to do; None if all of it is there."""
+    # what is in one of the two may be meant for that one only
     if path.partition(".")[0] == FUNCTIONS:
         inner = path.partition(".")[2]
         absent = [_absent(f"mxnet.{module}.{inner}") for module in ("ndarray", "symbol")]

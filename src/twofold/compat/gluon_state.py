@@ -133,6 +133,7 @@ class ParameterState(Parameter):
     @_deferred_init.setter
     def _deferred_init(self, waiting: Sequence[Any]) -> None:
         if waiting:
+            # in MXNet's order, as above
             init, contexts, default, data = waiting
             self._deferred = _Deferred(init, default, contexts, data)
         else:
@@ -166,6 +167,7 @@ def _from_data(self, ctx: Device | None) -> NDArray:
 def _place(copies: Copies, places: Iterable[tuple[int, Device]]) -> None:
     """Set which copy is that of each device."""
     RENEWALS.count += 1
+    # the only copy serves where no device is named
     only = {None: 0} if len(copies.arrays) == 1 else {}
     copies.places = {**{device: place for place, device in places}, **only}
     copies.dense_places = copies.places if copies.stype == "default" else {}
@@ -281,6 +283,7 @@ class DataLoaderState(DataLoader):
 
     @_batchify_fn.setter
     def _batchify_fn(self, batchify: Batchify) -> None:
+        # a new one: workers that run may hold the old one
         self._load = type(self._load)(loaded, self._dataset, **{**self._load.keywords, "batchify": batchify})
         self._workers = None  # processes have the old function
 
@@ -332,6 +335,7 @@ class TrainerState(Trainer):
     @property
     def _kvstore_params(self) -> dict[str, object]:
         """The store that was asked for."""
+        # made at each look-up: the trainer itself has the values
         return _StoreOptions(self)
 
     @_kvstore_params.setter
