@@ -145,6 +145,26 @@ def test_networks_and_shapes_leave_no_memory_behind(several, monkeypatch):
     assert held[1] <= (held[0][0] + 30, held[0][1] + 2), held
 
 
+def test_a_step_that_needs_more_nodes_than_the_limit_is_compiled_once(inline, monkeypatch):
+    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
+    x = nd.array(ramp())
+    x.attach_grad()
+
+    def step():
+        with autograd.record():
+            y = x
+            for k in range(60):
+                y = y.reshape((1, 16)) if k % 2 else y.reshape((16,)) * y.sum()
+        y.backward()
+        return PROGRAMS.added
+
+    ir.drop_generation()
+    step()
+    compiled, generation = step(), ir.TABLES.generation
+    assert step() == compiled
+    assert ir.TABLES.generation == generation
+
+
 def test_dropping_empties_every_cache(deferred):
     x = nd.array(ramp())
     x.attach_grad()

@@ -10,6 +10,8 @@ operator whose rule is not known to hold for complex numbers (`Op.complex_gradie
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from ..dtype import COMPLEX
 from ..errors import AutogradError, OperatorError
@@ -95,19 +97,49 @@ def _call_rule(rule: Rule, node: Application, douts: Sequence[Node | None]) -> l
     have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
     have |= bound_op.params
     # a rule names its inputs; forward need not save values that the gradient graph then does not contain
-    wanted = inspect.signature(rule).parameters.values()
-    everything = any(p.kind is p.VAR_KEYWORD for p in wanted)
-    named = [p for p in list(wanted)[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    if unknown := [p.name for p in named if p.name not in have]:
+    wanted = _wanted(rule)
+    if unknown := [name for name in (*wanted.positional, *wanted.keywords) if name not in have]:
         raise OperatorError(
             f"{op.title}: its gradient rule names an unknown argument", ", ".join(unknown), f"use some of {', '.join(have)}"
         )
-    positional = [have[p.name] for p in named if p.kind is p.POSITIONAL_OR_KEYWORD]
-    keywords = {p.name: have[p.name] for p in named if p.kind is p.KEYWORD_ONLY}
-    if everything:
-        keywords |= {k: v for k, v in bound_op.params.items() if k not in {p.name for p in named}}
+    positional = [have[name] for name in wanted.positional]
+    keywords = {name: have[name] for name in wanted.keywords}
+    if wanted.everything:
+        keywords |= {k: v for k, v in bound_op.params.items() if k not in wanted.positional}
     got = rule(G, *positional, **keywords)
     return list(got) if isinstance(got, (tuple, list)) else [got]
+
+
+class _Wanted(NamedTuple):
+    """What a gradient rule takes after the namespace.
+
+    Attributes
+    ----------
+    positional, keywords
+        The names that it takes by position and by name only.
+    everything
+        Whether it takes all other parameters of the operator too.
+    """
+
+    positional: tuple[str, ...]
+    keywords: tuple[str, ...]
+    everything: bool
+
+
+#: The parameters of rules: reading a signature takes as long as most rules. Programs that are operators have rules that do not last.
+_WANTED: WeakKeyDictionary[Rule, _Wanted] = WeakKeyDictionary()
+
+
+def _wanted(rule: Rule) -> _Wanted:
+    found = _WANTED.get(rule)
+    if found is None:
+        _, *wanted = inspect.signature(rule).parameters.values()
+        found = _WANTED[rule] = _Wanted(
+            tuple([p.name for p in wanted if p.kind is p.POSITIONAL_OR_KEYWORD]),
+            tuple([p.name for p in wanted if p.kind is p.KEYWORD_ONLY]),
+            any(p.kind is p.VAR_KEYWORD for p in wanted),
+        )
+    return found
 
 
 def _like(dout: Node | None, node: Node) -> Node:
