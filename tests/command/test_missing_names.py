@@ -128,3 +128,13 @@ def test_a_file_or_an_installed_package_can_be_named(tmp_path, capsys):
     assert " files mention 0 names" in capsys.readouterr().out
     assert main(["doctor", "--names", "no_such_package"]) == 1
     assert "no_such_package: no such file, folder or installed package" in capsys.readouterr().err
+
+
+def test_the_table_of_private_state_names_classes_that_lack_it():
+    from twofold.compat import mxnet_alias
+
+    mxnet_alias.install()
+    for path, names in missing_names._table().items():
+        assert missing_names.missing_path(f"mxnet.{path}") is None, path
+        for name in names:
+            assert missing_names.missing_path(f"mxnet.{path}.{name}") is not None, f"{path}.{name} is there"

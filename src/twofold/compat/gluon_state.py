@@ -10,6 +10,9 @@ from ..gluon.data.loading import loaded
 from ..gluon.hybrid_block import HybridBlock
 from ..gluon.numpy_arrays import as_legacy
 from ..gluon.parameter import Parameter, _Deferred
+from ..gluon.rnn import BidirectionalCell, DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RNNCell
+from ..gluon.rnn.cells import _Cell
+from ..gluon.rnn.layers import _RNNLayer
 from ..gluon.structure import ARRAY, Format, parts, to_tuples
 from ..gluon.tracing import Trace
 from ..gluon.trainer import Trainer
@@ -17,23 +20,8 @@ from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..symbol import var
 from ..symbol.symbol import Symbol
+from .array_state import adopt
 from .private_names import Batchify
-
-
-def adopt(cls: type, state: type) -> None:
-    """Give a class the attributes that another one defines, such as properties that show its state as MXNet's class stores it.
-
-    Parameters
-    ----------
-    cls
-        The class.
-    state
-        Defines them; it is never instantiated.
-    """
-    for name, value in vars(state).items():
-        if name == "__init_subclass__" or not name.startswith("__"):
-            setattr(cls, name, value)
-
 
 #: The numbers of kinds of devices in `_ctx_map`: MXNet takes the last bit of the number of a device's type.
 _KINDS = ("gpu", "cpu")
@@ -397,10 +385,35 @@ class TrainerState(Trainer):
         self._optimizer.rescale_grad = scale
 
 
+class RecurrentState(_RNNLayer):
+    """Methods of `RNN`, `LSTM` and `GRU`."""
+
+    def _unfuse(self) -> HybridSequentialRNNCell:
+        """A stack of cells with the layer's parameters."""
+        assert not self._projection_size, "_unfuse does not support projection layer yet!"
+        stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
+        size = self._input_size
+        with stack.name_scope():
+            for k in range(self._num_layers):
+                cells = [self._cell(f"{side}{k}_", size) for side in "lr"[: self._dir]]
+                stack.add(BidirectionalCell(cells[0], cells[1]) if self._dir == 2 else cells[0])
+                if self._dropout and k < self._num_layers - 1:
+                    stack.add(DropoutCell(self._dropout))
+                size = self._hidden_size * self._dir
+        return stack
+
+    def _cell(self, prefix: str, size: int) -> _Cell:
+        """A cell of the layer's kind."""
+        if self._mode in ("lstm", "gru"):
+            return {"lstm": LSTMCell, "gru": GRUCell}[self._mode](self._hidden_size, input_size=size, prefix=prefix)
+        return RNNCell(self._hidden_size, self._mode.removeprefix("rnn_"), input_size=size, prefix=prefix)
+
+
 for _cls, _state in (
     (Parameter, ParameterState),
     (HybridBlock, HybridBlockState),
     (DataLoader, DataLoaderState),
     (Trainer, TrainerState),
+    (_RNNLayer, RecurrentState),
 ):
     adopt(_cls, _state)

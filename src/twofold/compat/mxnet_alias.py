@@ -37,7 +37,13 @@ PLACES = {"": "twofold", "ndarray": "nd", "symbol": "nd", "numpy": "np"}
 
 
 #: The modules that give the classes of a module of MXNet their private state.
-STATES = {"mxnet.gluon": "gluon_state"}
+STATES = {
+    "mxnet.gluon": "gluon_state",
+    "mxnet.module": "training_state",
+    "mxnet.ndarray": "array_state",
+    "mxnet.optimizer": "training_state",
+    "mxnet.symbol": "array_state",
+}
 
 
 class MissingName(MXNetError, AttributeError):

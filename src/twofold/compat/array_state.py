@@ -1,0 +1,84 @@
+"""The private state and methods of arrays and executors that libraries written on MXNet use, which `adopt` gives to the classes."""
+
+import numpy as np
+
+from ..device import Device, current_device
+from ..errors import InvalidValue
+from ..executor.executor import Executor
+from ..imperative.array import Array
+from ..ndarray.array import NDArray
+from ..ndarray.sparse_array import BaseSparseNDArray, CSRNDArray
+
+
+def adopt(cls: type, state: type) -> None:
+    """Give a class the attributes that another one defines, such as properties that show its state as MXNet's class stores it.
+
+    Parameters
+    ----------
+    cls
+        The class.
+    state
+        Defines them; it is never instantiated.
+    """
+    for name, value in vars(state).items():
+        if name == "__init_subclass__" or not name.startswith("__"):
+            setattr(cls, name, value)
+
+
+class ArrayState(NDArray):
+    """Methods of `NDArray`, which are NumPy's indexing under other names."""
+
+    def _slice(self, start: int | None, stop: int | None) -> Array:
+        """Rows from ``start`` to before ``stop``, as a view; an error if these are in the other order."""
+        first, last, _ = slice(start, stop).indices(self.shape[0])
+        if first > last:
+            raise InvalidValue("_slice: the rows end before they begin", f"{start} to {stop} of {self.shape[0]}", "pass start ≤ stop")
+        return self[first:last]
+
+    def _at(self, idx: int) -> Array:
+        """A row, as a view."""
+        return self[idx]
+
+    def _full(self, value: float) -> Array:
+        """Fill the array."""
+        self[:] = value
+        return self
+
+    def _sync_copyfrom(self, source_array: np.ndarray) -> None:
+        """Copy an array of the same shape into this one.
+
+        Raises
+        ------
+        InvalidValue
+            If the shapes differ.
+        """
+        source = np.asarray(source_array)
+        if source.shape != self.shape:
+            raise InvalidValue(f"Shape inconsistent: expected {self.shape} vs got {source.shape}", None, "reshape the source")
+        self[:] = source
+
+
+def _num_aux(array: BaseSparseNDArray) -> int:
+    """The number of arrays of indices of a sparse array: two in ``csr``, one in ``row_sparse``."""
+    return 2 if isinstance(array, CSRNDArray) else 1
+
+
+class SparseState:
+    """State of sparse arrays. It is no class of them, which would be entered as a storage type."""
+
+    _num_aux = property(_num_aux)
+    #: The dtypes of the arrays of indices.
+    _aux_types = property(lambda array: [np.int64] * _num_aux(array))
+
+
+class ExecutorState(Executor):
+    """State of `Executor`."""
+
+    @property
+    def _ctx(self) -> Device:
+        """The device."""
+        return next((array.context for array in self.arg_arrays), current_device())
+
+
+for _cls, _state in ((NDArray, ArrayState), (BaseSparseNDArray, SparseState), (Executor, ExecutorState)):
+    adopt(_cls, _state)
