@@ -150,7 +150,7 @@ class _Switches(threading.local):
     array = False
 
 
-_switches = _Switches()
+SWITCHES = _Switches()
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
@@ -163,7 +163,7 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     """
     if array and not shape:
         raise ParameterError("NumPy Shape semantics is required in using NumPy array semantics.", None, "set both")
-    _switches.shape, _switches.array = bool(shape), bool(array)
+    SWITCHES.shape, SWITCHES.array = bool(shape), bool(array)
 
 
 def reset_np() -> None:
@@ -173,28 +173,28 @@ def reset_np() -> None:
 
 def is_np_shape() -> bool:
     """Whether MXNet's switch for NumPy's shapes is on."""
-    return _switches.shape
+    return SWITCHES.shape
 
 
 def is_np_array() -> bool:
     """Whether MXNet's switch for NumPy's arrays is on."""
-    return _switches.array
+    return SWITCHES.array
 
 
 def set_np_shape(active: bool) -> bool:
     """Set MXNet's switch for NumPy's shapes, and return its previous value."""
-    was, _switches.shape = _switches.shape, bool(active)
+    was, SWITCHES.shape = SWITCHES.shape, bool(active)
     return was
 
 
 @contextmanager
 def _switched(**values: bool) -> Any:
-    was = {name: getattr(_switches, name) for name in values}
-    vars(_switches).update(values)
+    was = {name: getattr(SWITCHES, name) for name in values}
+    vars(SWITCHES).update(values)
     try:
         yield
     finally:
-        vars(_switches).update(was)
+        vars(SWITCHES).update(was)
 
 
 def np_shape(active: bool = True) -> AbstractContextManager[None]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
 
+import twofold as mx
 from twofold.compat import mxnet_alias
+from twofold.imperative import array as array_module
 
 from tests.against_mxnet import Program, each_program, mxnets_results
 from tests.alias import undone_at_the_end
@@ -26,10 +30,33 @@ def alias() -> Iterator[None]:
 
 @each_program(all_programs())
 def test_program_gives_what_mxnet_gives(name: str, program: Program) -> None:
-    mx = import_module("mxnet")
-    with mx.name.NameManager():
-        assert difference(plain(program(mx)), EXPECTED[name], 1e-6) is None
+    package = import_module("mxnet")
+    with package.name.NameManager():
+        assert difference(plain(program(package)), EXPECTED[name], 1e-6) is None
 
 
 def test_every_stored_value_has_its_program() -> None:
     assert list(EXPECTED) == list(all_programs())
+
+
+def test_an_array_of_a_gpu_is_loaded_on_the_cpu_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_module, "gpu_count", lambda: 0)
+    make, (kind, values, dtype, _) = mx.nd.array([1, 2]).__reduce__()
+    array = make(kind, values, dtype, mx.gpu(1))
+    assert array.context == mx.cpu()
+    assert array.asnumpy().tolist() == [1, 2]
+
+
+def test_names_of_old_python_and_numpy_are_there_again() -> None:
+    script = "\n".join(
+        [
+            "import json, numpy as np, numpy.lib.arraysetops as sets",
+            "assert json.loads('[1]', encoding='utf-8') == [1]",
+            "assert np.lib.arraysetops.unique([2, 1, 2]).tolist() == sets.union1d([1], [2]).tolist() == [1, 2]",
+            "assert sets.in1d([1, 2], [2]).tolist() == [False, True]",
+            "import multiprocessing, mxnet",
+            "assert multiprocessing.pool.ThreadPool",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-m", "twofold", "run", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

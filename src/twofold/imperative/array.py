@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ..assembly import inlined
-from ..backend.loader import backend_for
+from ..backend.loader import backend_for, gpu_count
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError, UnknownKey
@@ -303,6 +303,8 @@ class Array(Cell):
 
 
 def _restore(cls: type[AnyCell], array: np.ndarray, dtype: str, device: Device) -> AnyCell:
+    if device.device_type == "gpu" and device.device_id >= gpu_count():
+        device = CPU  # a file from another machine, which had it
     return from_host(cls, np.asarray(array).view(NUMPY[dtype]) if array.dtype != NUMPY[dtype] else array, device)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..errors import FormatError, MXNetError, ParameterError
 from ..formats.symbol_json import dump_symbol, load_symbol
 from ..formats.symbol_records import MXNET_VERSION, GraphRecord, NodeEntry, NodeRecord
+from ..numpy_extension import SWITCHES
 from ..opdef import NAMES, Op
 from .arguments import argument_inputs, argument_names
 from .inference import declared_dtype, declared_shape
@@ -23,8 +24,8 @@ def to_json(heads: Iterable[Head], remove_amp_cast: bool = True) -> str:
     if remove_amp_cast and has_casts(order):
         heads = without_casts(heads)
         order = topological(heads)
-    # MXNet must know that results may have no axes
-    is_numpy = True in [node.op is not None and node.op.numpy for node in order]
+    # MXNet must know that results may have no axes, and which sizes are unknown
+    is_numpy = SWITCHES.shape or True in [node.op is not None and node.op.numpy for node in order]
     return dump_symbol(_graph_record(heads, order, {"is_np_shape": ("int", 1), **VERSION} if is_numpy else VERSION))
 
 
