@@ -111,6 +111,27 @@ print(np.fromstring(b"ab", np.uint8).tolist(), np.fromstring("1 2", sep=" ").tol
     assert run(text) == "[97, 98] [1.0, 2.0]\n"
 
 
+def test_rows_of_different_lengths_make_an_array_of_objects(run):
+    text = """
+import io, warnings
+import numpy as np
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    rows = np.array([np.ones((2, 4)), np.ones((3, 4))])
+print(rows.dtype, rows.shape, rows[1].shape, caught[0].category.__name__, caught[0].filename == __file__)
+warnings.simplefilter("ignore")
+file = io.BytesIO()
+np.save(file, [np.ones(2), np.ones(3)])
+file.seek(0)
+print(np.load(file, allow_pickle=True)[1].shape, np.asarray([[1], [2, 3]]).tolist())
+try:
+    np.array([[1], [2, 3]], dtype="float32")
+except ValueError as error:
+    print("inhomogeneous" in str(error))
+"""
+    assert run(text) == "object (2,) (3, 4) VisibleDeprecationWarning True\n(3,) [[1], [2, 3]]\nTrue\n"
+
+
 NUMPY_SCRIPT = """
 import numpy as np
 import numpy.random as npr

@@ -9,6 +9,7 @@ import json
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -69,8 +70,9 @@ vars(SETS).update({name: getattr(np, name) for name in ("ediff1d", "intersect1d"
 vars(SETS)["in1d"] = NUMPY_NAMES["in1d"]
 
 
+@functools.cache
 def install() -> None:
-    """Restore missing names; existing ones are not changed."""
+    """Restore missing names; existing ones are not changed, but take what they took."""
     tables = {np: NUMPY_NAMES, np.lib: {"arraysetops": SETS}, **PYTHON_NAMES}
     sys.modules.setdefault(SETS.__name__, SETS)
     for module, names in tables.items():
@@ -78,6 +80,8 @@ def install() -> None:
             setattr(module, name, names[name])
     json.loads = _without_encoding(json.loads)
     np.fromstring = _with_binary_mode(np.fromstring)  # type: ignore[assignment]
+    for name in ("array", "asanyarray", "asarray"):
+        setattr(np, name, _with_ragged_rows(getattr(np, name)))
 
 
 def _without_encoding(loads: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,6 +92,23 @@ def _without_encoding(loads: Callable[..., Any]) -> Callable[..., Any]:
         return loads(s, **options)
 
     return load
+
+
+def _with_ragged_rows(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A function that makes an array of objects of rows of different lengths again: libraries batch boxes and sentences with it."""
+
+    @functools.wraps(make)
+    def array(*data: object, **options: object) -> np.ndarray:
+        try:
+            return make(*data, **options)
+        except ValueError as error:
+            if len(data) > 1 or options.get("dtype") is not None or "inhomogeneous shape" not in str(error):
+                raise
+        text = "an array of rows of different lengths has dtype object; pass dtype=object if that is meant"
+        warnings.warn(text, np.exceptions.VisibleDeprecationWarning, stacklevel=2)
+        return make(*data, **{**options, "dtype": object})
+
+    return array
 
 
 def _with_binary_mode(fromstring: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
