@@ -120,7 +120,7 @@ class Settings:
     window_operations: int = _setting(256, "number of operations at which a window is flushed; mx.engine.bulk sets it")
     window_bytes: int = _setting(1 << 30, "bytes of pending results at which a window is flushed")
     graph_memory: int = _setting(
-        64 << 20, "bytes of graphs and compiled programs, estimated, at which those that are not in use are forgotten"
+        32 << 20, "bytes of graphs and compiled programs, estimated, at which those that are not in use are forgotten"
     )
     lane_operations: int = _setting(256, "number of programs and copies queued on other threads at which queueing blocks")
     lane_bytes: int = _setting(1 << 30, "bytes of their results at which queueing blocks")

@@ -103,6 +103,7 @@ def in_words(names: Iterable[str]) -> str:
     return ", ".join([WEAK[n].__name__ if n in WEAK else n for n in names])
 
 
+@cache
 def ufunc_result(ufunc: str, *names: str) -> str:
     """The result dtype of a NumPy ufunc for operand dtypes.
 

@@ -13,6 +13,7 @@ from twofold.opdef.registry import OPS
 from twofold.program import cache
 from twofold.program.cache import PROGRAMS
 
+from .conftest import limit_nodes
 from .operators import SIZE, growth, in_thread, logistic, pair, ramp, soft
 from .random_programs import run
 
@@ -47,7 +48,7 @@ def test_dropping_a_generation_between_steps_changes_nothing(mode):
 @pytest.mark.parametrize("limit", [0, 5, 40])
 def test_a_small_table_limit_changes_no_result(mode, monkeypatch, limit):
     wanted = [run(seed, record) for seed in range(6) for record in (False, True)]
-    monkeypatch.setattr(ir.SETTINGS, "graph_memory", limit * ir.NODE_BYTES)
+    limit_nodes(monkeypatch, limit)
     before = ir.TABLES.forgotten
     for want, (seed, record) in zip(wanted, [(s, r) for s in range(6) for r in (False, True)], strict=True):
         for a, b in zip(run(seed, record), want, strict=True):
@@ -56,7 +57,7 @@ def test_a_small_table_limit_changes_no_result(mode, monkeypatch, limit):
 
 
 def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
-    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
+    limit_nodes(monkeypatch, 50)
     x = nd.array(ramp())
     x.attach_grad()
     for k in range(1, 40):
@@ -68,8 +69,7 @@ def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
 
 
 def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
-    monkeypatch.setattr(cache, "RECENT", 2)
-    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
+    limit_nodes(monkeypatch, 50)
     x = nd.array(ramp())
     x.attach_grad()
     with autograd.record():
@@ -82,8 +82,7 @@ def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
 
 
 def test_windows_keep_the_tables_bounded(deferred, monkeypatch):
-    monkeypatch.setattr(cache, "RECENT", 2)
-    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
+    limit_nodes(monkeypatch, 50)
     for n in range(SIZE, SIZE + 60):
         x = nd.array(ramp(0.0, n))
         (x * 2.0 + 1.0).wait_to_read()

@@ -14,7 +14,8 @@ from twofold.opdef.declare import build
 from twofold.opdef.params import Static
 from twofold.opdef.registry import NAMES, OPS
 from twofold.opdef.spec import BoundOp
-from twofold.program import cache
+
+from .conftest import limit_nodes
 
 EDGE = {"mode": "constant", "pad_width": (0, 0, 0, 0, 0, 0, 1, 1)}
 ZEROS = [(-0.0, 0.0), (0.0, -0.0)]
@@ -113,8 +114,7 @@ def test_signatures_without_use_are_freed_with_their_generation(monkeypatch):
 
 
 def test_operations_without_tape_or_window_keep_the_tables_bounded(monkeypatch):
-    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
-    monkeypatch.setattr(cache, "RECENT", 2)
+    limit_nodes(monkeypatch, 50)
     x = nd.ones((2, 3))
     for k in range(60):
         nd.LeakyReLU(x, slope=k + 0.25)

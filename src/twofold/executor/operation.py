@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from ..device import Device
 from ..graph.build import item
+from ..graph.collector import RESTING
 from ..graph.gradient import accumulate
 from ..graph.ir import TABLES, Application, Node, leaf, topological
 from ..graph.rewrite import lower, substitute
@@ -68,7 +69,8 @@ class Recordable:
         operation = self._operations.get(tls.training)  # dropout and batch norm have another graph in each mode
         if operation is None:
             types = [(c.shape, c._dtype) for c in cells]
-            operation = self._operations[tls.training] = Operation(self._name, self._make_graph, types, tls.training, self._mirror)
+            with RESTING:
+                operation = self._operations[tls.training] = Operation(self._name, self._make_graph, types, tls.training, self._mirror)
         operands = cells
         # keys are drawn here, when the call is issued, so that the stream does not depend on when the operation runs
         if operation.draws or operation.objects:

@@ -10,6 +10,7 @@ from ..device import Device, current_device
 from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, IndexingError, MXNetError, ParameterError, ShapeError, ShapesNotInferred, Undefined
 from ..executor import Executor
+from ..graph.collector import RESTING
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
 from ..numpy.array import ndarray
@@ -292,7 +293,8 @@ class HybridBlock(Block):
                 self._check_devices(arrays, device)
         traced = self._trace
         if traced is None:
-            traced = self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)
+            with RESTING:
+                traced = self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)
             traced.warn_of_unused(self.collect_params())
         if form != traced.inputs:
             raise ParameterError(

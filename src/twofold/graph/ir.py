@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 from weakref import ref
 
@@ -27,6 +28,7 @@ from ..opdef import BoundOp, Op
 from ..opdef.params import exact
 from ..ops.primitive_shape import full, reshape
 from ..origin import is_inside
+from .collector import RESTING
 
 AnyNode = TypeVar("AnyNode")
 
@@ -178,8 +180,10 @@ class _Tables:
         self.count = 0
         #: How many of them were in use when the others were forgotten the last time.
         self.used = 0
-        #: How often.
+        #: How often that was done.
         self.forgotten = 0
+        #: When it may be done again: not in the first seconds, in which large networks are compiled.
+        self.due = perf_counter() + 10
         self.generation = 0
         #: Held while a generation is dropped, and by code whose nodes must all be of one generation. Look-ups and single insertions do not
         #: take it: they rely on `dict.setdefault`, which lets one thread win.
@@ -191,6 +195,8 @@ TABLES = _Tables()
 os.register_at_fork(before=TABLES.lock.acquire, after_in_parent=TABLES.lock.release, after_in_child=TABLES.lock.release)
 
 
+#: How many times as long as it takes to forget what is not used the program runs before this is done again.
+PATIENCE = 20
 #: Bytes of a typical node, with what upper layers keep in its cache: measured with networks and graphs of many kinds.
 NODE_BYTES = 700
 
@@ -219,29 +225,34 @@ def drop_generation() -> None:
 def forget_unused() -> None:
     """Forget programs that have not run lately, and the nodes that nothing refers to but the tables."""
     with TABLES.lock:
+        begun = perf_counter()
         for drop in TABLES.programs:
             drop(False)
-        applied = [(b, ref(n)) for b in list(TABLES.bound_ops) for key, n in list(b.typed.items()) if key == n.inputs]
-        leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
-        constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
-        _empty()
-        gc.collect()  # applications refer to themselves, and programs to their nodes
-        # what is left is used: by an array, a symbol, a block or a program
-        tables = [(b.typed, n.inputs, n) for b, r in applied if (n := r()) is not None]
-        tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
-        tables += [(TABLES.constants, key, n) for key, r in constants if (n := r()) is not None]
-        TABLES.bound_ops.update(b for b, r in applied if r() is not None)
-        # another thread may have interned an equal node meanwhile: then there are two, as after a generation is dropped
-        if any(table.setdefault(key, n) is not n for table, key, n in tables):
-            TABLES.generation += 1
+        with RESTING:
+            applied = [(b, ref(n)) for b in list(TABLES.bound_ops) for key, n in list(b.typed.items()) if key == n.inputs]
+            leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
+            constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
+            _empty()
+            gc.collect()  # applications refer to themselves, and programs to their nodes
+            # what is left is used: by an array, a symbol, a block or a program
+            tables = [(b.typed, n.inputs, n) for b, r in applied if (n := r()) is not None]
+            tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
+            tables += [(TABLES.constants, key, n) for key, r in constants if (n := r()) is not None]
+            TABLES.bound_ops.update(n.bound_op for _, _, n in tables if isinstance(n, Application))
+            # another thread may have interned an equal node meanwhile: then there are two, as after a generation is dropped
+            kept = [table.setdefault(key, n) is n for table, key, n in tables]
+            if not all(kept):
+                TABLES.generation += 1
         TABLES.count = TABLES.used = len(tables)
         TABLES.forgotten += 1
+        now = perf_counter()
+        TABLES.due = now + PATIENCE * (now - begun)
 
 
 @fragment
 def bound_tables() -> None:
     """Forget what is not used if the tables have grown past the limit. Called where a tape or window begins, or an operation runs first."""
-    if TABLES.count * NODE_BYTES > SETTINGS.graph_memory and TABLES.count > 2 * TABLES.used:
+    if TABLES.count * NODE_BYTES > SETTINGS.graph_memory and TABLES.count > 2 * TABLES.used and perf_counter() > TABLES.due:
         forget_unused()
 
 

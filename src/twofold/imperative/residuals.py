@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 from ..backend.kernel import Array
 from ..backend.protocol import Backend
 from ..graph.build import G, run_rule
+from ..graph.collector import RESTING
 from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
 from ..graph.residuals import residuals, values_inside
@@ -85,7 +86,8 @@ def cache_of(node: Application) -> NodeCache:
     if cache is None:
         cache = node.cache = NodeCache()
     if cache.saves is None:
-        _derive(node, cache)
+        with RESTING:
+            _derive(node, cache)
     return cache
 
 
@@ -112,7 +114,8 @@ def _derive(node: Application, cache: NodeCache) -> None:
     cache.lends = tuple(lends.values())
     # The gradient may name a result by its node in the definition. Where the definition returns an input, that is lent already.
     cache.read = tuple([k for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used - inputs)])
-    cache.positions, cache.residuals = tuple(inner.index(n) for n in shared), tuple(shared)
+    position = {n: k for k, n in enumerate(inner)}
+    cache.positions, cache.residuals = tuple(position[n] for n in shared), tuple(shared)
     cache.keeps = (*cache.read, *range(len(node.parts), len(node.parts) + len(shared)))
     cache.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     cache.saves = (*[("in", k) for k in cache.lends], *[("out", k) for k in cache.read], *[("res", k) for k in range(len(shared))])

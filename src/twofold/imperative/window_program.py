@@ -1,5 +1,6 @@
 """The program of a window, and the key under which windows of the same structure find it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -101,6 +102,7 @@ def program_of(w: Contents, wanted: tuple[Node, ...], dead: tuple[Node, ...]) ->
     leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have further inputs, which only dead results would have read
     donated = [names[n] for n in dead]
     program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
-    where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
+    place, uses = {n: k for k, n in enumerate(unique)}, Counter(wanted)
+    where = [(place[n], uses[n] > 1) for n in wanted]
     COUNTERS.compiled += 1
     return WindowProgram(program, [own[n] for n in leaves], where, sum(len(k.steps) for k in program.kernels))

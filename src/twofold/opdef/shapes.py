@@ -16,7 +16,10 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
     ShapeError
         If two sizes differ and neither is 1.
     """
-    rank = max(map(len, shapes), default=0)
+    first = shapes[0] if shapes else ()
+    if all(shape == first for shape in shapes):
+        return first
+    rank = max(map(len, shapes))
     out = [1] * rank
     for shape in shapes:
         # aligned at the last axis, as NumPy does

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ..backend.protocol import Backend
 from ..config import ON_CHANGE
 from ..device import Device
+from ..graph.collector import RESTING
 from ..graph.ir import TABLES, Node, drop_generation
 from .compile import Program
 from .profiling import PROGRAM, Title
@@ -55,7 +56,9 @@ class Cache(dict[Hashable, Any]):
         # without the lock: `make` may compile for a second, and `add` settles a race of two threads
         found = self.get(key)
         if found is None:
-            return self.add(key, make())
+            with RESTING:
+                made = make()
+            return self.add(key, made)
         found.used = True
         return found
 

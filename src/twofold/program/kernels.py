@@ -98,7 +98,7 @@ def row_program(
         steps.append(KernelStep(op.name, op.ufunc, op.execution.c, tuple(args), n.dtype, dtype, params, has_rows and n.shape != space))
     outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
-    of_draws = frozenset(n.bound_op.op.name for n in nodes if not drawn.isdisjoint(n.operands))
+    of_draws = frozenset(n.bound_op.op.name for n in nodes if any(i in drawn for i in n.operands))
     program = RowProgram(name_of(nodes), space, types, tuple(steps), tuple(number[n] for n in outputs), drawn=of_draws)
     return program, list(inputs), outputs
 
