@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant("a program reads its own leaves", "imperative.window:_run", replace("found.reads", "w.data")),
     Mutant("a shared result is never written over", "imperative.window:_run", drop("v.sharing = ALWAYS")),
-    Mutant("a result that is not shared may be written", "imperative.window_program:program_of", always("wanted.count(n) > 1")),
+    Mutant("a result that is not shared may be written", "imperative.window_program:program_of", always("uses[n] > 1")),
     Mutant("a reader waits for the thread that runs", "imperative.window:flush", drop("QUEUE.wait(w)")),
     Mutant(
         "data before window",
