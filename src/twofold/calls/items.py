@@ -219,8 +219,13 @@ def getitem(self, key):
             # MXNet's element is a view of shape (1,), so a slice, which for -1 ends at None, not at 0; that of its dialect has no axes
             r = v[key] if by_numpy or v.ndim != 1 else v[key : key + 1 or None] if not is_dialect else v[key, ...]
         elif kind is slice:
+            # MXNet's whole array is the array itself
+            if not by_numpy and key.start is None is key.stop and (key.step is None or key.step == 1):
+                return self
             r = v[key]
         elif kind is tuple:
+            if not by_numpy and not key:
+                return self
             last: Any = None
             # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:

@@ -15,7 +15,7 @@ from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
-from ..numpy_extension import is_np_array
+from ..numpy_extension import is_np_array, is_np_shape
 from ..opdef import STORAGE_TYPES
 from ..origin import warn
 from ..symbol.compose import variable
@@ -168,14 +168,15 @@ class Parameter:
 
     @property
     def shape(self) -> Shape:
-        """Sizes of the axes, 0 for an unknown one; None if nothing is known. Assignments may only fill in unknown sizes.
+        """Sizes of the axes; None if nothing is known. An unknown size is 0, or -1 with NumPy's shapes (``npx.set_np``). Assignments may only fill in unknown sizes.
 
         Raises
         ------
         ShapeError
             On assignment of a shape that contradicts the known sizes.
         """
-        return self._shape
+        known = self._shape
+        return known if known is None or 0 not in known or not is_np_shape() else tuple([n or -1 for n in known])
 
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
@@ -274,7 +275,8 @@ class Parameter:
             if data is None:
                 # On the CPU, then copied: all devices get the same random numbers.
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
-                initializer.create(deferred.default)(initializer.InitDesc(self.name, {"__init__": deferred.init}), data)
+                desc = initializer.InitDesc(self.name, {"__init__": deferred.init})
+                initializer.create(deferred.default)(desc, as_active_class(data))
             self._put(data, deferred.contexts)
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:

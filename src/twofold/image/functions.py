@@ -14,6 +14,7 @@ from ..errors import DTypeError, FormatError, InvalidValue, ParameterError, Shap
 from ..formats.files import read_file
 from ..formats.images import load_image
 from ..imperative.array import Array
+from ..numpy.array import ndarray
 from ..numpy_extension import is_np_array
 from ..ops.image_resizing import resized
 
@@ -132,7 +133,11 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     ParameterError
         If a size is not positive, or the interpolation unknown.
     """
-    return nd._internal._cvimresize(src, w=w, h=h, interp=method_of(interp, (*src.shape[:2], h, w)), out=out)
+    method = method_of(interp, (*src.shape[:2], h, w))
+    if isinstance(src, ndarray):
+        legacy_out = None if out is None else out.as_nd_ndarray()
+        return nd._internal._cvimresize(src.as_nd_ndarray(), w=w, h=h, interp=method, out=legacy_out).as_np_ndarray()
+    return nd._internal._cvimresize(src, w=w, h=h, interp=method, out=out)
 
 
 def imresize_pixels(pixels: np.ndarray, w: int, h: int, interp: int) -> np.ndarray:

@@ -15,10 +15,11 @@ from ..graph.build import item
 from ..graph.ir import Application, Constant, Leaf, Node, applies, topological
 from ..ops import complex_numbers, primitive_arithmetic, primitive_shape
 from ..ops.custom import user_backward
+from ..ops.element_access import identity_with_attr_like_rhs
 from ..program.cache import PROGRAMS
 from .backward_program import Backward, RowGradients, compiled_for, fetched, refuse
 from .cell import ALWAYS, DENSE, PLAIN, Cell, Content, Value, alias, wrap
-from .guards import is_exposed
+from .guards import has_gradient, is_differentiated, is_exposed
 from .invoke import data_of, device_of, full_content, invoke, type_of
 from .scope import renumber
 from .tape import MISFIT, TapeEntry, Variable, tls
@@ -90,6 +91,8 @@ class _Pass:
         inner = [(h, g) for h, g in zip(heads, grads, strict=True) if isinstance(h.node, Application)]
         # a head that is a variable itself, or continues an older tape: its head gradient is its gradient, and no program runs
         out = [(h, _ones(self.cls, h) if g is None else self.copied(g)) for h, g in leaves]
+        if self.create_graph:
+            out = [(h, _connected(self.cls, h, g)) for h, g in out]
         if not inner:
             return out
         if any(h.tape is None for h, _ in inner):
@@ -105,6 +108,8 @@ class _Pass:
                 run_hook(entries[k])
         results = self._results(b, heads, entries, given, device)
         self.used |= {id(entry): entry for entry in entries}  # freed at the end: with several devices an entry may be used twice
+        if self.create_graph:
+            results = [_connected(self.cls, *pair) for pair in zip(variables, results, strict=True)]
         return out + list(zip(variables, results, strict=True))
 
     def _results(self, b: Backward, heads: list[TapeEntry], entries: Sequence[TapeEntry], given: list[Cell], device: Device) -> list[Cell]:
@@ -293,6 +298,17 @@ def recorded_gradients(
         taken.add(o)
         results.append(found if isinstance(found, Cell) else wrap(cls, full_content(found, w.shape, w.dtype, device)))
     return results
+
+
+def _connected(cls: type[Cell], variable: TapeEntry, grad: Cell) -> Cell:
+    """A gradient as a result computed from its variable: one that does not depend on it has a gradient of 0, not none."""
+    v = grad._capture()
+    if is_differentiated(v) or not has_gradient(variable):
+        return grad
+    # any array of the variable's type can stand for the variable, whose value is not read
+    stand_in = alias(data_of(v), v)
+    stand_in.entry = variable
+    return wrap(cls, invoke(identity_with_attr_like_rhs.bind(), (grad, wrap(cls, stand_in)))[0])
 
 
 def run_hook(entry: TapeEntry) -> None:

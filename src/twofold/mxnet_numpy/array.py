@@ -32,7 +32,7 @@ def _places(item: object) -> np.ndarray:
     return NUMPY_INDEXER.rules.places(item)
 
 
-INDEXER = Indexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True))
+INDEXER = Indexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True, whole_is_same=True))
 
 
 # As in MXNet a script may ask whether an array is an `NDArray`; its methods are replaced, or refused (`methods`).
@@ -193,7 +193,11 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         return str(self.asnumpy())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item() if self.size == 1 and spec else str(self), spec)
+        if not self.shape:
+            return format(self.item() if spec else str(self), spec)
+        if spec:
+            raise DTypeError("Cannot format mxnet.numpy.ndarray with format_spec", repr(spec), "format x.asnumpy() or its elements")
+        return str(self)
 
 
 class ndarrayView(ViewMixin, ndarray):

@@ -82,4 +82,4 @@ def _value(value: Any, x: Any) -> Any:
         ) from None
 
 
-INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False))
+INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False, whole_is_same=True))

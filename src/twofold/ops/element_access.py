@@ -30,7 +30,7 @@ fill_element_0index.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3,)),
 @elementwise("_identity_with_attr_like_rhs", equal_shapes=True)
 def identity_with_attr_like_rhs(xp, lhs, rhs):
     """``lhs``, whose shape, dtype and storage are inferred to be those of ``rhs``. The latter has a gradient of 0."""
-    return lhs + 0
+    return xp.contiguous(lhs)
 
 
 identity_with_attr_like_rhs.grad(lambda xp, dout, rhs: (dout, xp.zeros_like(rhs)))

@@ -1,16 +1,17 @@
 """Infers shapes and dtypes of a symbol from those of some variables, forward and backward: ``infer_shape`` and ``infer_type``.
 
-Internally an unknown shape is None, and an unknown size is None in the shape; in the interface they are MXNet's ``()`` and 0. Nodes are
-visited in order and in reverse order until nothing changes, applying the operator's own inference of its inputs, unification for
+Internally an unknown shape is None, and an unknown size is None in the shape; in the interface they are MXNet's ``()`` and 0, or None and
+-1 while ``npx.set_np`` or ``np_shape`` is in effect. Nodes are visited in order and in reverse order until nothing changes, applying the operator's own inference of its inputs, unification for
 element-wise operators, and, once all inputs are known, the typed node itself. If unknowns remain, a second round *probes*: the operator is
 typed with several trial sizes, and if an output's size varies with one of them, the two are the same unknown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, DTypeLike, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
+from ..numpy_extension import is_np_shape
 from ..opdef import Param
 from ..opdef.params import SHAPE
 from ..origin import warn
@@ -142,7 +143,8 @@ def declared_shape(node: SymbolNode) -> PartialShape:
     if text is None:
         return None
     param = Param("__shape__", SHAPE, None, True)
-    return inside_shape(param.value(text, node.name))
+    # 0 is unknown whatever the switch is now: the variable may have been made before it was set
+    return tuple(None if n <= 0 else n for n in param.value(text, node.name))
 
 
 def declared_dtype(node: SymbolNode) -> str | None:
@@ -164,13 +166,15 @@ def declared_dtype(node: SymbolNode) -> str | None:
 
 
 def inside_shape(shape: Sequence[int | None]) -> tuple[int | None, ...]:
-    """The internal form of a shape: sizes of 0 and below are unknown."""
-    return tuple(None if n is None or n <= 0 else int(n) for n in shape)
+    """The internal form of a shape: sizes of 0 and below are unknown, with NumPy's shapes only those below 0."""
+    least = 0 if is_np_shape() else 1
+    return tuple(None if n is None or n < least else int(n) for n in shape)
 
 
-def outside_shape(shape: PartialShape) -> tuple[int, ...]:
-    """MXNet's form of a shape: () if unknown, 0 for an unknown size."""
-    return () if shape is None else tuple(0 if n is None else n for n in shape)
+def outside_shape(shape: PartialShape) -> Any:
+    """MXNet's form of a shape: () if unknown, 0 for an unknown size; with NumPy's shapes None and -1."""
+    unknown, unknown_size = (None, -1) if is_np_shape() else ((), 0)
+    return unknown if shape is None else tuple(unknown_size if n is None else n for n in shape)
 
 
 def _given(symbol: Composition, args: Sequence[T], kwargs: Mapping[str, T], what: str) -> dict[str, T]:
@@ -228,7 +232,7 @@ def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "
     *args
         Shapes of the arguments in order, None for unknown ones; or
     **kwargs
-        by name. A size of 0 is unknown.
+        by name. A size of 0 is unknown, with NumPy's shapes (``npx.set_np``) one of -1.
 
     Returns
     -------
@@ -246,12 +250,12 @@ def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "
     if all(k.is_shaped for known in listed for k in known):
         return arguments, outputs, states
     names = zip(self.list_arguments(), arguments, strict=True)
-    _warn_of_unknown("shape", (f"{name}: {shape}" for name, shape in names if 0 in shape or shape == ()))
+    _warn_of_unknown("shape", (f"{name}: {shape}" for (name, shape), k in zip(names, listed[0], strict=True) if not k.is_shaped))
     return None, None, None
 
 
 def infer_shape_partial(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> Shapes:
-    """Like `infer_shape`, but with () for an unknown shape and 0 for an unknown size."""
+    """Like `infer_shape`, but with () for an unknown shape and 0 for an unknown size; with NumPy's shapes None and -1."""
     found = Inference(self.heads, _shapes(_given(self, args, kwargs, "shape")), {}).run()
     arguments, outputs, states = _listed(self, found)
     return [outside_shape(k.shape) for k in arguments], [outside_shape(k.shape) for k in outputs], [outside_shape(k.shape) for k in states]
