@@ -19,6 +19,7 @@ from ..plurals import counted
 from ..program.compile import Program
 from ..strictness import tolerate
 from ..suggestions import did_you_mean
+from .monitored_name import MonitoredName
 from .part import Key, Part
 from .transport import add_contents
 
@@ -188,7 +189,7 @@ class Executor:
             callback, everything = self._monitor
             for name, is_input, value in self._run.internals(bool(is_train)):
                 if everything or not is_input:
-                    callback(name, value)
+                    callback(MonitoredName(name), value)
         return self._outputs
 
     def _feed(self, name: str, value: object) -> None:
@@ -303,7 +304,7 @@ class Executor:
         Parameters
         ----------
         callback
-            ``callback(name, array)``; None removes it.
+            ``callback(name, array)``; None removes it. The name is a string with a method ``decode``, as MXNet passes bytes.
         monitor_all
             Whether to report the inputs of nodes too, as ``<node>_<input>``.
         """

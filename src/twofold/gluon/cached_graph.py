@@ -6,6 +6,7 @@ from typing import Any
 from ..config import recomputes
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..executor.monitored_name import MonitoredName
 from ..imperative.cell import wrap
 from ..imperative.storage import is_sparse_array
 from ..ndarray.array import NDArray
@@ -126,7 +127,7 @@ class CachedGraph:
         Parameters
         ----------
         callback
-            Called with the name of the value, the name of its operator and the value.
+            Called with the name of the value, the name of its operator and the value; names have a method ``decode``.
         monitor_all
             Whether to pass the inputs of operators too.
         """
@@ -145,9 +146,9 @@ class CachedGraph:
             values |= {Head(n, 0): c for n, c in zip(self.variables, cells, strict=True)}
             for node in nodes:
                 for name, head in zip(names_of_inputs(node), node.inputs, strict=True) if monitor_all else ():
-                    callback(f"{node.name}_{name}", node.op_name, values[head])
+                    callback(MonitoredName(f"{node.name}_{name}"), MonitoredName(node.op_name), values[head])
                 for k in range(node.visible):
-                    callback(node.output_name(k), node.op_name, values[Head(node, k)])
+                    callback(MonitoredName(node.output_name(k)), MonitoredName(node.op_name), values[Head(node, k)])
             return [values[h] for h in outputs]
 
         return run

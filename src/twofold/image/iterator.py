@@ -17,6 +17,7 @@ from ..formats.image_lists import listed_images, read_image_list
 from ..io.iterator import DataBatch, DataIter, part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..io.states import checked_state, is_flag, whole_number
+from ..numpy_extension import is_np_array
 from ..recordio.files import MXIndexedRecordIO, MXRecordIO
 from ..recordio.labeled import IRHeader, unpack
 from .functions import imdecode
@@ -281,7 +282,8 @@ class ImageIter(DataIter):
         return DataBatch([data], [label], self.batch_size - rolled if rolled else pad)
 
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
-        return nd.zeros(self.provide_data[0][1]), nd.zeros(self.provide_label[0][1])
+        made = nd.zeros(self.provide_data[0][1]), nd.zeros(self.provide_label[0][1])
+        return (made[0].as_np_ndarray(), made[1].as_np_ndarray()) if is_np_array() else made
 
     def _batchify(self, batch_data: NDArray, batch_label: NDArray, start: int = 0) -> int:
         """Fill a batch from a row on; return the number of its rows."""
@@ -363,7 +365,7 @@ class ImageIter(DataIter):
 
     def postprocess_data(self, datum: NDArray) -> NDArray:
         """The image in the axis order of batches: (c, h, w)."""
-        return nd.transpose(datum, axes=(2, 0, 1))
+        return datum.transpose((2, 0, 1))
 
     def state_dict(self) -> dict[str, object]:
         """As `DataIter.state_dict`, with the images that rolled over from the last epoch, as text of base 64."""

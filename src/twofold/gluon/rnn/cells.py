@@ -5,10 +5,11 @@ from functools import partial
 from typing import ClassVar
 
 from ...errors import Undefined
+from ...symbol.symbol import Symbol
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, StateInfo
 from .base import HybridRecurrentCell
-from .gates import Activation, activate, gru_gates, lstm_gates
+from .gates import Activation, activate, gru_gates, lstm_gates, named
 
 
 class _Cell(HybridRecurrentCell, arrays="nd"):
@@ -126,7 +127,8 @@ class RNNCell(_Cell):
         self._activation = activation
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        output = activate(F, i2h + h2h, self._activation, self._step_name("out"))
+        both = named(F, "add", i2h, h2h, self._step_name("plus0"))
+        output = activate(F, both, self._activation, self._step_name("out"))
         return output, [output]
 
     def __repr__(self) -> str:
@@ -183,12 +185,14 @@ class LSTMCell(_Cell):
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         # in MXNet's order i, f, g, o
-        parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=self._step_name("slice"))
+        step = self._step_name("")
+        parts = F.SliceChannel(named(F, "add", i2h, h2h, f"{step}plus0"), num_outputs=4, name=f"{step}slice")
         apply, recurrent = (partial(activate, F, activation=a) for a in (self._activation, self._recurrent_activation))
-        i, f, g, o = lstm_gates(parts, self._step_name(""), apply, recurrent)
+        i, f, g, o = lstm_gates(parts, step, apply, recurrent)
         # the states are (h, c)
-        c = f * states[1] + i * g
-        h = o * activate(F, c, self._activation, self._step_name("activation0"))
+        kept, new = named(F, "mul", f, states[1], f"{step}mul0"), named(F, "mul", i, g, f"{step}mul1")
+        c = named(F, "add", kept, new, f"{step}state")
+        h = named(F, "mul", o, activate(F, c, self._activation, f"{step}activation0"), f"{step}out")
         return h, [h, c]
 
 
@@ -215,7 +219,11 @@ class GRUCell(_Cell):
     _gates: ClassVar[int] = 3
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        z, n = gru_gates(F, i2h, h2h, self._step_name(""), partial(F.Activation, act_type="tanh"))
+        step = self._step_name("")
+        z, n = gru_gates(F, i2h, h2h, step, partial(F.Activation, act_type="tanh"), named)
+        # MXNet's graphs have these two nodes for 1 - z
+        rest = F.elemwise_sub(F.ones_like(z, name=f"{step}ones_like0"), z, name=f"{step}minus0") if isinstance(z, Symbol) else 1 - z
         # z keeps the old state, as in cuDNN; in the paper by Cho et al. too
-        output = (1 - z) * n + z * states[0]
+        new, kept = named(F, "mul", rest, n, f"{step}mul1"), named(F, "mul", z, states[0], f"{step}mul20")
+        output = named(F, "add", new, kept, f"{step}out")
         return output, [output]

@@ -4,16 +4,33 @@ Cells differ in the names and operators of their nodes, which MXNet's files fix:
 beginning of the names of all nodes of one step.
 """
 
+import operator
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from ...symbol.symbol import Symbol
 from ..signatures import Functions
 
 #: The name of an activation, or a function.
 Activation = str | Callable[..., Any]
 #: Applies an activation to a value; ``name`` is that of the node.
 Apply = Callable[..., Any]
+
+
+#: Adds, multiplies or subtracts two operands; ``name`` is that of the node.
+Combine = Callable[[Functions, str, Any, Any, str], Any]
+_OPERATORS = {"add": operator.add, "mul": operator.mul, "sub": operator.sub}
+
+
+def unnamed(F: Functions, kind: str, lhs: Any, rhs: Any, name: str) -> Any:
+    """Python's operator: the nodes of symbols get the next free name."""
+    return _OPERATORS[kind](lhs, rhs)
+
+
+def named(F: Functions, kind: str, lhs: Any, rhs: Any, name: str) -> Any:
+    """The operator whose node has a name; arrays have none, and Python's operator is the fastest for them."""
+    return getattr(F, f"elemwise_{kind}")(lhs, rhs, name=name) if isinstance(lhs, Symbol) else _OPERATORS[kind](lhs, rhs)
 
 
 def activate(F: Functions, x: Any, activation: Activation, name: str | None = None) -> Any:
@@ -46,14 +63,17 @@ def lstm_step(F: Functions, gates: Iterable[Any], memory: Any, step: str, apply:
     return h, [h, c]
 
 
-def gru_gates(F: Functions, i2h: Any, h2h: Any, step: str, apply: Apply, **split: int) -> tuple[Any, Any]:
+def gru_gates(
+    F: Functions, i2h: Any, h2h: Any, step: str, apply: Apply, combine: Combine = unnamed, **split: int
+) -> tuple[Any, Any]:
     """The update gate z and the candidate n of a gated recurrent unit, from the maps of input and state for all three gates."""
     ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice", **split)
     hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=f"{step}h2h_slice", **split)
     # the reset gate acts on the state's map, bias included, so both maps must come apart
-    r = F.Activation(ir + hr, act_type="sigmoid", name=f"{step}r_act")
-    z = F.Activation(iz + hz, act_type="sigmoid", name=f"{step}z_act")
-    return z, apply(i_n + r * h_n, name=f"{step}h_act")
+    r = F.Activation(combine(F, "add", ir, hr, f"{step}plus0"), act_type="sigmoid", name=f"{step}r_act")
+    z = F.Activation(combine(F, "add", iz, hz, f"{step}plus1"), act_type="sigmoid", name=f"{step}z_act")
+    kept = combine(F, "mul", r, h_n, f"{step}mul0")
+    return z, apply(combine(F, "add", i_n, kept, f"{step}plus2"), name=f"{step}h_act")
 
 
 def gru_step(F: Functions, i2h: Any, h2h: Any, state: Any, step: str, apply: Apply, out: str, **split: int) -> tuple[Any, list[Any]]:

@@ -12,6 +12,7 @@ from ..signatures import Functions, Operand, StateInfo, functions_for
 from ..tracing import ARRAYS
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .containers import BidirectionalCell
+from .gates import named
 from .sequences import Steps, Unrolled, merge, steps_of
 
 
@@ -200,7 +201,7 @@ class ResidualCell(ModifierCell, arrays="nd"):
     def hybrid_forward(self, F: Functions, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, Sequence[Operand]]:
         """The output and states of one step."""
         output, new = self.base_cell(inputs, states)
-        return output + inputs, new
+        return named(F, "add", output, inputs, self._step_name("fwd")), new
 
     def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         F, length, inputs = steps.F, len(steps.values), steps.values
@@ -210,6 +211,6 @@ class ResidualCell(ModifierCell, arrays="nd"):
         if valid_length is not None:
             masked = F.SequenceMask(merge(F, inputs, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
             inputs = steps_of(length, masked, layout).values
-        sums = [a + b for a, b in zip(outputs, inputs, strict=True)]
+        sums = [F.elemwise_add(a, b) for a, b in zip(outputs, inputs, strict=True)]
         merged = valid_length is not None if merge_outputs is None else merge_outputs
         return (merge(F, sums, layout) if merged else sums), states
