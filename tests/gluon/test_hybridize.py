@@ -417,6 +417,7 @@ def test_a_hook_receives_the_inputs_of_operators_on_request(images: nd.NDArray) 
     net.register_op_hook(lambda name, op, value: seen.append(name), monitor_all=True)
     net(images)
     assert seen == ["d_fwd_data", "d_fwd_weight", "d_fwd_bias", "d_fwd_output"]
+    assert [name.decode() for name in seen] == seen
 
 
 def test_unknown_backends_are_ignored() -> None:

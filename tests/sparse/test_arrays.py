@@ -179,11 +179,20 @@ def test_functions_and_operators_of_sparse_arrays_agree():
     assert (nd.add(csr, csr).stype, (csr + csr).stype) == ("csr", "csr")
 
 
-@pytest.mark.parametrize("last", ["pad", "roll_over", "discard"])
-def test_batches_of_a_csr_matrix_are_dense(last):
-    iterator = mx.io.NDArrayIter(nd.array(DENSE).tostype("csr"), nd.array([0, 1, 2]), batch_size=1, last_batch_handle=last)
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_batches_of_a_sparse_matrix_are_dense(stype):
+    last = "discard" if stype == "csr" else "pad"
+    iterator = mx.io.NDArrayIter(nd.array(DENSE).tostype(stype), nd.array([0, 1, 2]), batch_size=1, last_batch_handle=last)
     batches = [b.data[0] for b in iterator]
     assert [(x.stype, x.asnumpy()[0].tolist()) for x in batches] == [("default", row) for row in DENSE.tolist()]
+
+
+@pytest.mark.parametrize("last", ["pad", "roll_over"])
+def test_incomplete_batches_of_csr_matrices_are_refused(last):
+    matrix = nd.array(DENSE).tostype("csr")
+    for given in ((matrix, None), (nd.array(DENSE), {"label": matrix})):
+        with pytest.raises(NotImplementedError, match="only supports ``CSRNDArray`` with `last_batch_handle` set to `discard`"):
+            mx.io.NDArrayIter(*given, batch_size=2, last_batch_handle=last)
 
 
 def test_gs_retain_is_retain():

@@ -219,6 +219,7 @@ def test_a_monitor_sees_every_inner_output():
     executor.set_monitor_callback(lambda name, value: names.append(name), monitor_all=True)
     executor.forward()
     assert names == ["data", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias", "fc_output", "sq_data", "sq_output"]
+    assert [name.decode("utf-8") for name in names] == names  # MXNet's names are bytes
 
 
 def test_a_monitor_sees_the_same_random_draws():

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidValue, ParameterError, ShapeError, WrongType
+from ..errors import InvalidValue, ParameterError, ShapeError, Undefined, WrongType
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.new_arrays import array
-from ..ndarray.sparse_array import BaseSparseNDArray
+from ..ndarray.sparse_array import BaseSparseNDArray, CSRNDArray
 from ..strictness import tolerate
 from .iterator import DataBatch, DataDesc, DataIter, register_iterator
 from .states import checked_state, rows_below, whole_number
@@ -51,6 +51,8 @@ class NDArrayIter(DataIter):
     ------
     ParameterError
         If ``batch_size`` is below 1, or there is no data.
+    Undefined
+        For csr matrices, unless incomplete batches are discarded.
     """
 
     def __init__(
@@ -74,6 +76,9 @@ class NDArrayIter(DataIter):
         self.label = [] if label is None else named_arrays(label, label_name)
         if not self.data:
             raise InvalidValue("NDArrayIter: there is no data", repr(data), "pass an array, or a list or dict of arrays")
+        if last_batch_handle != "discard" and any(isinstance(x, CSRNDArray) for _, x in (*self.data, *self.label)):
+            what = "`NDArrayIter` only supports ``CSRNDArray`` with `last_batch_handle` set to `discard`."
+            raise Undefined(what, repr(last_batch_handle), "pass last_batch_handle='discard'")
         self.data_list = [x for _, x in (*self.data, *self.label)]
         self.num_source = len(self.data_list)
         self.num_data = self.data_list[0].shape[0]

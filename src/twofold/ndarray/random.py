@@ -1,7 +1,7 @@
 """``mx.nd.random``: samples from distributions. Parameters are numbers (one distribution) or arrays (one per element)."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -68,6 +68,11 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
     raise ParameterError(f"random.{name}: Distribution parameters must all be NDArrays or all numbers", types, "pass all of one kind")
 
 
+def _refuse(name: str, limits: str, given: str) -> NoReturn:
+    """Raise the error of numbers that no distribution has. Arrays of parameters are not read for this: they give NaN."""
+    raise ParameterError(f"random.{name}: {limits}", given, "pass such numbers")
+
+
 def _is_spelled_out(shape: Any) -> bool:
     """Whether a shape can be a key: equal ones of other classes (1.0, True) are not what they equal."""
     return shape is NULL or shape.__class__ is int or (shape.__class__ is tuple and INTEGERS.issuperset(map(type, shape)))
@@ -111,6 +116,8 @@ def uniform(
     ParameterError
         If some parameters are arrays and others numbers.
     """
+    if isinstance(low, NUMBERS) and isinstance(high, NUMBERS) and not low <= high:
+        _refuse("uniform", "low must not be above high", f"low={low}, high={high}")
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
@@ -123,6 +130,8 @@ def normal(
     out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`."""
+    if isinstance(scale, NUMBERS) and not scale > 0:
+        _refuse("normal", "scale must be positive", f"scale={scale}")
     # MXNet's operators name the parameters differently for arrays and for numbers
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
     return _draw("normal", {"mu": loc, "sigma": scale} if arrays else {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
@@ -139,6 +148,8 @@ def poisson(
     lam: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
     """Samples from the Poisson distribution with mean ``lam``, as floats; other parameters as for `uniform`."""
+    if isinstance(lam, NUMBERS) and not lam >= 0:
+        _refuse("poisson", "lam must not be negative", f"lam={lam}")
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
@@ -152,6 +163,8 @@ def exponential(
         )
     # the operators take the rate
     rate: Any = 1.0 / scale  # type: ignore[operator]
+    if isinstance(rate, NUMBERS) and not rate > 0:
+        _refuse("exponential", "scale must be positive", f"scale={scale}")
     return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out)
 
 
@@ -164,6 +177,8 @@ def gamma(
     out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``; other parameters as for `uniform`."""
+    if isinstance(alpha, NUMBERS) and isinstance(beta, NUMBERS) and not (alpha > 0 and beta > 0):
+        _refuse("gamma", "alpha and beta must be positive", f"alpha={alpha}, beta={beta}")
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
@@ -171,6 +186,8 @@ def negative_binomial(
     k: Parameter = 1, p: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
     """Samples of the number of failures before ``k`` successes of probability ``p``, as floats; other parameters as for `uniform`."""
+    if isinstance(k, NUMBERS) and isinstance(p, NUMBERS) and not (k >= 0 and p >= 0):
+        _refuse("negative_binomial", "k and p must not be negative", f"k={k}, p={p}")
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
@@ -186,6 +203,8 @@ def generalized_negative_binomial(
 
     Other parameters as for `uniform`.
     """
+    if isinstance(mu, NUMBERS) and isinstance(alpha, NUMBERS) and not (mu >= 0 and alpha >= 0):
+        _refuse("generalized_negative_binomial", "mu and alpha must not be negative", f"mu={mu}, alpha={alpha}")
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
 
 
@@ -195,6 +214,8 @@ def randint(
     """Random integers from [low, high), int32 if no dtype is given. The bounds are numbers; other parameters as for `uniform`."""
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise DTypeError("random.randint: the bounds must be integers", "NDArray", "pass numbers")
+    if isinstance(low, NUMBERS) and isinstance(high, NUMBERS) and not low < high:
+        _refuse("randint", "low must be below high", f"low={low}, high={high}")
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 

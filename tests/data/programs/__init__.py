@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import images, record_iterators, records, sets, text_files, transforms
+from . import images, numpy_arrays, record_iterators, records, sets, text_files, transforms
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return programs_of((images, record_iterators, records, sets, text_files, transforms))
+    return programs_of((images, numpy_arrays, record_iterators, records, sets, text_files, transforms))

@@ -8,10 +8,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import blocks, contrib_layers, convolutions, datasets, estimators, files, layers, losses, model_zoo, parameters, recurrent, trainers
+from . import (
+    blocks,
+    contrib_layers,
+    convolutions,
+    datasets,
+    estimators,
+    files,
+    layers,
+    losses,
+    model_zoo,
+    node_names,
+    parameters,
+    recurrent,
+    trainers,
+)
 from tests.oracle_programs import programs_of
 
-MODULES = (blocks, contrib_layers, convolutions, datasets, estimators, files, layers, losses, model_zoo, parameters, recurrent, trainers)
+MODULES = (
+    blocks,
+    contrib_layers,
+    convolutions,
+    datasets,
+    estimators,
+    files,
+    layers,
+    losses,
+    model_zoo,
+    node_names,
+    parameters,
+    recurrent,
+    trainers,
+)
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.ndarray.programs import differing, errors, gradients, operators
+from tests.ndarray.programs import differing, errors, gradients, operators, second_order
 from tests.oracle_programs import programs_of
 
 
 def equal_programs():
     """The programs that give what MXNet gives."""
-    return programs_of([errors, gradients, operators])
+    return programs_of([errors, gradients, operators, second_order])
 
 
 def differing_programs():

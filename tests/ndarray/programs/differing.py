@@ -75,3 +75,15 @@ def shapes_of_volumes(mx):
     run = [fails(lambda s=symbol: s.eval(mx.current_context(), x=mx.nd.ones((2, 3, 4, 5, 6)))[0].asnumpy()) for symbol in symbols]
     penalty = mx.sym.IdentityAttachKLSparseReg(data)
     return [inferred, run, penalty.infer_shape(x=(2, 3, 4))[2]]
+
+
+def heads_given_twice(mx):
+    x = mx.nd.array([1, 2, 3])
+    x.attach_grad()
+    found = []
+    for heads in (None, [mx.nd.array([1, 2, 3]), mx.nd.array([10, 10, 10])]):
+        with mx.autograd.record():
+            y = x * x
+        mx.autograd.backward([y, y], heads)
+        found.append(x.grad.asnumpy())
+    return found

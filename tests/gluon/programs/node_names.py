@@ -1,0 +1,49 @@
+"""Names of the nodes of recurrent cells as symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _cells(mx: Any) -> Any:
+    rnn = mx.gluon.rnn
+    bidirectional = rnn.BidirectionalCell(rnn.LSTMCell(2, prefix="l_"), rnn.LSTMCell(2, prefix="r_"))
+    return [
+        rnn.RNNCell(2, prefix="rnn_"),
+        rnn.RNNCell(2, activation="relu", prefix="rnn_"),
+        rnn.LSTMCell(2, prefix="lstm_"),
+        rnn.GRUCell(2, prefix="gru_"),
+        rnn.ZoneoutCell(rnn.RNNCell(2, prefix="rnn_"), 0.5, 0.5),
+        rnn.ResidualCell(rnn.RNNCell(2, prefix="rnn_")),
+        mx.gluon.contrib.rnn.LSTMPCell(3, 2, prefix="lstmp_"),
+        mx.gluon.contrib.rnn.Conv1DGRUCell((2, 4), 2, 3, 3, prefix="conv_"),
+        bidirectional,
+    ]
+
+
+def of_single_steps(mx: Any) -> Any:
+    found = []
+    for cell in _cells(mx)[:-1]:
+        with mx.name.NameManager():
+            out, states = cell(mx.sym.var("x"), cell.begin_state(func=mx.sym.var))
+        found.append([out.get_internals().list_outputs(), [s.list_outputs() for s in states]])
+    return found
+
+
+def of_unrolled_cells(mx: Any) -> Any:
+    found = []
+    for cell in _cells(mx):
+        with mx.name.NameManager():
+            outputs, states = cell.unroll(2, [mx.sym.var("t0"), mx.sym.var("t1")], layout="NTC", merge_outputs=False)
+        out = mx.sym.Group(outputs)
+        found.append([out.get_internals().list_outputs(), out.list_outputs(), [s.list_outputs() for s in states]])
+    return found
+
+
+def of_merged_outputs(mx: Any) -> Any:
+    found = []
+    for cell in _cells(mx)[:4]:
+        with mx.name.NameManager():
+            out, _ = cell.unroll(2, mx.sym.var("x"), layout="NTC", merge_outputs=True)
+        found.append(out.get_internals().list_outputs())
+    return found
