@@ -41,9 +41,9 @@ def images_and_datasets(mx: Any) -> Any:
                 vision.transforms.Resize(4)(one),
             )
             values = image.imresize(one, 4, 3).asnumpy()
-            os.mkdir(os.path.join(folder, "classes"))
-            _folder_of_images(os.path.join(folder, "classes"), 2)
-            vision.ImageFolderDataset(folder, transform=noted)[0]
+            os.makedirs(os.path.join(folder, "root", "a"))
+            _folder_of_images(os.path.join(folder, "root", "a"), 2)
+            vision.ImageFolderDataset(os.path.join(folder, "root"), transform=noted)[0]
             records, index = _records(mx, folder, [0.0, 1.0])
             vision.ImageRecordDataset(records, transform=noted)[0]
             batch = next(image.ImageIter(2, (3, 4, 4), path_imgrec=records, path_imgidx=index))
