@@ -181,12 +181,9 @@ def return_unless_source(self, key, value, kind, source):
             if source.__class__ is not PLAIN:
                 return put(self, key, value)
         # Another part of this array: along a single axis NumPy reads elements that it has just written, unless both steps are 1.
-        if (
-            kind is view
-            and value._base is (self._base if of_view else self)
-            and (of_view or key.__class__ is not slice or key.step is not None or not source.flags.c_contiguous)
-        ):
-            source = source.copy()
+        if kind is view and value._base is (self._base if of_view else self):
+            if of_view or key.__class__ is not slice or key.step is not None or not source.flags.c_contiguous:
+                source = source.copy()
     else:
         return put(self, key, value)
 

@@ -19,8 +19,7 @@ from ..plurals import counted
 from ..program.compile import Program
 from ..strictness import tolerate
 from ..suggestions import did_you_mean
-from .monitored_name import MonitoredName
-from .part import Key, Part
+from .part import Key, MonitoredName, Part
 from .transport import add_contents
 
 Monitor = Callable[[str, NDArray], None]

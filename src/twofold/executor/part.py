@@ -16,6 +16,23 @@ from .training import FORWARD, FunctionGraph, HeadKind, Training
 Key = tuple[str, Any]
 
 
+class MonitoredName(str):
+    """A name that can be decoded, for functions written for MXNet, which passes bytes.
+
+    Examples
+    --------
+    >>> from twofold.executor.part import MonitoredName
+    >>> MonitoredName("fc_output").decode("utf-8")
+    'fc_output'
+    """
+
+    __slots__ = ()
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The name as a plain string; the arguments are those of ``bytes.decode``."""
+        return self.encode().decode(encoding, errors)
+
+
 @dataclass(frozen=True)
 class Internal:
     """A value inside a part, for monitors. ``is_input``: whether the node in its name reads the value or makes it."""

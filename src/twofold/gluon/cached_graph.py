@@ -6,7 +6,7 @@ from typing import Any
 from ..config import recomputes
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..executor.monitored_name import MonitoredName
+from ..executor.part import MonitoredName
 from ..imperative.cell import wrap
 from ..imperative.storage import is_sparse_array
 from ..ndarray.array import NDArray

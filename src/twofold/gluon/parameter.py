@@ -168,19 +168,18 @@ class Parameter:
 
     @property
     def shape(self) -> Shape:
-        """Sizes of the axes; None if nothing is known. An unknown size is 0, or -1 with NumPy's shapes (``npx.set_np``). Assignments may only fill in unknown sizes.
+        """Sizes of the axes; None if nothing is known. An unknown size is 0, or -1 with NumPy's shapes. Assignments may only fill in such.
 
         Raises
         ------
         ShapeError
             On assignment of a shape that contradicts the known sizes.
         """
-        known = self._shape
-        return known if known is None or 0 not in known or not is_np_shape() else tuple([n or -1 for n in known])
+        return self._shape if self._shape is None or not is_np_shape() else tuple([n or -1 for n in self._shape])
 
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
-        new = tuple(shape)
+        new = tuple([max(n, 0) for n in shape])
         if not self._is_compatible(new):
             raise WrongShape(
                 f"Expected shape {new} is incompatible with given shape {self._shape}", f"Parameter '{self.name}'", "pass matching shapes"
@@ -275,8 +274,8 @@ class Parameter:
             if data is None:
                 # On the CPU, then copied: all devices get the same random numbers.
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
-                desc = initializer.InitDesc(self.name, {"__init__": deferred.init})
-                initializer.create(deferred.default)(desc, as_active_class(data))
+                named = initializer.InitDesc(self.name, {"__init__": deferred.init})
+                initializer.create(deferred.default)(named, as_active_class(data))
             self._put(data, deferred.contexts)
 
     def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:

@@ -76,7 +76,7 @@ def imdecode(buf: NDArray | np.ndarray | Buffer, flag: int = 1, to_rgb: bool | i
     pixels = decoded(data, flag)
     if pixels.shape[-1] == 3 and not to_rgb:
         pixels = pixels[..., ::-1]
-    return _written(nd.array(pixels, dtype="uint8"), out)
+    return written(nd.array(pixels, dtype="uint8"), out)
 
 
 def decoded(data: bytes, flag: int) -> np.ndarray:
@@ -101,7 +101,8 @@ def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool | int =
         raise error.at_path(filename) from None
 
 
-def _written(image: NDArray, out: NDArray | None) -> Any:
+def written(image: NDArray, out: NDArray | None = None) -> Any:
+    """An image in ``out``, else as a new array, of `mx.np` if ``npx.set_np`` is in effect."""
     if out is None:
         return image.as_np_ndarray() if is_np_array() else image
     out[:] = image

@@ -17,10 +17,9 @@ from ..formats.image_lists import listed_images, read_image_list
 from ..io.iterator import DataBatch, DataIter, part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..io.states import checked_state, is_flag, whole_number
-from ..numpy_extension import is_np_array
 from ..recordio.files import MXIndexedRecordIO, MXRecordIO
 from ..recordio.labeled import IRHeader, unpack
-from .functions import imdecode
+from .functions import imdecode, written
 from .usual_augmenters import CreateAugmenter
 
 if TYPE_CHECKING:
@@ -282,8 +281,7 @@ class ImageIter(DataIter):
         return DataBatch([data], [label], self.batch_size - rolled if rolled else pad)
 
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
-        made = nd.zeros(self.provide_data[0][1]), nd.zeros(self.provide_label[0][1])
-        return (made[0].as_np_ndarray(), made[1].as_np_ndarray()) if is_np_array() else made
+        return written(nd.zeros(self.provide_data[0][1])), written(nd.zeros(self.provide_label[0][1]))
 
     def _batchify(self, batch_data: NDArray, batch_label: NDArray, start: int = 0) -> int:
         """Fill a batch from a row on; return the number of its rows."""

@@ -22,7 +22,6 @@ from .write import Chain, write
 Triple = tuple[int | None, int | None, int | None]
 Assigned = Array | np.ndarray | float  # the result of `Rules.value` for an assigned value
 FULL: Triple = (None, None, None)
-WHOLE = (FULL, (None, None, 1))
 #: Maximum number of basic indices that an `Indexer` caches.
 _MOST = 4096
 INT64, UINT64, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(bool)
@@ -67,8 +66,6 @@ class Rules(NamedTuple):
         Converts an item to a NumPy array: of bools (a mask), or a new one of int64.
     value
         Converts an assigned value for an array: to a cell of its dtype on its device, a Python scalar or a NumPy array.
-    whole_is_same
-        Whether ``x[:]`` and ``x[()]`` are the array itself, as in MXNet; NumPy's are views.
     ellipsis_separates
         Whether an ellipsis that stands for no axes separates the index arrays on its two sides, so that their axes come first.
     """
@@ -79,7 +76,6 @@ class Rules(NamedTuple):
     places: Callable[[Any], np.ndarray]
     value: Callable[[object, Any], Assigned]
     ellipsis_separates: bool
-    whole_is_same: bool
 
 
 class Indexer:
@@ -92,8 +88,6 @@ class Indexer:
 
     def get(self, x: Array, index: object) -> Any:
         """``x[index]``."""
-        if self.rules.whole_is_same and (index == () if index.__class__ is tuple else index.__class__ is slice and _triple(index) in WHOLE):
-            return x
         basic = self.basic(x.shape, index)
         if basic is None:
             return self.gather(x, index)

@@ -14,10 +14,11 @@ from ..device import Device
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import Cell, wrap
-from ..imperative.indexing import Indexer, Rules, is_contiguous
+from ..imperative.indexing import Rules, is_contiguous
 from ..imperative.invoke import host_of, invoke
 from ..imperative.views import VIEW_SLOTS, ViewMixin, view_of
 from ..ndarray.array import NDArray
+from ..ndarray.indexing import MXNetIndexer
 from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array
 from ..numpy.indexing import INDEXER as NUMPY_INDEXER
@@ -32,7 +33,7 @@ def _places(item: object) -> np.ndarray:
     return NUMPY_INDEXER.rules.places(item)
 
 
-INDEXER = Indexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True, whole_is_same=True))
+INDEXER = MXNetIndexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True))
 
 
 # As in MXNet a script may ask whether an array is an `NDArray`; its methods are replaced, or refused (`methods`).

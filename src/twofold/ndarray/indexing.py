@@ -16,6 +16,8 @@ from ..opdef.conventions import legacy_scalar
 from ..strictness import tolerate
 from .types import ArrayLike
 
+WHOLE = (slice(None), slice(None, None, 1))
+
 
 def _is_basic(item: object) -> bool:
     return item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer, np.bool_))
@@ -82,4 +84,13 @@ def _value(value: Any, x: Any) -> Any:
         ) from None
 
 
-INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False, whole_is_same=True))
+class MXNetIndexer(Indexer):
+    """MXNet's indexing, where ``x[:]`` and ``x[()]`` are the array itself; NumPy's are views."""
+
+    def get(self, x: Array, index: object) -> Any:
+        """``x[index]``."""
+        is_whole = index == () if index.__class__ is tuple else index.__class__ is slice and index in WHOLE
+        return x if is_whole else super().get(x, index)
+
+
+INDEXER = MXNetIndexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False))

@@ -33,6 +33,8 @@ __all__ = [
 
 Parameter = float | NDArray
 NUMBERS = (bool, int, float, np.generic)
+#: The numbers whose limits are checked.
+REALS = (int, float, np.integer, np.floating)
 PYTHONS, INTEGERS = frozenset({int, float}), frozenset({int})
 
 
@@ -116,7 +118,7 @@ def uniform(
     ParameterError
         If some parameters are arrays and others numbers.
     """
-    if isinstance(low, NUMBERS) and isinstance(high, NUMBERS) and not low <= high:
+    if isinstance(low, REALS) and isinstance(high, REALS) and not low <= high:
         _refuse("uniform", "low must not be above high", f"low={low}, high={high}")
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
@@ -130,7 +132,7 @@ def normal(
     out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`."""
-    if isinstance(scale, NUMBERS) and not scale > 0:
+    if isinstance(scale, REALS) and not scale > 0:
         _refuse("normal", "scale must be positive", f"scale={scale}")
     # MXNet's operators name the parameters differently for arrays and for numbers
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
@@ -148,7 +150,7 @@ def poisson(
     lam: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
     """Samples from the Poisson distribution with mean ``lam``, as floats; other parameters as for `uniform`."""
-    if isinstance(lam, NUMBERS) and not lam >= 0:
+    if isinstance(lam, REALS) and not lam >= 0:
         _refuse("poisson", "lam must not be negative", f"lam={lam}")
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
@@ -163,7 +165,7 @@ def exponential(
         )
     # the operators take the rate
     rate: Any = 1.0 / scale  # type: ignore[operator]
-    if isinstance(rate, NUMBERS) and not rate > 0:
+    if isinstance(rate, REALS) and not rate > 0:
         _refuse("exponential", "scale must be positive", f"scale={scale}")
     return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out)
 
@@ -177,7 +179,7 @@ def gamma(
     out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``; other parameters as for `uniform`."""
-    if isinstance(alpha, NUMBERS) and isinstance(beta, NUMBERS) and not (alpha > 0 and beta > 0):
+    if isinstance(alpha, REALS) and isinstance(beta, REALS) and not (alpha > 0 and beta > 0):
         _refuse("gamma", "alpha and beta must be positive", f"alpha={alpha}, beta={beta}")
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
@@ -186,7 +188,7 @@ def negative_binomial(
     k: Parameter = 1, p: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
     """Samples of the number of failures before ``k`` successes of probability ``p``, as floats; other parameters as for `uniform`."""
-    if isinstance(k, NUMBERS) and isinstance(p, NUMBERS) and not (k >= 0 and p >= 0):
+    if isinstance(k, REALS) and isinstance(p, REALS) and not (k >= 0 and p >= 0):
         _refuse("negative_binomial", "k and p must not be negative", f"k={k}, p={p}")
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
@@ -203,7 +205,7 @@ def generalized_negative_binomial(
 
     Other parameters as for `uniform`.
     """
-    if isinstance(mu, NUMBERS) and isinstance(alpha, NUMBERS) and not (mu >= 0 and alpha >= 0):
+    if isinstance(mu, REALS) and isinstance(alpha, REALS) and not (mu >= 0 and alpha >= 0):
         _refuse("generalized_negative_binomial", "mu and alpha must not be negative", f"mu={mu}, alpha={alpha}")
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
 
@@ -214,7 +216,7 @@ def randint(
     """Random integers from [low, high), int32 if no dtype is given. The bounds are numbers; other parameters as for `uniform`."""
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise DTypeError("random.randint: the bounds must be integers", "NDArray", "pass numbers")
-    if isinstance(low, NUMBERS) and isinstance(high, NUMBERS) and not low < high:
+    if isinstance(low, REALS) and isinstance(high, REALS) and not low < high:
         _refuse("randint", "low must be below high", f"low={low}, high={high}")
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 

@@ -72,7 +72,7 @@ def _value(value: Any, x: ndarray) -> Any:
     return host.item() if not host.ndim and host.dtype.kind in "biuf" else host
 
 
-INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separates=True, whole_is_same=False))
+INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separates=True))
 
 
 def get(x: ndarray, index: object) -> ndarray:

@@ -5,11 +5,10 @@ from functools import partial
 from typing import ClassVar
 
 from ...errors import Undefined
-from ...symbol.symbol import Symbol
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, StateInfo
 from .base import HybridRecurrentCell
-from .gates import Activation, activate, gru_gates, lstm_gates, named
+from .gates import Activation, activate, gru_gates, lstm_gates, named, rest_of
 
 
 class _Cell(HybridRecurrentCell, arrays="nd"):
@@ -221,9 +220,7 @@ class GRUCell(_Cell):
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         step = self._step_name("")
         z, n = gru_gates(F, i2h, h2h, step, partial(F.Activation, act_type="tanh"), named)
-        # MXNet's graphs have these two nodes for 1 - z
-        rest = F.elemwise_sub(F.ones_like(z, name=f"{step}ones_like0"), z, name=f"{step}minus0") if isinstance(z, Symbol) else 1 - z
         # z keeps the old state, as in cuDNN; in the paper by Cho et al. too
-        new, kept = named(F, "mul", rest, n, f"{step}mul1"), named(F, "mul", z, states[0], f"{step}mul20")
+        new, kept = named(F, "mul", rest_of(F, z, step), n, f"{step}mul1"), named(F, "mul", z, states[0], f"{step}mul20")
         output = named(F, "add", new, kept, f"{step}out")
         return output, [output]

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ...symbol.symbol import Symbol
-from ..signatures import Functions
+from ..signatures import Functions, Operand
 
 #: The name of an activation, or a function.
 Activation = str | Callable[..., Any]
@@ -19,18 +19,25 @@ Apply = Callable[..., Any]
 
 
 #: Adds, multiplies or subtracts two operands; ``name`` is that of the node.
-Combine = Callable[[Functions, str, Any, Any, str], Any]
+Combine = Callable[[Functions, str, Operand, Operand, str], Operand]
 _OPERATORS = {"add": operator.add, "mul": operator.mul, "sub": operator.sub}
 
 
-def unnamed(F: Functions, kind: str, lhs: Any, rhs: Any, name: str) -> Any:
+def unnamed(F: Functions, kind: str, lhs: Operand, rhs: Operand, name: str) -> Operand:
     """Python's operator: the nodes of symbols get the next free name."""
     return _OPERATORS[kind](lhs, rhs)
 
 
-def named(F: Functions, kind: str, lhs: Any, rhs: Any, name: str) -> Any:
+def named(F: Functions, kind: str, lhs: Operand, rhs: Operand, name: str) -> Operand:
     """The operator whose node has a name; arrays have none, and Python's operator is the fastest for them."""
     return getattr(F, f"elemwise_{kind}")(lhs, rhs, name=name) if isinstance(lhs, Symbol) else _OPERATORS[kind](lhs, rhs)
+
+
+def rest_of(F: Functions, z: Operand, step: str) -> Operand:
+    """``1 - z``, for which MXNet's graphs have two nodes."""
+    if not isinstance(z, Symbol):
+        return _OPERATORS["sub"](1, z)
+    return F.elemwise_sub(F.ones_like(z, name=f"{step}ones_like0"), z, name=f"{step}minus0")
 
 
 def activate(F: Functions, x: Any, activation: Activation, name: str | None = None) -> Any:
@@ -63,9 +70,7 @@ def lstm_step(F: Functions, gates: Iterable[Any], memory: Any, step: str, apply:
     return h, [h, c]
 
 
-def gru_gates(
-    F: Functions, i2h: Any, h2h: Any, step: str, apply: Apply, combine: Combine = unnamed, **split: int
-) -> tuple[Any, Any]:
+def gru_gates(F: Functions, i2h: Any, h2h: Any, step: str, apply: Apply, combine: Combine = unnamed, **split: int) -> tuple[Any, Any]:
     """The update gate z and the candidate n of a gated recurrent unit, from the maps of input and state for all three gates."""
     ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice", **split)
     hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=f"{step}h2h_slice", **split)
@@ -78,6 +83,6 @@ def gru_gates(
 
 def gru_step(F: Functions, i2h: Any, h2h: Any, state: Any, step: str, apply: Apply, out: str, **split: int) -> tuple[Any, list[Any]]:
     """The output, named ``out``, and the state of a gated recurrent unit; see `gru_gates`."""
-    z, n = gru_gates(F, i2h, h2h, step, apply, **split)
+    z, n = gru_gates(F, i2h, h2h, step, apply, unnamed, **split)
     output = F.elemwise_add((1.0 - z) * n, z * state, name=out)
     return output, [output]
