@@ -50,8 +50,6 @@ PLACES = frozenset({int, bool})
 PLACES_OR_SLICES = INTEGER_SCALARS | {int, slice}
 reshape_to = primitive_shape.reshape.bind
 
-# ---------------------------------------------------------------------------------------------------------- fragments
-
 
 @fragment
 def is_elsewhere(of, v):
@@ -63,6 +61,13 @@ def is_elsewhere(of, v):
 def is_recorded(of):
     """Whether a read of a content is an operation on the tape."""
     return of.__class__ is not PLAIN and is_differentiated(of) and tls.tape is not None
+
+
+@fragment
+def return_whole(self, is_whole):
+    """Return the array itself for ``x[:]`` and ``x[()]``, as MXNet does."""
+    if not by_numpy and is_whole:
+        return self
 
 
 @fragment
@@ -180,9 +185,11 @@ def return_unless_source(self, key, value, kind, source):
                 source = source.data
             if source.__class__ is not PLAIN:
                 return put(self, key, value)
-        # Another part of this array: along a single axis NumPy reads elements that it has just written, unless both steps are 1.
+        # Another part of this array: along a single axis NumPy reads elements that it has just written, unless the steps are equal.
         if kind is view and value._base is (self._base if of_view else self):
-            if of_view or key.__class__ is not slice or key.step is not None or not source.flags.c_contiguous:
+            at = value._key if value._under is self else None
+            both = at.__class__ if at.__class__ is key.__class__ else None
+            if both is not int and (both is not slice or at.step != key.step):
                 source = source.copy()
     else:
         return put(self, key, value)
@@ -200,9 +207,6 @@ def return_reshaped(self, v, of, r):
             return_recorded_part(self, of, chain, r, True)
         elif by_numpy:
             return_fresh(r)
-
-
-# ---------------------------------------------------------------------------------------------------------- templates
 
 
 def getitem(self, key):
@@ -223,13 +227,10 @@ def getitem(self, key):
             # MXNet's element is a view of shape (1,), so a slice, which for -1 ends at None, not at 0; that of its dialect has no axes
             r = v[key] if by_numpy or v.ndim != 1 else v[key : key + 1 or None] if not is_dialect else v[key, ...]
         elif kind is slice:
-            # MXNet's whole array is the array itself
-            if not by_numpy and key.start is None is key.stop and (key.step is None or key.step == 1):
-                return self
+            return_whole(self, key.start is None is key.stop and (key.step is None or key.step == 1))
             r = v[key]
         elif kind is tuple:
-            if not by_numpy and not key:
-                return self
+            return_whole(self, not key)
             last: Any = None
             # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:
@@ -258,12 +259,10 @@ def getitem(self, key):
         elif not by_numpy:
             return get(self, key)
         # An integer element selects as a number does; a bool is a mask, which the general function handles.
-        elif kind is element:
-            key = key._raw
-            if key.__class__ not in INTEGER_SCALARS:
+        elif kind is element or key is None:
+            key = key if key is None else key._raw
+            if key is not None and key.__class__ not in INTEGER_SCALARS:
                 return get(self, key)
-            r = v[key]
-        elif key is None:
             r = v[key]
         else:
             return_by_array(self, key, kind, v, of)
