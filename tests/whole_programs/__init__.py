@@ -1,0 +1,1 @@
+"""Random programs beside the real MXNet."""
