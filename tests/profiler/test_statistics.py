@@ -66,7 +66,6 @@ def test_json_has_the_same_values():
             }
         },
         "Memory": {"Device Storage": {"Memory: cpu/0": {"Count": 2, "Min": 40.0, "Max": 280.004, "Avg": 160.002}}},
-        "Counter": {},
         "Unit": {"Time": "ms", "Memory": "kB"},
     }
 

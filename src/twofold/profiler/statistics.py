@@ -70,6 +70,8 @@ class Statistics:
         """The statistics as JSON: kind, category, name, values."""
         out: dict[str, object] = {}
         for kind, (_, unit) in COLUMNS.items():
+            if kind == "Counter" and not self._rows[kind]:  # MXNet has no such table, so it is there only if it is needed
+                continue
             out[kind] = {
                 category: {name: _values(kind, row, unit) for name, row in self._sort(kind, category, sort_by, ascending)}
                 for category in sorted(self._rows[kind])
