@@ -60,3 +60,19 @@ def test_names_of_old_python_and_numpy_are_there_again() -> None:
     )
     done = subprocess.run([sys.executable, "-m", "twofold", "run", "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_state_is_read_at_each_look_up_and_imports_change_no_attribute() -> None:
+    script = """
+import pydoc, mxnet as mx
+from mxnet.contrib import amp
+assert amp.amp._amp_initialized is False
+amp.init()
+assert amp.amp._amp_initialized is True
+made = mx.gluon.model_zoo.vision.alexnet
+assert pydoc.locate("mxnet.gluon.model_zoo.vision.alexnet") is made
+import mxnet.gluon.model_zoo.vision.alexnet
+assert mx.gluon.model_zoo.vision.alexnet is made
+"""
+    done = subprocess.run([sys.executable, "-m", "twofold", "run", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

@@ -166,10 +166,18 @@ class _Proxy(ModuleType):
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
             return self._submodule_or_shared(name)
-        # From now on an attribute of the module, found without this method; but not a value that the source computes at each look-up.
-        if name in vars(source):
+        # from now on an attribute of the module, found without this method; but not what the source computes anew for each look-up
+        if name not in getattr(source, "COMPUTED", ()):
             setattr(self, name, value)
         return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Python enters a submodule that was imported into its package, where MXNet has a function of that name: `vision.alexnet`
+        if isinstance(value, _Proxy) and any(
+            not isinstance(getattr(s, name, value), ModuleType) for s in _NAMES.__get__(self).get("_sources", ())
+        ):
+            return
+        super().__setattr__(name, value)
 
     def _submodule_or_shared(self, name: str) -> Any:
         """A submodule that is not an attribute of the sources, such as ``gluon.utils``, or what all modules of MXNet had imported."""

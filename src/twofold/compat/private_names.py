@@ -61,17 +61,17 @@ def _init_data(data: object, allow_empty: bool, default_name: str) -> list[tuple
 # mixed precision
 
 
+#: The names that `__getattr__` computes.
+COMPUTED = ("_amp_initialized", "_amp_loss_scale_initialized", "_loss_scaler")
+
+
 def __getattr__(name: str) -> object:
     """What ``contrib.amp.amp`` keeps in variables of the module, as it is now; libraries read there whether mixed precision is on."""
-    state = import_module("..contrib.amp.start", __package__).STATE
-    found = {
-        "_amp_initialized": state.rules is not None,
-        "_loss_scaler": state.scaler,
-        "_amp_loss_scale_initialized": state.scaler is not None,
-    }
-    if name not in found:
+    if name not in COMPUTED:
         raise AttributeError(name)
-    return found[name]
+    # imported here: most programs do without mixed precision
+    state = import_module("..contrib.amp.start", __package__).STATE
+    return {"_amp_initialized": state.rules is not None, "_loss_scaler": state.scaler}.get(name, state.scaler is not None)
 
 
 # training loops of the symbolic interface
