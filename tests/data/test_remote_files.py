@@ -77,7 +77,7 @@ LOCAL = {
     "testing.datasets.get_zip_data": "unpacks to a folder of this machine",
     "callback.Saved.save_checkpoint": "a protocol",
     "compat.operator_internals.cvimread": "image.imread",
-    **dict.fromkeys(("compat.libinfo.find_conf_path", "compat.libinfo.find_lib_path"), "the package's own files"),
+    **dict.fromkeys(("compat.libinfo.find_conf_path", "compat.libinfo.find_lib_path", "compat.libinfo.load"), "there are none"),
     "compat.log.getLogger": "the logging module opens it",
     "compat.log.get_logger": "the logging module opens it",
     "contrib.onnx.files.load_model": "import_model",

@@ -12,8 +12,6 @@ from ..gluon.signatures import Functions, functions_for
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 
-__all__ = ["intgemm_fully_connected", "intgemm_maxabsolute", "intgemm_prepare_data", "intgemm_prepare_weight", "intgemm_take_weight"]
-
 Operand = TypeVar("Operand", NDArray, Symbol)
 
 
@@ -121,3 +119,8 @@ def _sums(F: Functions, data: Operand, weight: Operand, num_hidden: int, flatten
     low, high = F.full((1,), -127), F.full((1,), 127)
     ranges = {"min_data": low, "max_data": high, "min_weight": low, "max_weight": high}
     return F.contrib.quantized_fully_connected(data, weight, **ranges, num_hidden=num_hidden, no_bias=True, flatten=flatten)[0]
+
+
+def __dir__() -> list[str]:
+    # only these: what is imported here is no name of MXNet's
+    return [name for name in globals() if name.startswith("intgemm_")]
