@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import ClassVar
 
-from .errors import DeviceError
+from .errors import DeviceError, UnknownDevice
 from .suggestions import did_you_mean
 
 TYPE_CODES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
@@ -82,7 +82,7 @@ class Device(metaclass=_DeviceType):
             return device_type
         kind = KIND_OF_CODE.get(device_type, str(device_type)) if isinstance(device_type, int) else device_type
         if kind not in TYPE_CODES or int(device_id) < 0:
-            raise DeviceError(
+            raise UnknownDevice(
                 "Context: no such device",
                 f"{device_type!r}, {device_id!r}",
                 did_you_mean(

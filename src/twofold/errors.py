@@ -11,6 +11,8 @@
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
     │   ├── InvalidValue (AssertionError)       one of those that MXNet asserts
     │   ├── WrongArgument (TypeError)           an argument of another kind than the function takes
+    │   ├── NotSupported (NotImplementedError)  a value that NumPy takes and MXNet's function does not
+    │   ├── ZeroStep (ZeroDivisionError)        a range whose step is 0
     │   ├── UnknownKey (KeyError)               a key or name that a table does not have
     │   ├── ShapesNotInferred                   shapes of a block's parameters that do not follow from its inputs
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
@@ -18,6 +20,7 @@
     ├── IndexingError (IndexError)              an index out of range or of an unsupported kind
     ├── UnboundArgumentError (KeyError)         a graph argument without an array
     ├── DeviceError                             a context that does not exist, or arrays on different ones
+    │   ├── UnknownDevice (KeyError)            a kind of device that does not exist
     │   ├── DeviceOutOfMemory (MemoryError)     the device is out of memory
     │   └── BackendUnavailable                  no array library for that kind of device is installed
     ├── NotReady (AssertionError)               a method called before the one that it needs
@@ -123,6 +126,14 @@ class WrongArgument(ParameterError, TypeError):
     """An argument is of another kind than the function takes."""
 
 
+class NotSupported(ParameterError, NotImplementedError):
+    """A value of an argument that NumPy takes and MXNet's functions of the same name do not."""
+
+
+class ZeroStep(ParameterError, ZeroDivisionError):
+    """A range whose step is 0."""
+
+
 class UnknownKey(ParameterError, KeyError):
     """A table has no such key or name."""
 
@@ -165,6 +176,10 @@ class UnboundArgumentError(MXNetError, KeyError):
 
 class DeviceError(MXNetError):
     """A context does not exist, or the operands of an operation are on different contexts."""
+
+
+class UnknownDevice(DeviceError, KeyError):
+    """There is no device of that kind or number."""
 
 
 class DeviceOutOfMemory(DeviceError, MemoryError):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..assembly import assembled_text
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, NotSupported
 from ..opdef.numpy_rows import Row, params_lines, sizes
 
 #: The keywords of NumPy's ufuncs, with the values that MXNet accepts, and the advice for any other value.
@@ -22,10 +22,6 @@ UFUNC_OPTIONS = {
 }
 
 
-class UnsupportedOption(ParameterError, NotImplementedError):
-    """A keyword of NumPy's ufuncs with a value that MXNet does not support either."""
-
-
 def check_options(name: str, options: Mapping[str, object]) -> None:
     """Raise for keywords of a ufunc that it would ignore.
 
@@ -33,7 +29,7 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
     ------
     DTypeError
         For one that NumPy's ufuncs do not have.
-    UnsupportedOption
+    NotSupported
         For one that would change the result.
     """
     for key, given in options.items():
@@ -42,13 +38,13 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
         neutral, todo = UFUNC_OPTIONS[key]
         # a mask is not compared: `==` would give an array instead of a truth value
         if given is not neutral and not (isinstance(given, (str, np.bool_)) and given == neutral):
-            raise UnsupportedOption(f"{name}: {key} is not supported", repr(given)[:60], todo)
+            raise NotSupported(f"{name}: {key} is not supported", repr(given)[:60], todo)
 
 
 def only_c(name: str, order: str) -> None:
     """Raise unless the order is the only one that arrays have."""
     if order != "C":
-        raise ParameterError(f"{name}: arrays are in row-major order", f"order={order!r}", "leave order out")
+        raise NotSupported(f"{name}: arrays are in row-major order", f"order={order!r}", "leave order out")
 
 
 def assembled_row(row: Row, receiver: str, lines: list[str], env: dict[str, Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from ..assembly import inlined
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError, WrongArgument
 from ..extension_points import shown_in_notebooks
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
@@ -198,7 +198,9 @@ class Executor:
             )
         target = self.arg_dict[name]
         if not isinstance(value, (Array, np.ndarray)):
-            raise DTypeError("forward: only accepts NDArray and numpy.ndarray", f"{name}: {type(value).__name__}", "convert it to an array")
+            raise WrongArgument(
+                "forward: only accepts NDArray and numpy.ndarray", f"{name}: {type(value).__name__}", "convert it to an array"
+            )
         if tuple(value.shape) != target.shape:
             raise ShapeError(f"Shape not match! Argument {name}, need: {target.shape}", f"received: {value.shape}", "reshape the executor")
         target[:] = value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import DTypeError, FormatError, InvalidValue, ParameterError, ShapeError
+from ..errors import DTypeError, FormatError, InvalidValue, ParameterError, ShapeError, WrongArgument
 from ..formats.files import read_file
 from ..formats.images import load_image
 from ..imperative.array import Array
@@ -69,7 +69,9 @@ def imdecode(buf: NDArray | np.ndarray | Buffer, flag: int = 1, to_rgb: bool | i
     (4, 6, 3)
     """
     if not isinstance(buf, (Array, np.ndarray, bytes, bytearray, memoryview)):
-        raise DTypeError("imdecode: the buffer must be bytes or an array of bytes", f"{type(buf).__name__}", "read the file in mode 'rb'")
+        raise WrongArgument(
+            "imdecode: the buffer must be bytes or an array of bytes", f"{type(buf).__name__}", "read the file in mode 'rb'"
+        )
     data = bytes(buf.asnumpy()) if isinstance(buf, Array) else bytes(buf)
     if not data:
         raise FormatError("imdecode: the buffer is empty", None, "pass a compressed image")

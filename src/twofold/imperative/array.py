@@ -11,7 +11,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for, gpu_count
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import AutogradError, DTypeError, ParameterError, ShapeError, UnknownKey
+from ..errors import AutogradError, DTypeError, InvalidValue, ParameterError, ShapeError, UnknownKey
 from ..extension_points import shown_in_notebooks
 from ..graph.ir import Application
 from ..opdef import Op
@@ -379,7 +379,7 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     grads: Sequence[Array | Cell | None] = [None] * len(heads) if head_grads is None else head_grads
     if len(grads) != len(heads):
         given = f"{len(heads)} and {len(grads)}"
-        raise ParameterError("backward: the numbers of heads and head_grads differ", given, "pass one (or None) for each head")
+        raise InvalidValue("backward: the numbers of heads and head_grads differ", given, "pass one (or None) for each head")
     if not heads:
         raise AutogradError("backward: there are no heads", "an empty list", "pass the arrays to differentiate")
     for h in heads:

@@ -275,6 +275,6 @@ def _is_row(x: object) -> bool:
 def _array_of(x: Any) -> Any:
     if isinstance(x, Array) or _is_in_file(x):
         return x
-    if isinstance(x, (str, bytes)) or x is None:
+    if isinstance(x, (str, bytes, int, float)) or x is None or (isinstance(x, (list, tuple)) and any(isinstance(i, Array) for i in x)):
         raise WrongType("NDArrayIter: not an array", type(x).__name__, "pass an NDArray, a numpy.ndarray, or a list or dict of these")
     return array(np.asarray(x))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from ..device import CPU
-from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
+from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError, WrongType
 from ..imperative.array import Array
 from ..imperative.cell import Value
 from ..imperative.deferral import twin_of
@@ -177,7 +177,7 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
     def _check_key(self, key: object) -> None:
         kind = str if isinstance(key, str) else int if isinstance(key, int) else None
         if kind is None:
-            raise DTypeError("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")
+            raise WrongType("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")
         if self._key_type not in (None, kind):
             raise MXNetError("KVStore: Mixed key types are not allowed", f"{key!r} in a store of {self._key_type}", "use one type")
         self._key_type = kind

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeAlias
 import numpy
 
 from .. import registry
-from ..errors import DTypeError, ParameterError
+from ..errors import NotSupported, ParameterError
 from ..ndarray.array import NDArray
 from .base import Arrays, EvalMetric, Names, Result, alias, check_label_shapes, on_host, pairs_of, register
 
@@ -175,7 +175,7 @@ class CustomMetric(EvalMetric):
         DTypeError
             Always.
         """
-        raise DTypeError("CustomMetric cannot be serialized", self.name, "register a subclass of EvalMetric instead")
+        raise NotSupported("CustomMetric cannot be serialized", self.name, "register a subclass of EvalMetric instead")
 
 
 def np(numpy_feval: Feval, name: str | None = None, allow_extra_outputs: bool = False) -> CustomMetric:

@@ -193,7 +193,7 @@ class Module(BaseModule):
         """Create executors, which hold the parameters."""
         for_training, inputs_need_grad, shared_module = request.for_training, request.inputs_need_grad, request.shared_module
         if inputs_need_grad and not for_training:
-            raise ParameterError("Module.bind: inputs_need_grad needs for_training", "for_training=False", "bind for training")
+            raise InvalidValue("Module.bind: inputs_need_grad needs for_training", "for_training=False", "bind for training")
         data, label = self._describe(request.data_shapes, request.label_shapes)
         if shared_module is not None:
             if not isinstance(shared_module, Module) or not shared_module.binded or not shared_module.params_initialized:

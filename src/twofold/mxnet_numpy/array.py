@@ -4,6 +4,7 @@ It differs from ``twofold.np.ndarray``, which it derives from, as the real one d
 are contiguous in memory are views, reshaped and transposed arrays are copies, elements are arrays without axes.
 """
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +13,7 @@ import numpy as np
 from ..calls import items
 from ..device import Device
 from ..dtype import dtype_name, is_float
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, NotSupported, ParameterError
 from ..imperative.cell import Cell, wrap
 from ..imperative.indexing import Rules, is_contiguous
 from ..imperative.invoke import host_of, invoke
@@ -97,7 +98,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         if order not in ("K", "A", "C") or casting != "unsafe" or not subok:
             given = f"order={order!r}, casting={casting!r}, subok={subok}"
             raise ParameterError("astype: only the default order and casting are supported", given, "leave them out")
-        name = dtype_name(dtype)
+        name = "float32" if dtype is None else dtype_name(dtype)
         if name == self._dtype:
             return self.copy() if copy else self
         return wrap(ndarray, invoke(primitive_arithmetic.astype.bind(dtype=name), (self,))[0])
@@ -111,7 +112,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
             For an order other than ``"C"``.
         """
         if order != "C":
-            raise ParameterError("copy: arrays are in row-major order", f"order={order!r}", "leave order out")
+            raise NotSupported("copy: arrays are in row-major order", f"order={order!r}", "leave order out")
         return wrap(ndarray, invoke(primitive_shape.contiguous.bind(), (self,))[0])
 
     def as_in_context(self, context: Device) -> "ndarray":
@@ -141,7 +142,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
             For an order other than ``"C"``.
         """
         if order != "C":
-            raise ParameterError("reshape_view: arrays are in row-major order", f"order={order!r}", "leave order out")
+            raise NotSupported("reshape_view: arrays are in row-major order", f"order={order!r}", "leave order out")
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return self._view(primitive_shape.reshape.bind(shape=filled_shape(tuple(given), self.size, "reshape_view")))
 
@@ -158,6 +159,8 @@ class ndarray(numpy_array, _Base):  # NumPy's name
 
     def __bool__(self) -> bool:
         if self.size != 1:
+            if self.size == 0:
+                return False
             what = "The truth value of an ndarray with multiple elements is ambiguous."
             raise ParameterError(what, f"shape {self.shape}", "compare, then reduce")
         return bool(self.item())
@@ -213,9 +216,14 @@ class ndarrayView(ViewMixin, ndarray):
         return self._base
 
 
+_SHAPE = re.compile(r",\s*shape=\([\d, ]*\)")
+
+
 def repr_of(array: np.ndarray) -> str:
     """A NumPy array as MXNet's shows itself: with its dtype unless that is float32 or bool."""
     text = repr(array)
+    # newer NumPys add the shape of an abbreviated array
+    text = _SHAPE.sub("", text) if array.size else text
     if array.dtype == np.float32:
         at = text.rfind("dtype=")
         return text if at < 0 else text[: text[:at].rstrip().rindex(",")] + ")"

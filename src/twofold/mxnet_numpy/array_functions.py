@@ -10,8 +10,9 @@ from ..calls.general import Calls
 from ..calls.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, stacked
 from ..device import CPU, Device, current_device
 from ..dtype import NAME_OF
-from ..errors import DTypeError, ParameterError
+from ..errors import ParameterError, WrongArgument
 from ..imperative.array import Array, adopted, from_host
+from ..imperative.cell import PLAIN
 from ..imperative.invoke import host_of
 from ..ndarray.array import NDArray
 from ..ndarray.types import DeviceLike, DTypeLike, Shape
@@ -69,7 +70,16 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         if isinstance(value, NDArray):
             what = "a numpy operator which can only accept MXNet numpy ndarrays, while received a legacy ndarray"
             raise Unsupported(what, repr(value)[:60], "convert it with as_np_ndarray()")
+        if value is None or isinstance(value, str):
+            raise Unsupported(f"type {type(value)} not supported", repr(value)[:60], "pass an array or a number")
         return self.array(value)
+
+    def known_elements(self, value: object) -> np.ndarray | None:
+        """The elements of an operand if they are at hand: computed, and in the memory of the host."""
+        if not isinstance(value, ndarray):
+            return np.asarray(value)
+        content = value._content
+        return content if content.__class__ is PLAIN else None
 
     def context_name(self, ctx: DeviceLike) -> DeviceLike:
         """A device as a parameter of creating operators."""
@@ -113,8 +123,8 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         items = map_nested(object, lambda v: host_of(v) if isinstance(v, Array) else v) if isinstance(object, (list, tuple)) else object
         try:
             host = np.array(items, dtype=kind)
-        except TypeError as error:
-            raise DTypeError(f"array: {error}", repr(object)[:60], "pass numbers") from None
+        except (TypeError, ValueError) as error:
+            raise WrongArgument(f"array: {error}", repr(object)[:60], "pass numbers") from None
         # `ascontiguousarray` gives a 0-d array an axis; remove it
         return from_host(ndarray, np.ascontiguousarray(host).reshape(host.shape), where)
 
@@ -128,8 +138,16 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
     def _size(self, x: ndarray, axis: int) -> int | None:
         return x.shape[axis]
 
+    def _ndim(self, x: ndarray) -> int:
+        return x.ndim
+
     def _filled_like(self, obj: ndarray, arr: ndarray, number: float | None) -> ndarray:
         return self.full(obj.shape, number, arr.dtype)
+
+    def _slice_of(self, x: ndarray, axis: int, number: object) -> ndarray:
+        shape = list(x.shape)
+        shape[axis] = 1
+        return self.full(tuple(shape), number, x.dtype)
 
     # what depends on values
 

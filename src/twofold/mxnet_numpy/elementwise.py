@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.row_functions import check_options
+from ..errors import ParameterError
 from ..opdef import OPS, Op
 from ..opdef.frontend import named
 from ..ops import dynamic_shapes, elementwise_math, mxnet_numpy_arithmetic, numpy_elementwise
@@ -24,6 +25,7 @@ UNARY: dict[str, tuple[Op, str]] = {name: (op, name) for name, op in _U.items()}
     "rad2deg": (_U["degrees"], "degrees"),
     "reciprocal": (numpy_elementwise.reciprocal_number, "reciprocal"),
 }
+_ROUNDING = frozenset({"ceil", "fix", "floor", "trunc"})
 _VARIANTS = {op.front.variant: op for op in OPS.values() if op.front.variant is not None}
 _A, _S, _R = mxnet_numpy_arithmetic.OF_ARRAYS, mxnet_numpy_arithmetic.OF_SCALAR, mxnet_numpy_arithmetic.OF_REVERSED
 #: Functions whose operators `mx.nd` has too. In `mx.nd` a float scalar turns an array of integers into floats; here it does not.
@@ -72,7 +74,7 @@ class Elementwise(Functions[Array]):
     def clip(self, a: object, a_min: float | None, a_max: float | None, out: Array | None = None) -> Array:
         """Elements limited to a range; one of the limits may be None."""
         if a_min is None and a_max is None:
-            raise Unsupported("clip: array_min and array_max cannot both be None", None, "pass one of them")
+            raise ParameterError("clip: array_min and array_max cannot both be None", None, "pass one of them")
         # an infinity limits nothing
         low, high = -np.inf if a_min is None else a_min, np.inf if a_max is None else a_max
         return self.apply(elementwise_math.clip_range, (self.operand(a),), {"a_min": low, "a_max": high}, out)
@@ -137,7 +139,8 @@ def _unary(name: str, op: Op, label: str) -> Callable[..., Any]:
     def function(self: Front[Array], x: object, out: Array | None = None, **kwargs: object) -> Any:
         check_options(name, kwargs)
         if self.number(x) is not None:
-            return getattr(np, name)(x)
+            # as MXNet's NumPy, whose rounding gives floats
+            return getattr(np, name)(float(x) if isinstance(x, int) and not isinstance(x, bool) and name in _ROUNDING else x)
         return self.apply(op, (self.operand(x),), None, out, label)
 
     return function

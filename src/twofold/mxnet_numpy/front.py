@@ -74,6 +74,10 @@ class Front(ABC, Generic[Array]):
     def context_name(self, ctx: DeviceLike) -> DeviceLike:
         """A device as a parameter of creating operators."""
 
+    def known_elements(self, value: object) -> np.ndarray | None:
+        """The elements of an operand if they are at hand: computed, and in the memory of the host."""
+        return None
+
     def operands(self, values: Iterable[object]) -> list[Array]:
         """Several values as arrays."""
         return [self.operand(v) for v in values]

@@ -12,12 +12,19 @@ __all__ = ["FALLBACKS"]
 
 #: Functions that MXNet computes with NumPy.
 FALLBACKS = frozenset({"cond", "lstsq", "matrix_power", "matrix_rank", "multi_dot", "qr"})
+
+
+def _lstsq(a: np.ndarray, b: np.ndarray, rcond: float | str | None = "warn") -> object:
+    """NumPy's ``lstsq``, which takes the default of older ones, the precision of the dtype, as -1."""
+    return np.linalg.lstsq(a, b, -1 if isinstance(rcond, str) else rcond)
+
+
 FACE = LinearAlgebra(FUNCTIONS)
 
 
 def __getattr__(name: str) -> Any:
     if name in FALLBACKS:
-        found = on_host(getattr(np.linalg, name), name)
+        found = on_host(_lstsq if name == "lstsq" else getattr(np.linalg, name), name)
     elif name.startswith("_") or not hasattr(FACE, name):
         raise OperatorError(f"module 'mxnet.numpy.linalg' has no attribute {name!r}", None, "see dir() of it")
     else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..calls.row_functions import only_c
 from ..dtype import DTypeLike as GivenDType
-from ..errors import ParameterError
+from ..errors import NotSupported, ZeroStep
 from ..ndarray.types import DeviceLike, DTypeLike
 from ..opdef.numpy_rows import sizes
 from ..ops import creation as shared
@@ -55,12 +55,13 @@ class Creation(Functions[Array]):
         return self.full_like(prototype, 0, dtype)
 
     def arange(
-        self, start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Any = None, device: Any = None
+        self, start: float, stop: float | None = None, step: float | None = 1, dtype: Any = None, ctx: Any = None, device: Any = None
     ) -> Array:
         """``start, start + step, …`` below ``stop``; a single number is the end."""
         first, last = (0, start) if stop is None else (start, stop)
+        step = 1 if step is None else step
         if step == 0:
-            raise ParameterError("arange: the step is 0", f"step={step}", "pass another step")
+            raise ZeroStep("arange: the step is 0", f"step={step}", "pass another step")
         return self.created(ops.npi_arange, ctx or device, start=first, stop=last, step=step, dtype=_dtype(dtype))
 
     def linspace(
@@ -76,8 +77,8 @@ class Creation(Functions[Array]):
         device: DeviceLike = None,
     ) -> Array | tuple[Array, float]:
         """``num`` evenly spaced values from ``start`` to ``stop``; with ``retstep`` the distance too."""
-        if axis != 0 or isinstance(start, (list, np.ndarray)) or isinstance(stop, (list, np.ndarray)):
-            raise ParameterError("linspace: start and stop must be numbers, and axis 0", f"axis={axis}", "pass numbers")
+        if axis != 0 or self.number(start) is None or self.number(stop) is None:
+            raise NotSupported("linspace: start and stop must be numbers, and axis 0", f"axis={axis}", "pass numbers")
         params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, **without_none(dtype=dtype)}
         found = self.created(shared.linspace, ctx or device, **params)
         parts = num - 1 if endpoint else num
@@ -97,7 +98,7 @@ class Creation(Functions[Array]):
     ) -> Array:
         """``num`` powers of a base, whose exponents are evenly spaced from ``start`` to ``stop``."""
         if axis != 0:
-            raise ParameterError("logspace: axis must be 0", f"axis={axis}", "leave axis out")
+            raise NotSupported("logspace: axis must be 0", f"axis={axis}", "leave axis out")
         params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "base": base, **without_none(dtype=dtype)}
         return self.created(ops.npi_logspace, ctx or device, **params)
 

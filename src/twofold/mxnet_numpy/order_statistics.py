@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+
+from ..errors import ParameterError
 from ..ndarray.types import Axis
 from ..ops import mxnet_numpy_reduction as ops
 from ..ops import ordering
@@ -39,8 +42,12 @@ class OrderStatistics(Functions[Array]):
         keepdims: bool = False,
     ) -> Array:
         """The percentiles ``q`` (a number or an array) along axes, of all elements if None. Nothing is written to the input."""
-        params = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims, "q_scalar": self.number(q)}
-        arrays = (self.operand(a), self.operand(q) if params["q_scalar"] is None else None)
+        number = self.number(q)
+        arrays = (self.operand(a), self.operand(q) if number is None else None)
+        known = np.asarray(number) if number is not None else self.known_elements(arrays[1])
+        if known is not None and not ((known >= 0) & (known <= 100)).all():
+            raise ParameterError("percentile: percentiles must be from 0 to 100, and quantiles from 0 to 1", repr(q), "correct them")
+        params = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims, "q_scalar": number}
         return self.apply(ops.npi_percentile, arrays, params, out)
 
     def quantile(
@@ -54,14 +61,20 @@ class OrderStatistics(Functions[Array]):
         keepdims: bool = False,
     ) -> Array:
         """The quantiles ``q`` (a number or an array, from 0 to 1) along axes, of all elements if None."""
-        return self.percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
+        share = self.number(q)
+        percents = self.multiply(self.operand(q), 100) if share is None else share * 100
+        return self.percentile(a, percents, axis, out, overwrite_input, interpolation, keepdims)
 
     def diff(self, a: object, n: int = 1, axis: int = -1, prepend: object = None, append: object = None) -> Array:
         """The ``n``-th differences of neighbors along an axis, of the array with values before or after it."""
-        parts = [p for p in (prepend, a, append) if p is not None]
-        if len(parts) > 1:
-            a = self.concatenate(parts, axis=axis)
-        return self.apply(ops.npi_diff, (self.operand(a),), {"n": n, "axis": axis})
+        x = self.operand(a)
+        parts = [p if self.number(p) is None else self._slice_of(x, axis, p) for p in (prepend, x, append) if p is not None]
+        joined = self.concatenate(parts, axis=axis) if len(parts) > 1 else x
+        return self.apply(ops.npi_diff, (joined,), {"n": n, "axis": axis})
+
+    def _slice_of(self, x: Array, axis: int, number: object) -> Array:
+        """A slice of an array along an axis, filled with a number."""
+        raise Unsupported("diff: a number before or after a symbol", repr(number), "pass a symbol")
 
     def ediff1d(self, ary: object, to_end: object = None, to_begin: object = None) -> Array:
         """The differences of neighbors in the flattened array, between numbers or arrays to begin and to end with."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import NotSupported, ParameterError
 from ..opdef import Op
 from ..opdef.frontend import named
 from ..opdef.numpy_rows import sizes
@@ -50,7 +50,7 @@ class Shapes(Functions[Array]):
     def take(self, a: object, indices: object, axis: int | None = None, mode: str = "raise", out: Array | None = None) -> Array:
         """Slices at indices along an axis, or elements of the flattened array; ``mode``: indices outside raise, are clipped or wrap."""
         if mode not in ("raise", "clip", "wrap"):
-            raise ParameterError("take: unknown mode", repr(mode), "use 'raise', 'clip' or 'wrap'")
+            raise NotSupported("take: unknown mode", repr(mode), "use 'raise', 'clip' or 'wrap'")
         x = self.operand(a) if axis is not None else self.apply(ops.npx_reshape, (self.operand(a),), {"newshape": -1})
         return self.apply(gathering.take_places, (x, self.operand(indices)), {"axis": axis or 0, "mode": mode}, out)
 
@@ -80,13 +80,20 @@ class Shapes(Functions[Array]):
                 indices_or_sections = list(accumulate(sizes))[:-1]
         return self.split(x, indices_or_sections, axis)
 
+    def _ndim(self, x: Array) -> int | None:
+        """The number of axes, if it is known."""
+        return None
+
     def _size(self, x: Array, axis: int) -> int | None:
         """The size of an axis, if it is known."""
         return None
 
     def vsplit(self, ary: object, indices_or_sections: Indices) -> list[Array]:
         """The parts of an array along its first axis."""
-        return self.split(ary, indices_or_sections, 0)
+        x = self.operand(ary)
+        if self._ndim(x) == 1:
+            raise ParameterError("vsplit only works on arrays of 2 or more dimensions", None, "call split")
+        return self.split(x, indices_or_sections, 0)
 
     def hsplit(self, ary: object, indices_or_sections: Indices) -> list[Array]:
         """The parts of an array along its second axis, of a vector along its only one."""

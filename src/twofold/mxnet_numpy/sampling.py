@@ -10,7 +10,7 @@ from ..opdef import Op
 from ..opdef.numpy_rows import sizes
 from ..ops import gathering, ordering, random_sampling
 from ..ops import mxnet_numpy_random as ops
-from .front import Array, without_none
+from .front import Array, public_name, without_none
 from .linear import LinearAlgebra
 from .row_functions import Face, attach_rows
 
@@ -22,9 +22,26 @@ class Random(Face[Array]):
         """Samples, with parameters of the distribution that are numbers or arrays."""
         front = self._front
         numbers = {name: front.number(v) for name, v in values.items()}
+        for name, value in values.items():
+            limit = ops.LIMITS.get((op.name, name))
+            if limit is not None:
+                self._refuse_outside(limit, op, name, value)
         # MXNet's operators take those parameters that are arrays as inputs, without gaps for the others
         arrays = [front.operand(v) for name, v in values.items() if numbers[name] is None]
         return front.apply(op, [*arrays, *[None] * (len(op.arrays) - len(arrays))], numbers | params, out)
+
+    def _refuse_outside(self, limit: ops.Limit, op: Op, name: str, value: object) -> None:
+        """Refuse a parameter with elements outside a limit; what is not computed yet, or is on a GPU, is not waited for.
+
+        Raises
+        ------
+        ParameterError
+            If it has such elements.
+        """
+        number = self._front.number(value)
+        known = self._front.known_elements(value) if number is None else np.asarray(number)
+        if known is not None and not limit.holds(known).all():
+            raise ParameterError(f"{public_name(op)}: {name} must be {limit.text}", repr(value)[:60], "pass other parameters")
 
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
         """Beta samples: X / (X + Y) of two gamma variables, drawn in float64 so that small ones do not vanish."""
@@ -85,6 +102,10 @@ class Random(Face[Array]):
         """How often (int64) each class occurs in ``n`` draws with the given probabilities."""
         front = self._front
         params = {"n": n, **without_none(size=sizes(size))}
+        chances = front.known_elements(pvals) if front.is_array(pvals) else np.asarray(pvals)
+        # as much more than 1 as sums of rounded probabilities may be
+        if chances is not None and chances.astype(np.float64).sum() > 1 + 1e-6:
+            raise ParameterError("multinomial: the probabilities add up to more than 1", repr(pvals)[:60], "divide them by their sum")
         if front.is_array(pvals):
             return front.apply(ops.npi_multinomial, (pvals,), params)
         return front.apply(ops.npi_multinomial, (None,), {**params, "pvals": tuple(float(v) for v in np.asarray(pvals))})
@@ -129,6 +150,8 @@ class Batches(Random[Array]):
             raise ParameterError("bernoulli: pass either prob or logit", f"{prob!r} and {logit!r}", "pass one")
         given = prob if logit is None else logit
         front, number = self._front, self._front.number(given)
+        if logit is None:
+            self._refuse_outside(ops.CHANCE, ops.npi_bernoulli, "prob", prob)
         params = {"prob": number if logit is None else None, "logit": None if logit is None else number, "is_logit": logit is not None}
         others = {"size": sizes(size), "dtype": dtype or "float32", "ctx": front.context_name(ctx or device)}
         return front.apply(ops.npi_bernoulli, (front.operand(given) if number is None else None,), {**params, **others}, out)

@@ -109,7 +109,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         If the dtypes differ.
     """
     if not isinstance(arrays, (list, tuple)) or not arrays or not all(isinstance(a, NDArray) and a._legacy for a in arrays):
-        raise ParameterError("concatenate: arrays must be a list of at least one NDArray", repr(arrays)[:60], "pass a list of arrays")
+        raise InvalidValue("concatenate: arrays must be a list of at least one NDArray", repr(arrays)[:60], "pass a list of arrays")
     dtypes = {a._dtype for a in arrays}
     if len(dtypes) > 1:
         raise DTypeError("concatenate: arrays must have the same dtype", ", ".join(sorted(dtypes)), "cast them with astype")

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, InvalidValue, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..opdef import BoundOp, find
@@ -67,7 +67,7 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
         numbers = {k: v.item() if isinstance(v, np.generic) else v for k, v in parameters.items()}
         return call(find(f"_random_{name}"), (), numbers | options | {"ctx": ctx}, out)
     types = ", ".join(type(v).__name__ for v in values)
-    raise ParameterError(f"random.{name}: Distribution parameters must all be NDArrays or all numbers", types, "pass all of one kind")
+    raise InvalidValue(f"random.{name}: Distribution parameters must all be NDArrays or all numbers", types, "pass all of one kind")
 
 
 def _refuse(name: str, limits: str, given: str) -> NoReturn:

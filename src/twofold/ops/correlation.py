@@ -2,7 +2,6 @@
 
 from ..errors import ParameterError, ShapeError
 from ..opdef import op
-from .primitive_math import absolute
 
 
 def _sizes(shape, kernel_size, max_displacement, stride1, pad_size):
@@ -54,7 +53,8 @@ def correlation(
     for dy in steps:
         shifted = [_window(xp, two, max_displacement + dy, spans[0], max_displacement + dx, spans[1]) for dx in steps]
         second = xp.stack(shifted, 2)
-        alike = first * second if is_multiply else absolute(xp, first - second)
+        # where they are equal the difference has a gradient too, as in MXNet
+        alike = first * second if is_multiply else xp.where(xp.less(first, second), second - first, first - second)
         lines.append(_patch_sums(xp, xp.sum(alike, axis=1, keepdims=False), rows, columns, kernel_size, stride1))
     return xp.concat(*lines, axis=1) / (kernel_size**2 * data1.shape[1])
 

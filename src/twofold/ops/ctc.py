@@ -144,6 +144,8 @@ def _check(data, label, lengths):
 
 
 def _used(data_lengths, label_lengths, use_data_lengths, use_label_lengths):
+    if use_label_lengths and not use_data_lengths and label_lengths is None:
+        return None, data_lengths  # the only lengths, given by position
     return data_lengths if use_data_lengths else None, label_lengths if use_label_lengths else None
 
 

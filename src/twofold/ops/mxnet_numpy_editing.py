@@ -133,6 +133,8 @@ def prepared(
         if count is None:  # a single place takes all of the values
             given = xp.reshape(given, shape=(*[1] * (len(x.shape) - len(given.shape)), *given.shape))
             given = given if len(given.shape) == len(x.shape) else xp.reshape(given, shape=(math.prod(given.shape),))
+            # as NumPy assigns them to one slice: their first axis is the one along which they are inserted
+            given = xp.permute_dims(given, axes=(*range(1, at + 1), 0, *range(at + 1, len(x.shape))))
     wide = [1] * (len(x.shape) - len(given.shape)) + list(given.shape)
     size = count if count is not None else wide[at] if values is not None else 1
     shape = tuple(size if k == at else n for k, n in enumerate(x.shape))

@@ -7,7 +7,9 @@ for front ends; here it has no effect.
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
@@ -19,6 +21,19 @@ from .random_variates import gamma
 OPTIONAL_SHAPE: Any = Shape | None  # type: ignore[operator]  # the alias is `Annotated`
 #: From ``(xp, rng, shape, dtype, parameters)`` to samples in the working dtype.
 Formula = Callable[[Derived, Operand | None, tuple[int, ...], str, list[Operand]], Operand]
+
+
+class Limit(NamedTuple):
+    """What MXNet demands of a parameter of a distribution."""
+
+    text: str
+    holds: Callable[[np.ndarray], np.ndarray]
+
+
+POSITIVE, NOT_NEGATIVE = Limit("positive", lambda x: x > 0), Limit("at least 0", lambda x: x >= 0)
+CHANCE = Limit("from 0 to 1", lambda x: (x >= 0) & (x <= 1))
+#: The limits by operator and parameter; front ends check them.
+LIMITS: dict[tuple[str, str], Limit] = {}
 
 
 def sampled(
@@ -101,7 +116,9 @@ def _power(xp, rng, shape, dtype, parameters):
     return xp.exp(-exponential(xp, rng, shape, dtype) / parameters[0])
 
 
-def declare(name: str, formula: Formula, row: str, *names: str, default: object = inspect.Parameter.empty, typed: bool = False) -> None:
+def declare(
+    name: str, formula: Formula, row: str, *names: str, default: object = inspect.Parameter.empty, typed: bool = False, **limits: Limit
+) -> None:
     """Declare a sampler of a distribution.
 
     Parameters
@@ -114,6 +131,8 @@ def declare(name: str, formula: Formula, row: str, *names: str, default: object 
         The parameters, by MXNet's names, and their default.
     typed
         Whether the dtype is a parameter; it is float32 otherwise.
+    limits
+        What holds of parameters.
     """
 
     def rule(xp, *operands, size, dtype="float32", **given):
@@ -133,6 +152,7 @@ def declare(name: str, formula: Formula, row: str, *names: str, default: object 
     rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name.removesuffix('_n')} distribution."
     place = "npx.random" if name.endswith("_n") else "random"
     new = numpy_op(f"_npi_{name}", row=f"{place}.{name.removesuffix('d')}({row})", writes="size dtype" if typed else "size")(rule)
+    LIMITS.update({(new.name, parameter): limit for parameter, limit in limits.items()})
     values = dict(zip(names, (1.0, 2.0)[-len(names) :], strict=True))
     new.sample(lambda draw: draw(*[None] * len(names), gradient=False, size=(2, 3), **values))
 
@@ -142,16 +162,16 @@ _PLACED = "size=None, ctx=None, out=None, device=None"
 _TYPED = "size=None, dtype=None, ctx=None, out=None, device=None"
 _BATCH = "batch_shape: size = None, dtype=None, ctx=None"
 declare("uniform", _uniform, f"low=0.0, high=1.0, {_TYPED}", "low", "high", typed=True)
-declare("normal", _normal, f"loc=0.0, scale=1.0, {_TYPED}", "loc", "scale", typed=True)
-declare("gamma", _gamma, f"shape, scale=1.0, {_TYPED}", "shape", "scale", typed=True)
+declare("normal", _normal, f"loc=0.0, scale=1.0, {_TYPED}", "loc", "scale", typed=True, scale=NOT_NEGATIVE)
+declare("gamma", _gamma, f"shape, scale=1.0, {_TYPED}", "shape", "scale", typed=True, shape=POSITIVE, scale=POSITIVE)
 declare("uniform_n", _uniform, f"low=0.0, high=1.0, {_BATCH}", "low", "high", typed=True)
-declare("normal_n", _normal, f"loc=0.0, scale=1.0, {_BATCH}", "loc", "scale", typed=True)
+declare("normal_n", _normal, f"loc=0.0, scale=1.0, {_BATCH}", "loc", "scale", typed=True, scale=NOT_NEGATIVE)
 for _name, _formula in (("gumbel", _gumbel), ("logistic", _logistic)):
-    declare(_name, _formula, f"loc=0.0, scale=1.0, {_PLACED}", "loc", "scale")
+    declare(_name, _formula, f"loc=0.0, scale=1.0, {_PLACED}", "loc", "scale", scale=NOT_NEGATIVE)
 for _name, _formula in (("exponential", _exponential), ("rayleigh", _rayleigh)):
-    declare(_name, _formula, f"scale=1.0, {_PLACED}", "scale", default=1.0)
+    declare(_name, _formula, f"scale=1.0, {_PLACED}", "scale", default=1.0, scale=NOT_NEGATIVE)
 for _name, _formula in (("weibull", _weibull), ("pareto", _pareto), ("powerd", _power)):
-    declare(_name, _formula, f"a, {'size=None' if _name == 'powerd' else _PLACED}", "a", default=None)
+    declare(_name, _formula, f"a, {'size=None' if _name == 'powerd' else _PLACED}", "a", default=None, a=POSITIVE)
 
 
 @numpy_op("_npi_bernoulli", differentiable=False)

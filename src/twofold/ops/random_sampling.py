@@ -10,7 +10,7 @@ from typing import Literal
 
 from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
-from ..opdef import Scalar, Shape, agreed, op
+from ..opdef import Chance, NotNegative, Positive, Scalar, Shape, agreed, op
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma, poisson, poisson_of
 
@@ -81,19 +81,19 @@ def random_uniform(xp, rng, *, low: Scalar = 0.0, high: Scalar = 1.0, shape: Sha
 
 
 @sampler("_random_normal", "random_normal", "normal")
-def random_normal(xp, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+def random_normal(xp, rng, *, loc: Scalar = 0.0, scale: NotNegative = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Normal samples with mean ``loc`` and standard deviation ``scale``."""
     return _draw(xp, _normal, rng, shape, dtype, loc, scale)
 
 
 @sampler("_random_gamma", "random_gamma")
-def random_gamma(xp, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+def random_gamma(xp, rng, *, alpha: Positive = 1.0, beta: Positive = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Gamma samples with shape ``alpha`` and scale ``beta`` (mean alpha · beta)."""
     return _draw(xp, _gamma, rng, shape, dtype, alpha, beta)
 
 
 @sampler("_random_exponential", "random_exponential")
-def random_exponential(xp, rng, *, lam: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+def random_exponential(xp, rng, *, lam: Positive = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Exponential samples with rate ``lam`` (mean 1 / lam)."""
     return _draw(xp, _exponential, rng, shape, dtype, lam)
 
@@ -107,14 +107,14 @@ def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dty
 
 
 @sampler("_random_negative_binomial", "random_negative_binomial")
-def random_negative_binomial(xp, rng, *, k: Scalar = 1, p: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+def random_negative_binomial(xp, rng, *, k: NotNegative = 1, p: Chance = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Negative binomial samples: failures before ``k`` successes of probability ``p``."""
     return _draw(xp, _negative_binomial, rng, shape, dtype, k, p)
 
 
 @sampler("_random_generalized_negative_binomial", "random_generalized_negative_binomial")
 def random_generalized_negative_binomial(
-    xp, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None
+    xp, rng, *, mu: NotNegative = 1.0, alpha: NotNegative = 1.0, shape: Shape | None = None, dtype: FloatName = None
 ):
     """Negative binomial samples with mean ``mu`` and variance mu + alpha · mu²."""
     return _draw(xp, _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
@@ -226,13 +226,13 @@ def random_uniform_like(xp, data, rng, *, low: Scalar = 0.0, high: Scalar = 1.0)
 
 
 @sampler("_random_normal_like", keeps_shape=True)
-def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0):
+def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: NotNegative = 1.0):
     """Normal samples, one per element of the data."""
     return _draw_like(xp, data, _normal, rng, loc, scale)
 
 
 @sampler("_random_gamma_like", keeps_shape=True)
-def random_gamma_like(xp, data, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0):
+def random_gamma_like(xp, data, rng, *, alpha: Positive = 1.0, beta: Positive = 1.0):
     """Gamma samples, one per element of the data."""
     return _draw_like(xp, data, _gamma, rng, alpha, beta)
 
@@ -250,13 +250,13 @@ def random_poisson_like(xp, data, rng, *, lam: Scalar = 1.0):
 
 
 @sampler("_random_negative_binomial_like", keeps_shape=True)
-def random_negative_binomial_like(xp, data, rng, *, k: Scalar = 1, p: Scalar = 1.0):
+def random_negative_binomial_like(xp, data, rng, *, k: NotNegative = 1, p: Chance = 1.0):
     """Negative binomial samples, one per element of the data."""
     return _draw_like(xp, data, _negative_binomial, rng, k, p)
 
 
 @sampler("_random_generalized_negative_binomial_like", keeps_shape=True)
-def random_generalized_negative_binomial_like(xp, data, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0):
+def random_generalized_negative_binomial_like(xp, data, rng, *, mu: NotNegative = 1.0, alpha: NotNegative = 1.0):
     """Negative binomial samples with mean mu and dispersion alpha, one per element of the data."""
     return _draw_like(xp, data, _generalized_negative_binomial, rng, mu, alpha)
 

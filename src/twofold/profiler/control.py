@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 from warnings import warn
 
-from ..errors import InvalidValue, MXNetError, ParameterError
+from ..errors import InvalidValue, MXNetError, UnknownKey
 from ..formats.files import write_file
 from ..launcher_notes import launched
 from .config import Config, process
@@ -82,7 +82,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
         If an argument is unknown.
     """
     if state not in STATES:
-        raise ParameterError("set_state: unknown state", repr(state), f"use one of {', '.join(STATES)}")
+        raise UnknownKey("set_state: unknown state", repr(state), f"use one of {', '.join(STATES)}")
     if process(profile_process) == "server":
         send("set_state", {"state": state})
         return

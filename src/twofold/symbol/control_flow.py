@@ -42,8 +42,7 @@ class _Body:
         self.own = [s.heads[0].node for s in own]
         self.outside: dict[SymbolNode, Head] = {}
         self._cuts: dict[Head, SymbolNode] = {}
-        heads = [self._named(h) for s in outputs for h in s.heads]
-        self.heads = self._cut(heads, scope)
+        self.heads = tuple(self._named(h) for h in self._cut([h for s in outputs for h in s.heads], scope))
         self.arguments = [n for n in topological(self.heads) if n.is_variable]
 
     @staticmethod
@@ -95,9 +94,10 @@ def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], T]) -> tup
     return result, body
 
 
-def _own(symbols: Sequence[Symbol]) -> list[Symbol]:
+def _own(symbols: Sequence[Symbol], scope: str) -> list[Symbol]:
     """Variables of a body that stand for outer symbols."""
-    return [variable(f"{s.name}-{k}") for k, s in enumerate(symbols)]
+    with AttrScope(**{SCOPE: scope}):
+        return [variable(f"{s.name}-{k}") for k, s in enumerate(symbols)]
 
 
 def _scope(hint: str) -> str:
@@ -118,7 +118,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     if not streams:
         raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one symbol")
     scope = _scope(name)
-    slices, old = _own(streams), _own(states)
+    slices, old = _own(streams, scope), _own(states, scope)
     trace = lambda: pair_of(body(nest(slices, data_form), nest(old, state_form)), "foreach: the body")  # noqa: E731
     (outputs, new), make = _traced(scope, [*slices, *old], trace)
     flat_out, out_form = _symbols_of(outputs, "foreach: outputs of the body")
@@ -157,10 +157,13 @@ def while_loop(
     if not outer:
         raise ParameterError("while_loop: loop_vars should contain at least one element", None, "pass the variables of the loop")
     # Each body has separate variables, since a body is cut out of the graph at its variables.
-    tested, looped = _own(outer), _own(outer)
-    holds, make_test = _traced(_scope(f"{name}_cond"), tested, lambda: cond(*tested))
+    test_scope = _scope(f"{name}_cond")
+    tested = _own(outer, test_scope)
+    holds, make_test = _traced(test_scope, tested, lambda: cond(*tested))
     test = make_test([holds])
-    (outputs, new), make = _traced(_scope(f"{name}_func"), looped, lambda: pair_of(func(*looped), "while_loop: func"))
+    loop_scope = _scope(f"{name}_func")
+    looped = _own(outer, loop_scope)
+    (outputs, new), make = _traced(loop_scope, looped, lambda: pair_of(func(*looped), "while_loop: func"))
     flat_out, out_form = _symbols_of([] if outputs is None else outputs, "while_loop: outputs of func")
     flat_new, _ = _symbols_of(new, "while_loop: loop variables of func")
     if len(flat_new) != len(outer):

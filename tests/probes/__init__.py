@@ -1,0 +1,1 @@
+"""Probes of behavior: one line each, with the real MXNet's answers."""
