@@ -202,6 +202,8 @@ SCALAR = Kind("a number", _scalar, runtime=True)
 POSITIVE = _limited("a number above 0", lambda x: x > 0)
 NOT_NEGATIVE = _limited("a number of at least 0", lambda x: x >= 0)
 CHANCE = _limited("a number from 0 to 1", lambda x: 0 <= x <= 1)
+#: The kinds of run-time numbers.
+NUMBERS = (SCALAR, POSITIVE, NOT_NEGATIVE, CHANCE)
 TRAINING = Kind("the training flag (injected)", _bool)
 STATIC = Kind("a hashable value", lambda value: value, ambiguous=_has_number)
 INTEGERS = Kind("a nested tuple of integers and None", lambda value: value)
