@@ -253,3 +253,10 @@ def test_parameters_are_listed_in_the_symbols_order() -> None:
     module.bind([("data", (2, 4))])
     module.init_params()
     assert list(module.get_params()[0]) == ["z_weight", "z_bias", "a_weight", "a_bias"]
+
+
+def test_a_bucketing_module_says_which_parameters_are_fixed():
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    module = mx.mod.BucketingModule(lambda key: (symbol, ["data"], []), default_bucket_key=3, fixed_param_names=["fc_bias"])
+    assert module._fixed_param_names == ["fc_bias"]
+    assert module._state_names == []

@@ -63,12 +63,14 @@ class BucketingModule(BaseModule):
         if default_bucket_key is None:
             raise InvalidValue("BucketingModule: there is no default bucket", None, "pass default_bucket_key")
         self._sym_gen, self._default_bucket_key = sym_gen, default_bucket_key
+        # read by programs that count what is learned
+        self._state_names, self._fixed_param_names = list(state_names or ()), list(fixed_param_names or ())
         self._kwargs: dict[str, Any] = {
             "logger": logger,
             "context": context,
             "work_load_list": work_load_list,
-            "fixed_param_names": fixed_param_names,
-            "state_names": state_names,
+            "fixed_param_names": self._fixed_param_names,
+            "state_names": self._state_names,
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
