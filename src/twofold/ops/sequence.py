@@ -1,5 +1,6 @@
 """SequenceMask, SequenceLast and SequenceReverse: batches of sequences of different lengths, with time and batch as axes 0 and 1."""
 
+from ..dtype import INTEGERS
 from ..errors import ParameterError, ShapeError
 from ..opdef import SequenceLength, along_axis, op, without_axis
 
@@ -21,8 +22,9 @@ def _times(xp, data, length, axis):
     """Time steps and whole lengths, reshaped to broadcast over the data, in the lengths' dtype."""
     steps = xp.iota(size=data.shape[axis], dtype=xp.dtype_of(length))
     ndim = len(data.shape)
-    # lengths may be floats; MXNet counts whole steps only
-    return xp.reshape(steps, shape=_along(ndim, axis)), xp.reshape(xp.trunc(length), shape=_along(ndim, 1 - axis))
+    # lengths may be floats; MXNet counts whole steps only. NumPy 2.0 makes floats of truncated integers, which are no indices.
+    whole = length if xp.dtype_of(length) in INTEGERS else xp.trunc(length)
+    return xp.reshape(steps, shape=_along(ndim, axis)), xp.reshape(whole, shape=_along(ndim, 1 - axis))
 
 
 def _lengths_shape(shapes, *, use_sequence_length, axis, **_):

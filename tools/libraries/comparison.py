@@ -1,0 +1,71 @@
+"""Compares what a network computes on two sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: The largest relative differences.
+CLOSE = {"outputs": 1e-3, "hybridized outputs": 1e-3, "gradients": 5e-3, "hybridized gradients": 5e-3, "step": 5e-3, "export": 1e-3}
+#: A part may differ by so many times what it differs in MXNet when the inputs change by rounding: batch normalization over few values,
+#: and the order of boxes with nearly the same score, depend on it.
+NUDGES = 30
+
+
+def distance(one: dict[str, Any], other: dict[str, Any]) -> float:
+    """An estimate of the relative distance of two arrays by their digests; infinite if their shapes differ."""
+    if any(one[key] != other[key] for key in ("shape", "dtype", "strange")):
+        return float("inf")
+    scale = max(one["norm"], other["norm"], 1e-12)
+    pairs = zip([one["norm"], *one["projections"]], [other["norm"], *other["projections"]], strict=True)
+    return max(abs(a - b) for a, b in pairs) / scale
+
+
+def distance_of_all(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> float:
+    """The largest distance of arrays that correspond; small ones are measured against the norm of all."""
+    if len(ours) != len(theirs):
+        return float("inf")
+    floor = 1e-3 * sum(one["norm"] ** 2 for one in theirs) ** 0.5
+    distances = [distance(a, b) * min(1.0, max(a["norm"], b["norm"]) / (floor or 1)) for a, b in zip(ours, theirs, strict=True)]
+    return max(distances, default=0.0)
+
+
+def sensitivity(theirs: dict[str, Any], part: str) -> float:
+    """How much a part changes in MXNet when the inputs change by rounding."""
+    kind = "outputs" if "outputs" in part or part == "export" else "gradients"
+    plain, nudged = theirs.get(kind), theirs.get(f"nudged {kind}")
+    return distance_of_all(plain, nudged) if isinstance(plain, list) and isinstance(nudged, list) else 0.0
+
+
+def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, str]:
+    """What differs, by part; a part that MXNet cannot do is not compared."""
+    if "error" in theirs:
+        return {}
+    if "error" in ours:
+        return {"all": ours["error"]}
+    found = {}
+    for part, limit in CLOSE.items():
+        a, b = ours.get(part), theirs.get(part)
+        if b is None or (isinstance(b, dict) and "error" in b):
+            continue
+        if a is None or (isinstance(a, dict) and "error" in a):
+            found[part] = "missing" if a is None else a["error"]
+            continue
+        if part == "export":
+            away = a["difference"] if a["outputs"] == b["outputs"] else float("inf")
+            if a["graph"]["operators"] != b["graph"]["operators"]:
+                found["graph"] = f"{a['graph']['nodes']} nodes, {b['graph']['nodes']} in MXNet"
+            elif a["graph"]["names"] != b["graph"]["names"]:
+                found["names of nodes"] = first_difference(a["graph"]["names"], b["graph"]["names"])
+        else:
+            away = distance_of_all(*((side["parameters"] if part == "step" else side) for side in (a, b)))
+        if not away <= max(limit, NUDGES * sensitivity(theirs, part)):
+            found[part] = f"{away:.1e}"
+    if ours.get("names") != theirs.get("names"):
+        found["names"] = first_difference(ours["names"], theirs["names"])
+    return found
+
+
+def first_difference(ours: list[str], theirs: list[str]) -> str:
+    """The first names that differ."""
+    pair = next(((a, b) for a, b in zip(ours, theirs, strict=False) if a != b), (f"{len(ours)} names", f"{len(theirs)}"))
+    return f"{pair[0]}, {pair[1]} in MXNet"

@@ -1,0 +1,192 @@
+"""What has been found, as lines and as a page of the docs."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from .environment import ROOT, Library, libraries
+
+#: The figures of the last run that was written down, and the page that shows them.
+FIGURES = Path(__file__).with_name("results.json")
+PAGE = ROOT / "docs" / "reference" / "libraries.md"
+TIMES = {"first call": "first call", "steady call": "later calls", "first step": "first step", "steady step": "later steps"}
+HEAD = """# Libraries built on MXNet
+
+Libraries that were written for MXNet 1.x, by Twofold and by MXNet 1.9.1, from source distributions that are unmodified but for what the
+last section lists. `make test-libraries` makes this page (`tools/libraries` says how). Tried on {day}, with Python {python} and NumPy
+{numpy}.
+
+* **Modules**: how many are imported, of those that are not left out below; in brackets by MXNet.
+* **Networks** of the library's zoo, with parameters drawn alike on both sides: outputs, gradients, hybridized outputs and gradients, the
+  exported graph read back, and parameters after a step of training agree within {outputs} of their norm (gradients {gradients}), or
+  {nudges} times what MXNet's own change if the input changes by rounding. Those that MXNet cannot run at the sizes tried are not counted.
+* **Its tests**: how many pass, of those that pass with MXNet; in brackets all that pass. Empty: not run to the end.
+* **Program**: a small model trained on generated data until a loss is reached.
+* **Times**: the median of Twofold's time divided by MXNet's, one thread each, on a machine that other programs used too.
+
+"""
+
+
+def times(ours: Any, theirs: Any) -> dict[str, Any]:
+    """The times of both sides, where both have them."""
+    found = {}
+    for name in ("first call", "steady call"):
+        if all(isinstance(side.get(name), float) for side in (ours, theirs)):
+            found[name] = [ours[name], theirs[name]]
+    steps = [side.get("step", {}) for side in (ours, theirs)]
+    for name in ("first", "steady"):
+        if all(isinstance(step, dict) and name in step for step in steps):
+            found[f"{name} step"] = [step[name] for step in steps]
+    return found
+
+
+def network_line(found: dict[str, Any]) -> str:
+    """A network's line."""
+    if found["mxnet"]:
+        return f"not by MXNet: {found['mxnet']}"
+    ratios = [f"{name} {pair[0] / pair[1]:.2f}x" for name, pair in found.items() if isinstance(pair, list)]
+    wrong = [f"{part}: {text}" for part, text in found["differences"].items()]
+    return "; ".join(["agrees" if not wrong else "DIFFERS " + ", ".join(wrong), *ratios])
+
+
+def modules(library: Library, found: dict[str, Any]) -> tuple[dict[str, int], dict[str, str]]:
+    """How many modules are imported by each side, and what is wrong with others that no reason explains."""
+    counts = {}
+    wrong: dict[str, str] = {}
+    for side, answers in found.items():
+        if "error" in answers:
+            counts[side], wrong["all"] = 0, answers["error"]
+            continue
+        tried = {name: text for name, text in answers.items() if not is_ignored(library, name)}
+        counts[side], counts["all"] = sum(not text for text in tried.values()), len(tried)
+        if side == "twofold":
+            wrong |= {name: text for name, text in tried.items() if text and not found.get("mxnet", {}).get(name)}
+    return counts, wrong
+
+
+def is_ignored(library: Library, module: str) -> bool:
+    """Whether a module is left out."""
+    return any(f"{module}.".startswith(f"{name}.") for name in library.ignored)
+
+
+def failed_tests(library: Library, found: dict[str, Any]) -> dict[str, str]:
+    """The tests that fail, pass with MXNet and have no reason."""
+    ours, theirs = found["twofold"], found.get("mxnet", {"failed": {}})
+    if "error" in ours:
+        return {"all": ours["error"]}
+    explained = tuple(library.excepted)
+    return {name: text for name, text in ours["failed"].items() if name not in theirs.get("failed", {}) and not name.startswith(explained)}
+
+
+def problems(library: Library, found: dict[str, Any]) -> dict[str, str]:
+    """All that differs from MXNet without a reason."""
+    wrong: dict[str, str] = {}
+    if found.get("imports"):
+        wrong |= modules(library, found["imports"])[1]
+    if found.get("suites"):
+        wrong |= failed_tests(library, found["suites"])
+    for name, network in (found.get("networks") or {}).items():
+        if network["differences"] and name not in library.excepted:
+            wrong[name] = ", ".join(f"{part}: {text}" for part, text in network["differences"].items())
+    program = (found.get("programs") or {}).get("twofold", {"reached": True})
+    if not program.get("reached"):
+        wrong["its program"] = str(program)
+    return wrong
+
+
+def compared(networks: dict[str, Any]) -> list[dict[str, Any]]:
+    """The networks that MXNet runs."""
+    return [network for network in networks.values() if not network["mxnet"]]
+
+
+def ratios(networks: dict[str, Any]) -> list[str]:
+    """The medians of the times."""
+    found = []
+    for name in TIMES:
+        pairs = [network[name] for network in compared(networks) if name in network]
+        found.append(f"{median(a / b for a, b in pairs):.1f}x" if pairs else "")
+    return found
+
+
+def row(library: Library, found: dict[str, Any]) -> str:
+    """A library's row of the table."""
+    counts = modules(library, found["imports"])[0] if found.get("imports") else {}
+    imported = f"{counts['twofold']} of {counts['all']} ({counts.get('mxnet', '?')})" if counts else ""
+    networks = found.get("networks") or {}
+    agreeing = sum(not network["differences"] for network in compared(networks))
+    suite = found.get("suites") or {}
+    tests = ""
+    if suite:
+        lost = len([name for name in suite["twofold"].get("failed", {}) if name not in suite.get("mxnet", {}).get("failed", {})])
+        passed = suite.get("mxnet", suite["twofold"]).get("passed", 0)
+        tests = f"{passed - lost} of {passed} ({suite['twofold'].get('passed', 0)})"
+    cells = [library.title, imported, f"{agreeing} of {len(compared(networks))}" if networks else "", tests, *ratios(networks)]
+    return "| " + " | ".join(cells) + " |"
+
+
+def program_row(library: Library, found: dict[str, Any]) -> str:
+    """A row of the table of programs."""
+    sides = [found["programs"].get(side, {}) for side in ("twofold", "mxnet")]
+    losses = [f"{side['loss']:.3g}" if "loss" in side else side.get("error", "") for side in sides]
+    seconds = [f"{side['cpu']:.1f} s" if "cpu" in side else "" for side in sides]
+    goal = next((f"{side['goal']:.3g}" for side in sides if "goal" in side), "")
+    return f"| {library.title} | {goal} | {' | '.join(losses)} | {' | '.join(seconds)} |"
+
+
+def summary(results: dict[str, Any]) -> tuple[list[str], int]:
+    """Lines for the terminal, and how many problems there are."""
+    lines = []
+    count = 0
+    for library in libraries():
+        if library.title in results:
+            wrong = problems(library, results[library.title])
+            count += len(wrong)
+            lines += [row(library, results[library.title]), *(f"  ! {name}: {text}" for name, text in wrong.items())]
+    return lines, count
+
+
+def page(results: dict[str, Any], about: dict[str, str]) -> str:
+    """The page."""
+    from .comparison import CLOSE, NUDGES
+
+    parts = [HEAD.format(**about, outputs=f"{CLOSE['outputs']:g}", gradients=f"{CLOSE['gradients']:g}", nudges=NUDGES)]
+    known = [library for library in libraries() if library.title in results]
+    parts.append("| library | modules | networks that agree | its tests | " + " | ".join(TIMES.values()) + " |\n" + "|---" * 8 + "|\n")
+    parts += [row(library, results[library.title]) + "\n" for library in known]
+    programs = [library for library in known if results[library.title].get("programs")]
+    parts.append("\n## Programs\n\nThe loss to be reached, the losses and the CPU time of the whole program.\n\n")
+    parts.append("| library | goal | Twofold | MXNet | Twofold | MXNet |\n" + "|---" * 6 + "|\n")
+    parts += [program_row(library, results[library.title]) + "\n" for library in programs]
+    parts.append("\n## What differs\n\n")
+    for library in known:
+        parts += [f"* {library.title}: `{name}`: {clean(text)}\n" for name, text in problems(library, results[library.title]).items()]
+    parts.append("\n## Left out, and allowed to differ\n\n")
+    for library in known:
+        parts += [f"* {library.title}: `{name}`: {reason}\n" for name, reason in (library.ignored | library.excepted).items()]
+        parts += [f"* {library.title}: changed in `{change['file']}`: {change['reason']}\n" for change in library.mended]
+    return "".join(parts)
+
+
+def clean(text: str) -> str:
+    """An error's text without marks of Markdown, and short."""
+    return "`" + text.replace("`", "'")[:160] + "`"
+
+
+def write(results: dict[str, Any]) -> None:
+    """Keep what has been found, beside what earlier runs have found of other parts, and write the page."""
+    import numpy as np
+
+    kept = json.loads(FIGURES.read_text(encoding="utf-8"))["results"] if FIGURES.exists() else {}
+    for title, found in results.items():
+        kept[title] = kept.get(title, {}) | found
+    about = {"day": date.today().isoformat(), "python": platform.python_version(), "numpy": np.__version__}
+    text = json.dumps({"about": about, "results": kept}, indent=1) + "\n"
+    # errors name places of the machine and of the network that say nothing elsewhere
+    FIGURES.write_text(re.sub(r"(https?://|host=')[^\s'\"\\)]+|/(?:[\w.-]+/){2,}", "…", text), encoding="utf-8")
+    PAGE.write_text(page(json.loads(FIGURES.read_text(encoding="utf-8"))["results"], about), encoding="utf-8")
