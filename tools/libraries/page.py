@@ -168,8 +168,8 @@ def page(results: dict[str, Any], about: dict[str, str]) -> str:
         parts += [f"* {library.title}: `{name}`: {clean(text)}\n" for name, text in problems(library, results[library.title]).items()]
     parts.append("\n## Left out, and allowed to differ\n\n")
     for library in known:
-        parts += [f"* {library.title}: `{name}`: {reason}\n" for name, reason in (library.ignored | library.excepted).items()]
-        parts += [f"* {library.title}: changed in `{change['file']}`: {change['reason']}\n" for change in library.mended]
+        parts += [f"* {library.title}: {name}: {reason}\n" for name, reason in (library.ignored | library.excepted).items()]
+        parts += [f"* {library.title}: changed in {change['file']}: {change['reason']}\n" for change in library.mended]
     return "".join(parts)
 
 
