@@ -1,9 +1,10 @@
 """Infers shapes and dtypes of a symbol from those of some variables, forward and backward: ``infer_shape`` and ``infer_type``.
 
 Internally an unknown shape is None, and an unknown size is None in the shape; in the interface they are MXNet's ``()`` and 0, or None and
--1 while ``npx.set_np`` or ``np_shape`` is in effect. Nodes are visited in order and in reverse order until nothing changes, applying the operator's own inference of its inputs, unification for
-element-wise operators, and, once all inputs are known, the typed node itself. If unknowns remain, a second round *probes*: the operator is
-typed with several trial sizes, and if an output's size varies with one of them, the two are the same unknown.
+-1 while ``npx.set_np`` or ``np_shape`` is in effect. Nodes are visited in order and in reverse order until nothing changes, applying the
+operator's own inference of its inputs, unification for element-wise operators, and, once all inputs are known, the typed node itself. If
+unknowns remain, a second round *probes*: the operator is typed with several trial sizes, and if an output's size varies with one of them,
+the two are the same unknown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
