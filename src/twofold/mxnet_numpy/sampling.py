@@ -40,7 +40,7 @@ class Random(Face[Array]):
         """
         number = self._front.number(value)
         known = self._front.known_elements(value) if number is None else np.asarray(number)
-        if known is not None and not limit.holds(known).all():
+        if known is not None and not np.all(limit.holds(known)):
             raise ParameterError(f"{public_name(op)}: {name} must be {limit.text}", repr(value)[:60], "pass other parameters")
 
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:

@@ -9,8 +9,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..dtype import FLOATS
 from ..errors import ParameterError
 from ..opdef import Derived, DType, Floats, Operand, Shape, broadcast_shapes, numpy_op
@@ -27,7 +25,7 @@ class Limit(NamedTuple):
     """What MXNet demands of a parameter of a distribution."""
 
     text: str
-    holds: Callable[[np.ndarray], np.ndarray]
+    holds: Callable[..., bool]  # of each element, for an array
 
 
 POSITIVE, NOT_NEGATIVE = Limit("positive", lambda x: x > 0), Limit("at least 0", lambda x: x >= 0)
