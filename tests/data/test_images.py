@@ -15,7 +15,7 @@ import pytest
 
 import twofold as mx
 from twofold.config import SETTINGS
-from twofold.errors import DTypeError, FormatError, MissingFileError, MXNetError, ParameterError, ShapeError
+from twofold.errors import FormatError, MissingFileError, MXNetError, ParameterError, ShapeError, WrongArgument
 from twofold.gluon.data import vision
 
 from tests.data.programs.images import BOXES, _list_file, _pixels, _png, _records
@@ -104,7 +104,7 @@ def test_an_entry_without_a_label_is_named() -> None:
 
 @pytest.mark.parametrize("given", ["text", 10])
 def test_what_is_no_buffer_is_not_decoded(given: Any) -> None:
-    with pytest.raises(DTypeError, match="must be bytes"):
+    with pytest.raises(WrongArgument, match="must be bytes"):
         mx.image.imdecode(given)
 
 
