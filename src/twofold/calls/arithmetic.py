@@ -13,7 +13,7 @@ from ..device import CPU
 from ..dtype import NAME_OF
 from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.deferral import join, now
-from ..imperative.guards import has_gradient, is_plain, is_watched
+from ..imperative.guards import has_gradient, is_plain, is_tracked, is_watched
 from ..imperative.storage import applied
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED, GAPS
@@ -171,10 +171,10 @@ def binary_of_element(self, other):
 
 
 def comparison(self, other):
-    """A comparison of floats in host memory. It has no gradient, so there is nothing to record."""
+    """A comparison of floats in host memory. Bools have no gradient, so there is nothing to record."""
     a = self._content
-    # a small Value, such as a parameter: here it does not matter whether it is on a tape
-    if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
+    # a small Value, such as a parameter; MXNet's comparisons give floats, which are on the tape, with gradients of 0
+    if a.__class__ is Value and a.device is CPU and is_plain(data := a.data) and not (legacy and is_tracked(a)):
         a = data
     # floats of one dtype, which NumPy compares directly; the general path has the rules for promotion and for integers
     if a.__class__ is PLAIN and a.dtype.kind == "f":

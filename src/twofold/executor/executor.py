@@ -228,7 +228,9 @@ class Executor:
         grads = self._run.backward(bool(is_train), zip(self._keys, heads, strict=True))
         for key, target in self._targets:
             content = grads.get(key)
-            if content is None:
+            if content is None:  # the outputs are integers, which carry no gradient
+                if self.grad_req[key[1]] == "write":
+                    target[:] = 0
                 continue
             if self.grad_req[key[1]] == "add":
                 content = add_contents(target._content, content)

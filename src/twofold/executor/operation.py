@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from ..device import Device
 from ..graph.build import item
 from ..graph.collector import RESTING
-from ..graph.gradient import accumulate
+from ..graph.gradient import accumulate, starts_below
 from ..graph.ir import TABLES, Application, Node, leaf, topological
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
@@ -141,9 +141,9 @@ class Operation:
         self.written = list(graph.written)
         self._hidden = _read_by_updates(graph)
         self._states = sorted({k for u in graph.updates for k in u.states.values()})
-        self.bound_op = self._operator(name, len(types), mirror).bind()
+        self.bound_op = self._operator(name, len(types), mirror, starts_below(graph.outputs)).bind()
 
-    def _operator(self, name: str, arrays: int, mirror: bool) -> Op:
+    def _operator(self, name: str, arrays: int, mirror: bool, has_losses: bool) -> Op:
         inputs = [Input(f"x{k}", auxiliary=k in self._states) for k in range(arrays)] + [Input(f"key{k}") for k in range(self.draws)]
         inputs += [Input(f"object{k}") for k in range(len(self.objects))]
         return Op(
@@ -155,6 +155,7 @@ class Operation:
             recompute=mirror and not any(o.states for o in self.objects),  # user code that changes states runs once
             dynamic_shape=bool(self.objects),
             execution=Execution(waits_from=WHOLE),
+            adds_gradient=has_losses,
             grad_rule=_with_signature(self._gradients, [i.name for i in inputs]),
             backward_rule=self._new_states if self._states else None,
         )
@@ -258,7 +259,10 @@ class _Typed(CacheEntry):
         """Positions of the inputs that have a gradient, and these gradients, if the outputs at these positions have head gradients."""
         found = self._gradients.get(given)
         if found is None:
-            by_node = accumulate([self.outputs[k] for k in given], [self.heads[k] for k in given], stop=self.inputs)
+            has_losses = starts_below(self.outputs, self.inputs)  # they have gradients even below outputs without a head gradient
+            ends = [k for k, o in enumerate(self.outputs) if k in given or (has_losses and o.tracked)]
+            heads = [self.heads[k] if k in given else None for k in ends]
+            by_node = accumulate([self.outputs[k] for k in ends], heads, stop=self.inputs)
             places = [k for k, i in enumerate(self.inputs) if i.tracked and i in by_node]
             found = self._gradients[given] = places, self._open([by_node[self.inputs[k]] for k in places])
         return found

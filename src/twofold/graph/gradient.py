@@ -154,16 +154,40 @@ def _through_body(node: Application, douts: Sequence[Node | None]) -> list[Node 
     """Gradients for an operator without a rule: none for a primitive, otherwise those of its definition."""
     if not node.body or not node.bound_op.op.differentiable:
         return [None] * len(node.inputs)
-    # a result without a head gradient, or that depends on no variable, contributes nothing
-    pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if d is not None and b.tracked]
+    # a result that depends on no variable, or is without a head gradient and below it no loss, contributes nothing
+    pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if b.tracked and (d is not None or _starts_gradient(node))]
     ends = [i for i in dict.fromkeys(node.inputs) if i is not None]
     found = accumulate([b for b, _ in pairs], [d for _, d in pairs], stop=ends)
     # an operand used twice has one gradient, the sum over both uses: return it for the first use only
     return [found.pop(i, None) if i is not None and i.tracked else None for i in node.inputs]
 
 
-def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[Node] = ()) -> Gradients:
-    """Gradients of all nodes below outputs, given those of the outputs; the walk stops at the nodes in ``stop``."""
+#: What `_starts_gradient` has found for composites.
+_STARTS: WeakKeyDictionary[Node, bool] = WeakKeyDictionary()
+
+
+def _starts_gradient(node: Application) -> bool:
+    """Whether an application has a gradient even if nothing passes one to its results: a loss has, and a definition with a loss in it."""
+    op = node.bound_op.op
+    if op.grad_rule is not None or not node.body or not op.differentiable:
+        return op.starts_gradient
+    found = _STARTS.get(node)
+    if found is None:
+        found = _STARTS[node] = starts_below(node.body, [i for i in node.inputs if i is not None])
+    return found
+
+
+def starts_below(outputs: Sequence[Node], stop: Sequence[Node] = ()) -> bool:
+    """Whether there is an operation below outputs at which a gradient starts, even if they have no head gradients."""
+    return any(isinstance(n, Application) and _starts_gradient(n) for n in topological(outputs, until=stop))
+
+
+def accumulate(outputs: Sequence[Node], heads: Sequence[Node | None], stop: Sequence[Node] = ()) -> Gradients:
+    """Gradients of all nodes below outputs, given those of the outputs; the walk stops at the nodes in ``stop``.
+
+    A loss, which has a gradient of its own, is passed even if no gradient flows to it: MXNet runs the backward of all operations below
+    a head, and programs show a loss through ``BlockGrad`` or an ``argmax`` of it.
+    """
     grads: dict[Node, Node] = {}
     several: dict[Node, list[Node | None]] = {}
 
@@ -181,14 +205,17 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
     ends = set(stop)
     order = topological(outputs, until=ends)
     for output, head in zip(outputs, heads, strict=True):
-        add(output, _fit(head, output))
+        if head is not None:
+            add(output, _fit(head, output))
     # users before their operands: when a node is reached, all contributions to its gradient have been added
     for node in reversed(order):
         if not isinstance(node, Application) or not node.tracked or node.bound_op.op is item:
             continue
         douts = several.get(node) if len(node.parts) > 1 else [grads[node]] if node in grads else None
         if douts is None:
-            continue
+            if not _starts_gradient(node):
+                continue
+            douts = [None] * len(node.parts)
         for operand, grad in zip(node.inputs, input_gradients(node, douts), strict=False):
             if operand is not None and grad is not None:
                 add(operand, grad)

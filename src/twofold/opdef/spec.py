@@ -106,6 +106,8 @@ class Op:
     complex_gradient: bool = False
     #: The gradient does not depend on the head gradient (losses).
     ignores_head: bool = False
+    #: It adds to the head gradient, or user code may, so that it has a gradient even without one.
+    adds_gradient: bool = False
 
     # -- rules, attached by the decorators below
     #: ``type``: typed inference, for primitives that are not element-wise, ``(*inputs, **params) -> (shape, dtype)``. ``inputs`` have
@@ -218,6 +220,11 @@ class Op:
     def differs_from_definition(self) -> bool:
         """Whether its gradient is not that of its definition."""
         return not self.differentiable or (self.grad_rule is not None and not self.faithful)
+
+    @property
+    def starts_gradient(self) -> bool:
+        """Whether it has a gradient even if nothing passes one to its results."""
+        return self.ignores_head or self.adds_gradient
 
     @property
     def differentiates_complex(self) -> bool:

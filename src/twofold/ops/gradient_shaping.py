@@ -63,7 +63,7 @@ def _moved(xp, data, moving_avg, momentum):
     return momentum * moving_avg + (1 - momentum) * xp.mean(data, axis=0, keepdims=False)
 
 
-@op("IdentityAttachKLSparseReg", aux=("moving_avg",), keeps_shape=True)
+@op("IdentityAttachKLSparseReg", aux=("moving_avg",), keeps_shape=True, adds_gradient=True)
 def identity_attach_kl_sparse_reg(
     xp,
     data,
