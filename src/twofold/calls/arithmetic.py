@@ -13,7 +13,7 @@ from ..device import CPU
 from ..dtype import NAME_OF
 from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.deferral import join, now
-from ..imperative.guards import has_gradient, is_plain, is_tracked, is_watched
+from ..imperative.guards import has_gradient, is_plain, is_watched
 from ..imperative.storage import applied
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED, GAPS
@@ -173,8 +173,11 @@ def binary_of_element(self, other):
 def comparison(self, other):
     """A comparison of floats in host memory. Bools have no gradient, so there is nothing to record."""
     a = self._content
-    # a small Value, such as a parameter; MXNet's comparisons give floats, which are on the tape, with gradients of 0
-    if a.__class__ is Value and a.device is CPU and is_plain(data := a.data) and not (legacy and is_tracked(a)):
+    # a small Value, such as a parameter; MXNet's comparisons give floats, which are recorded, with gradients of 0
+    if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
+        entry = a.entry
+        if legacy and tls.tape is not None and has_gradient(entry):
+            return general(self, other)
         a = data
     # floats of one dtype, which NumPy compares directly; the general path has the rules for promotion and for integers
     if a.__class__ is PLAIN and a.dtype.kind == "f":
