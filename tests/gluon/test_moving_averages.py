@@ -271,3 +271,16 @@ def test_behind_an_unused_output_only_a_hybridized_block_moves_its_averages(hybr
         used, _ = block(nd.array([[1], [3]]))
     used.backward()
     assert [layer.running_mean.data().asscalar() for layer in (block.first, block.second)] == [1, second]
+
+
+def test_a_layer_that_ran_outside_training_is_differentiated_as_it_ran() -> None:
+    # gamma = 1 and a moving variance of 3 with epsilon 1: the layer divides by 2; MXNet subtracts batch statistics in addition
+    layer = nn.BatchNorm(in_channels=2, epsilon=1.0)
+    layer.initialize()
+    layer.running_var.set_data(nd.array([3, 3]))
+    x = nd.array([[1, 2], [5, 7]])
+    x.attach_grad()
+    with autograd.record(train_mode=False):
+        y = layer(x)
+    y.backward(nd.array([[1, 2], [3, 4]]), train_mode=True)
+    np.testing.assert_array_equal(x.grad.asnumpy(), [[0.5, 1], [1.5, 2]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from typing import Any
 
 
@@ -46,4 +48,36 @@ def of_merged_outputs(mx: Any) -> Any:
         with mx.name.NameManager():
             out, _ = cell.unroll(2, mx.sym.var("x"), layout="NTC", merge_outputs=True)
         found.append(out.get_internals().list_outputs())
+    return found
+
+
+def _operators(mx: Any, values: Any) -> list[list[str]]:
+    nodes = json.loads(mx.sym.Group(values).tojson())["nodes"]
+    return [[node["op"], node["name"], *(f"{nodes[i]['name']} {k}" for i, k, *_ in node["inputs"])] for node in nodes]
+
+
+def of_modified_and_bidirectional_cells(mx: Any) -> Any:
+    rnn = mx.gluon.rnn
+
+    def stacked() -> Any:
+        cells = rnn.HybridSequentialRNNCell(prefix="s_")
+        cells.add(rnn.LSTMCell(2, activation="relu", prefix="a_"))
+        cells.add(rnn.ResidualCell(rnn.LSTMCell(2, recurrent_activation="tanh", prefix="b_")))
+        return cells
+
+    makers = (
+        lambda: rnn.ResidualCell(rnn.RNNCell(2, prefix="rnn_")),
+        lambda: rnn.BidirectionalCell(rnn.RNNCell(2, prefix="l_"), rnn.RNNCell(2, prefix="r_"), output_prefix="both_"),
+        stacked,
+    )
+    found = []
+    for make, merges, lengths, inputs in itertools.product(makers, (None, True, False), (None, "n"), ("x", ("t0", "t1"))):
+        if merges is False and lengths:
+            continue  # of a residual cell, MXNet takes the masked input for a list
+        with mx.name.NameManager():
+            cell = make()
+            begin = [mx.sym.var(f"begin{k}") for k in range(len(cell.state_info()))]
+            x = mx.sym.var(inputs) if isinstance(inputs, str) else [mx.sym.var(name) for name in inputs]
+            out, states = cell.unroll(2, x, begin, "TNC", merges, lengths and mx.sym.var(lengths))
+        found.append([isinstance(out, list), _operators(mx, [*(out if isinstance(out, list) else [out]), *states])])
     return found

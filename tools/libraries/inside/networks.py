@@ -80,7 +80,7 @@ def gradients(net: Any, inputs: Sequence[Any], trains: bool) -> list[Any]:
     """The gradients of the parameters that have one."""
     with mx.autograd.record(train_mode=trains):
         loss = loss_of(flattened(net(*inputs)))
-    loss.backward()
+    loss.backward(train_mode=trains)  # MXNet's BatchNorm would combine the two modes, in no gradient of anything
     return [parameter.grad() for parameter in net.collect_params().values() if parameter.grad_req != "null"]
 
 

@@ -12,7 +12,7 @@ from ..numpy_arrays import as_active_class, as_legacy, method_through_legacy
 from ..parameter_dict import ParameterDict
 from ..signatures import Given, Operand, StateInfo
 from ..tracing import parameter_names
-from .sequences import Steps, Unrolled, merge, steps_of
+from .sequences import Steps, Unrolled, mask, merge, steps_of
 
 State = TypeVar("State")
 
@@ -138,8 +138,7 @@ class RecurrentCell(Block):
         # The cell runs beyond the end of shorter sequences too; of each state, the last valid one is selected afterwards.
         lengths = {"sequence_length": valid_length, "use_sequence_length": True}
         states = [F.SequenceLast(F.stack(*each, axis=0), axis=0, **lengths) for each in zip(*history, strict=True)]
-        masked = F.SequenceMask(merge(F, outputs, layout), axis=layout.find("T"), **lengths)
-        return (steps_of(len(outputs), masked, layout).values if merge_outputs is False else masked), states
+        return mask(F, outputs, len(outputs), layout, valid_length, is_merged=merge_outputs is not False), states
 
     def _initial_states(self, steps: Steps, given: Sequence[Any] | None) -> Sequence[Any]:
         """The given initial states, or zeros."""

@@ -191,7 +191,11 @@ class LSTMCell(_Cell):
         # the states are (h, c)
         kept, new = named(F, "mul", f, states[1], f"{step}mul0"), named(F, "mul", i, g, f"{step}mul1")
         c = named(F, "add", kept, new, f"{step}state")
-        h = named(F, "mul", o, activate(F, c, self._activation, f"{step}activation0"), f"{step}out")
+        # unlike the gates, always `Activation` in MXNet's graphs
+        squashed = (
+            self._activation(c) if callable(self._activation) else F.Activation(c, act_type=self._activation, name=f"{step}activation0")
+        )
+        h = named(F, "mul", o, squashed, f"{step}out")
         return h, [h, c]
 
 

@@ -6,8 +6,9 @@ from typing import Any, NoReturn
 from ... import ndarray as nd
 from ...errors import Undefined
 from ..signatures import Functions, Given, Operand, StateInfo
+from ..tracing import ARRAYS
 from .base import HybridRecurrentCell, RecurrentCell, State
-from .sequences import Steps, Unrolled, merge, steps_of
+from .sequences import Steps, Unrolled, mask, merge, steps_of
 
 
 class _Composite(RecurrentCell):
@@ -131,21 +132,26 @@ class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
 
     def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         F, length = steps.F, len(steps.values)
+        reversed_steps = _reverse(F, steps.values, valid_length)
         states = self._initial_states(steps, begin_state)
         left, right = self._cells()
         count = len(left.state_info())
-        forward, left_states = left.unroll(length, steps.values, states[:count], layout, False, valid_length)
-        reversed_steps = _reverse(F, steps.values, valid_length)
+        forward, left_states = left.unroll(length, steps.values, states[:count], layout, merge_outputs, valid_length)
         backward, right_states = right.unroll(length, reversed_steps, states[count:], layout, False, valid_length)
         # back into the order of time, to match the forward outputs
         backward = _reverse(F, backward, valid_length)
-        # Functions of arrays have no names; those of symbols do, and MXNet's files have these.
-        outputs = [
-            F.concat(a, b, dim=1, name=f"{self._output_prefix}t{k}") if F is not Given.nd else F.concat(a, b, dim=1)
-            for k, (a, b) in enumerate(zip(forward, backward, strict=True))
-        ]
-        merges = merge_outputs or (merge_outputs is None and valid_length is not None)
-        return (merge(F, outputs, layout) if merges else outputs), [*left_states, *right_states]
+
+        def concatenated(a: Operand, b: Operand, axis: int, name: str) -> Operand:
+            # Functions of arrays have no names; those of symbols do, and MXNet's files have these.
+            return F.concat(a, b, dim=axis, **({} if F is Given.nd else {"name": self._output_prefix + name}))
+
+        if isinstance(forward, ARRAYS):
+            outputs = concatenated(forward, merge(F, backward, layout), 2, "out")
+        else:
+            outputs = [concatenated(a, b, 1, f"t{k}") for k, (a, b) in enumerate(zip(forward, backward, strict=True))]
+        if valid_length is not None:
+            outputs = mask(F, outputs, length, layout, valid_length, is_merged=isinstance(outputs, ARRAYS))
+        return outputs, [*left_states, *right_states]
 
 
 def _reverse(F: Functions, steps: Sequence[Any], valid_length: Any) -> list[Any]:

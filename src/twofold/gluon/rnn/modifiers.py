@@ -13,7 +13,7 @@ from ..tracing import ARRAYS
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .containers import BidirectionalCell
 from .gates import named
-from .sequences import Steps, Unrolled, merge, steps_of
+from .sequences import mask, merge, steps_of
 
 
 class DropoutCell(HybridRecurrentCell, arrays="nd"):
@@ -203,14 +203,25 @@ class ResidualCell(ModifierCell, arrays="nd"):
         output, new = self.base_cell(inputs, states)
         return named(F, "add", output, inputs, self._step_name("fwd")), new
 
-    def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
-        F, length, inputs = steps.F, len(steps.values), steps.values
+    @method_through_legacy
+    def unroll(
+        self,
+        length: int,
+        inputs: Operand | Sequence[Operand],
+        begin_state: Sequence[Operand] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Operand | None = None,
+    ) -> tuple[Operand | list[Operand], Sequence[Operand]]:
+        """Run the base cell over a sequence, and add the inputs at once if the outputs are one array; see `RecurrentCell.unroll`."""
+        self.reset()
         with unmodified(self.base_cell):
-            outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, False, valid_length)
+            outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+        F = functions_for(outputs if isinstance(outputs, ARRAYS) else outputs[0])
+        is_merged = isinstance(outputs, ARRAYS)
         # The base cell's outputs beyond a sequence's length are 0, and stay 0 only if no inputs are added there.
         if valid_length is not None:
-            masked = F.SequenceMask(merge(F, inputs, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
-            inputs = steps_of(length, masked, layout).values
-        sums = [F.elemwise_add(a, b) for a, b in zip(outputs, inputs, strict=True)]
-        merged = valid_length is not None if merge_outputs is None else merge_outputs
-        return (merge(F, sums, layout) if merged else sums), states
+            inputs = mask(F, inputs, length, layout, valid_length, is_merged=is_merged)
+        if is_merged:
+            return F.elemwise_add(outputs, inputs if isinstance(inputs, ARRAYS) else merge(F, inputs, layout)), states
+        return [F.elemwise_add(a, b) for a, b in zip(outputs, steps_of(length, inputs, layout).values, strict=True)], states

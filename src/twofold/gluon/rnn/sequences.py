@@ -67,3 +67,10 @@ def steps_of(length: int, inputs: Array | Symbol | Sequence[Array | Symbol], lay
 def merge(F: Functions, steps: Sequence[Operand], layout: str) -> Operand:
     """Stack steps into one array or symbol with a time axis."""
     return F.stack(*steps, axis=layout.find("T"))
+
+
+def mask(F: Functions, values: Operand | Sequence[Operand], length: int, layout: str, valid_length: Any, *, is_merged: bool) -> Any:
+    """Set the steps beyond the length of each sequence to 0; returns one value, or a list of ``length`` steps."""
+    whole = values if isinstance(values, (Array, Symbol)) else merge(F, values, layout)
+    masked = F.SequenceMask(whole, sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
+    return masked if is_merged else steps_of(length, masked, layout).values
