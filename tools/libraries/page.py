@@ -184,7 +184,10 @@ def write(results: dict[str, Any]) -> None:
 
     kept = json.loads(FIGURES.read_text(encoding="utf-8"))["results"] if FIGURES.exists() else {}
     for title, found in results.items():
-        kept[title] = kept.get(title, {}) | found
+        before = kept.get(title, {})
+        if "networks" in found and "networks" in before:  # a run may be of some networks
+            found = found | {"networks": before["networks"] | found["networks"]}
+        kept[title] = before | found
     about = {"day": date.today().isoformat(), "python": platform.python_version(), "numpy": np.__version__}
     text = json.dumps({"about": about, "results": kept}, indent=1) + "\n"
     # errors name places of the machine and of the network that say nothing elsewhere
