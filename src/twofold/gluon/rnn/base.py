@@ -121,7 +121,11 @@ class RecurrentCell(Block):
             Outputs and final states.
         """
         self.reset()
-        return self._unroll(steps_of(length, inputs, layout), begin_state, layout, merge_outputs, valid_length)
+        return self._unroll_either(length, inputs, begin_state, layout, merge_outputs, valid_length)
+
+    def _unroll_either(self, length: int, inputs: Any, begin_state: Any, layout: str, merges: bool | None, lengths: Any) -> Unrolled:
+        """`unroll` for a sequence in either form: one value, or a list of steps."""
+        return self._unroll(steps_of(length, inputs, layout), begin_state, layout, merges, lengths)
 
     def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
         """`unroll` for a sequence that is split into steps."""

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 from ... import ndarray as nd
 from ...errors import Undefined
 from ..signatures import Functions, Given, Operand, StateInfo
-from ..tracing import ARRAYS
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .sequences import Steps, Unrolled, mask, merge, steps_of
 
@@ -145,12 +144,13 @@ class BidirectionalCell(_Composite, HybridRecurrentCell, arrays="nd"):
             # Functions of arrays have no names; those of symbols do, and MXNet's files have these.
             return F.concat(a, b, dim=axis, **({} if F is Given.nd else {"name": self._output_prefix + name}))
 
-        if isinstance(forward, ARRAYS):
-            outputs = concatenated(forward, merge(F, backward, layout), 2, "out")
-        else:
+        in_steps = isinstance(forward, Sequence)
+        if in_steps:
             outputs = [concatenated(a, b, 1, f"t{k}") for k, (a, b) in enumerate(zip(forward, backward, strict=True))]
+        else:
+            outputs = concatenated(forward, merge(F, backward, layout), 2, "out")
         if valid_length is not None:
-            outputs = mask(F, outputs, length, layout, valid_length, is_merged=isinstance(outputs, ARRAYS))
+            outputs = mask(F, outputs, length, layout, valid_length, is_merged=not in_steps)
         return outputs, [*left_states, *right_states]
 
 

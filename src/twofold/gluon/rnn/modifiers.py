@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Protocol
 
 from ... import ndarray as nd
 from ...errors import InvalidValue
-from ..numpy_arrays import method_through_legacy
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, Operand, StateInfo, functions_for
 from ..tracing import ARRAYS
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .containers import BidirectionalCell
 from .gates import named
-from .sequences import mask, merge, steps_of
+from .sequences import Unrolled, mask, merge, steps_of
 
 
 class DropoutCell(HybridRecurrentCell, arrays="nd"):
@@ -52,21 +51,11 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=self._step_name("fwd"))
         return inputs, states
 
-    @method_through_legacy
-    def unroll(
-        self,
-        length: int,
-        inputs: Operand | Sequence[Operand],
-        begin_state: Sequence[Operand] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Operand | None = None,
-    ) -> tuple[Operand | list[Operand], Sequence[Operand]]:
-        """Apply dropout to a whole sequence in one operation if input and output are single arrays; see `RecurrentCell.unroll`."""
-        if isinstance(inputs, ARRAYS) and merge_outputs is not False:
-            self.reset()
-            return self.hybrid_forward(functions_for(inputs), inputs, [] if begin_state is None else begin_state)
-        return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+    def _unroll_either(self, length: int, inputs: Any, begin_state: Any, layout: str, merges: bool | None, lengths: Any) -> Unrolled:
+        if merges is False or isinstance(inputs, Sequence):
+            return super()._unroll_either(length, inputs, begin_state, layout, merges, lengths)
+        # a whole sequence in one operation
+        return self.hybrid_forward(functions_for(inputs), inputs, [] if begin_state is None else begin_state)
 
 
 class Modifiable(Protocol):
@@ -203,25 +192,14 @@ class ResidualCell(ModifierCell, arrays="nd"):
         output, new = self.base_cell(inputs, states)
         return named(F, "add", output, inputs, self._step_name("fwd")), new
 
-    @method_through_legacy
-    def unroll(
-        self,
-        length: int,
-        inputs: Operand | Sequence[Operand],
-        begin_state: Sequence[Operand] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Operand | None = None,
-    ) -> tuple[Operand | list[Operand], Sequence[Operand]]:
-        """Run the base cell over a sequence, and add the inputs at once if the outputs are one array; see `RecurrentCell.unroll`."""
-        self.reset()
+    def _unroll_either(self, length: int, inputs: Any, begin_state: Any, layout: str, merges: bool | None, lengths: Any) -> Unrolled:
         with unmodified(self.base_cell):
-            outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
-        F = functions_for(outputs if isinstance(outputs, ARRAYS) else outputs[0])
+            outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merges, lengths)
         is_merged = isinstance(outputs, ARRAYS)
+        F = functions_for(outputs if is_merged else outputs[0])
         # The base cell's outputs beyond a sequence's length are 0, and stay 0 only if no inputs are added there.
-        if valid_length is not None:
-            inputs = mask(F, inputs, length, layout, valid_length, is_merged=is_merged)
+        if lengths is not None:
+            inputs = mask(F, inputs, length, layout, lengths, is_merged=is_merged)
         if is_merged:
             return F.elemwise_add(outputs, inputs if isinstance(inputs, ARRAYS) else merge(F, inputs, layout)), states
         return [F.elemwise_add(a, b) for a, b in zip(outputs, steps_of(length, inputs, layout).values, strict=True)], states
