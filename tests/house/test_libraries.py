@@ -40,6 +40,13 @@ def test_a_part_that_differs_is_named_unless_rounding_explains_it() -> None:
     assert differences(ours, theirs | {"nudged outputs": [digest(np.arange(5.0) * 1.001)]}) == {}
 
 
+def test_rounding_is_measured_by_the_graph_where_calls_have_no_gradients() -> None:
+    theirs = {"names": [], "gradients": {"error": "targets"}, "hybridized gradients": [digest(np.arange(5.0))]}
+    ours = theirs | {"hybridized gradients": [digest(np.arange(5.0) * 1.01)]}
+    assert list(differences(ours, theirs)) == ["hybridized gradients"]
+    assert differences(ours, theirs | {"nudged hybridized gradients": [digest(np.arange(5.0) * 1.001)]}) == {}
+
+
 def test_what_mxnet_cannot_do_is_no_difference_and_what_only_it_can_is_one() -> None:
     assert differences({"error": "ours"}, {"error": "theirs"}) == {}
     assert differences({"error": "ours"}, {"names": []}) == {"all": "ours"}

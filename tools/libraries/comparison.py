@@ -31,9 +31,9 @@ def distance_of_all(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) ->
 
 def sensitivity(theirs: dict[str, Any], part: str) -> float:
     """How much a part changes in MXNet when the inputs change by rounding."""
-    kind = "outputs" if "outputs" in part or part == "export" else "gradients"
-    plain, nudged = theirs.get(kind), theirs.get(f"nudged {kind}")
-    return distance_of_all(plain, nudged) if isinstance(plain, list) and isinstance(nudged, list) else 0.0
+    kinds = ["outputs"] if "outputs" in part or part == "export" else ["gradients", "hybridized gradients"]
+    pairs = [(theirs.get(kind), theirs.get(f"nudged {kind}")) for kind in kinds]
+    return max((distance_of_all(a, b) for a, b in pairs if isinstance(a, list) and isinstance(b, list)), default=0.0)
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, str]:

@@ -169,6 +169,9 @@ def examined(way: Way) -> dict[str, Any]:
         part.note("export", lambda: exported(net, inputs, outputs))
     part.note("hybridized gradients", lambda: digests(gradients(net, inputs, way.trains)))
     draw_parameters(net)
+    # detectors that want targets in training have gradients only by the graph of a call before
+    part.note("nudged hybridized gradients", lambda: digests(gradients(net, nudged, way.trains)))
+    draw_parameters(net)
     part.note("step", lambda: trained(net, inputs, way.trains))
     return part.found
 
