@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import ClassVar
 
-from .errors import DeviceError, UnknownDevice
+from .errors import DeviceError, FixedDevice, UnknownDevice
 from .suggestions import did_you_mean
 
 TYPE_CODES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
@@ -93,8 +93,8 @@ class Device(metaclass=_DeviceType):
         found = cls._known.get(key)
         if found is None:
             new = super().__new__(cls)
-            new.device_type, new.device_id = key
-            new.is_host = kind != "gpu"
+            for name, value in (("device_type", kind), ("device_id", key[1]), ("is_host", kind != "gpu")):
+                object.__setattr__(new, name, value)
             found = cls._known.setdefault(key, new)
         return found
 
@@ -111,6 +111,11 @@ class Device(metaclass=_DeviceType):
         """Free the memory that the device's pool keeps for later arrays."""
         for trim in TRIMMERS:
             trim(self)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FixedDevice(
+            f"Context: {name} cannot be set", repr(self), "all equal devices are one object: make another, mx.Context(kind, number)"
+        )
 
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"

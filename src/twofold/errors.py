@@ -182,6 +182,10 @@ class UnknownDevice(DeviceError, KeyError):
     """There is no device of that kind or number."""
 
 
+class FixedDevice(DeviceError, AttributeError):
+    """The kind or the number of a device is set."""
+
+
 class DeviceOutOfMemory(DeviceError, MemoryError):
     """A device is out of memory."""
 

@@ -221,3 +221,10 @@ def test_waitall_runs_pending_work_on_all_devices():
     pending = [nd.ones((3,), ctx=d) * 2 for d in DEVICES]
     nd.waitall()
     assert all(x.asnumpy().tolist() == [2, 2, 2] for x in pending)
+
+
+@pytest.mark.parametrize("name", ["device_id", "device_type", "device_typeid"])
+def test_a_device_cannot_become_another_one(name):
+    with pytest.raises(AttributeError, match=f"{name} cannot be set: given cpu\\(1\\); all equal devices are one object"):
+        setattr(mx.cpu(1), name, 2)
+    assert str(mx.Context("cpu", 1)) == "cpu(1)"

@@ -42,7 +42,7 @@ STATES = {
     "mxnet.module": "training_state",
     "mxnet.ndarray": "array_state",
     "mxnet.optimizer": "training_state",
-    "mxnet.symbol": "array_state",
+    "mxnet.symbol": "symbol_state",
 }
 
 

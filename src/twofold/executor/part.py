@@ -1,5 +1,6 @@
 """The part of a bound graph that runs on one device, from the values that it reads to those that it makes for others."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -62,8 +63,8 @@ class Part:
         New values of auxiliary states by name, written after forward and after backward.
     mirrored
         Results (True) and operands (False) of symbol nodes, by name, that backward recomputes.
-    internals
-        Values for monitors.
+    shown
+        Makes `internals`, which only monitors need.
     stabilised
         How many formulas were rewritten because they overflow.
     is_ahead
@@ -78,7 +79,7 @@ class Part:
     written: list[tuple[str, Node]] = field(default_factory=list)
     updates: list[tuple[str, Node]] = field(default_factory=list)
     mirrored: list[tuple[tuple[str, bool], Node]] = field(default_factory=list)
-    internals: list[Internal] = field(default_factory=list)
+    shown: Callable[[], Iterable[Internal]] = tuple
     stabilised: int = 0
     is_ahead: bool = False
     _backward: dict[tuple[HeadKind, ...], Program] = field(default_factory=dict, init=False)
@@ -123,6 +124,11 @@ class Part:
     def wanted(self) -> list[Key]:
         """The values whose gradients backward computes."""
         return [self.reads[k][0] for k in self.training.wanted]
+
+    @cached_property
+    def internals(self) -> list[Internal]:
+        """Values for monitors."""
+        return list(self.shown())
 
     @cached_property
     def inner(self) -> Program:

@@ -513,7 +513,8 @@ class HybridBlock(Block):
     # files
 
     def _trace_record(self) -> Mapping[str, object]:
-        return {"hybridized": self._active, **({} if self._trace is None else self._trace.record())}
+        # MXNet reads the other entries if this one says so
+        return {**({} if self._trace is None else self._trace.record()), "hybridized": self._active and self._trace is not None}
 
     def _restore_trace(self, record: Mapping[str, object]) -> None:
         if "symbol" in record:

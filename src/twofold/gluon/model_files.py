@@ -34,7 +34,7 @@ class _Model(Protocol):
 
 def save_model(block: _Model, prefix: Path) -> None:
     """See `Block.save`."""
-    # Numbered in the order of a depth-first walk, so that two children of one class have different keys.
+    # Numbered in the order of a depth-first walk, parents first: MXNet looks blocks up by these keys.
     numbers = count()
     text = json.dumps({_key(block, next(numbers)): _entry(block, numbers)})
     write_file(f"{fspath(prefix)}-model.json", [text.encode()])
@@ -50,7 +50,8 @@ def _entry(block: _Model, numbers: Iterator[int]) -> dict[str, object]:
     names = {child.name: name for name, child in block._children.items()}
     entry: dict[str, object] = {"orig_name": block.name, **block._trace_record(), "children": names}
     for child in block._children.values():
-        entry[_key(child, next(numbers))] = _entry(child, numbers)
+        key = _key(child, next(numbers))
+        entry[key] = _entry(child, numbers)
     return entry
 
 

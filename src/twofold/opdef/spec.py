@@ -153,6 +153,7 @@ class Op:
     dtypes = Attaches("dtype_rule", "symbolic")
     assumes = Attaches("assumed_rule", "symbolic")
     onnx = Attaches("onnx_rule", "symbolic")
+    shown = Attaches("shown_rule", "symbolic")
     sparse = Attaches("sparse_rule", "storage")
     spare_rows = Attaches("spare_rows_rule", "storage")
     rows = Attaches("rows_rule", "storage")

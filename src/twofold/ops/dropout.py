@@ -7,7 +7,7 @@ from ..opdef import Shape, Training, normalized_axes, op
 from .random_floats import bernoulli
 
 
-@op("Dropout", "_npx_dropout", keeps_shape=True)
+@op("Dropout", "_npx_dropout", keeps_shape=True, output_names=("output", "mask"))
 def dropout(
     xp,
     data,
@@ -31,10 +31,20 @@ def dropout(
     # there is no scale 1 / (1 - p) then
     if p == 1:
         return xp.zeros_like(data)
-    shared = normalized_axes(axes, len(data.shape))
-    shape = tuple(1 if k in shared else n for k, n in enumerate(data.shape))
     # the scale is a number of the structure: one multiplication by it, and one by the mask
-    return data * bernoulli(xp, rng, shape, 1 - p) * (1 / (1 - p))
+    return data * bernoulli(xp, rng, _decisions(data, axes), 1 - p) * (1 / (1 - p))
+
+
+def _decisions(data, axes):
+    """The shape of the random decisions."""
+    shared = normalized_axes(axes, len(data.shape))
+    return tuple(1 if k in shared else n for k, n in enumerate(data.shape))
+
+
+@dropout.shown
+def _(xp, data, rng, *, axes, **params):
+    # what the elements are multiplied by is what becomes of ones
+    return dropout.rule(xp, xp.full(shape=_decisions(data, axes), value=1, dtype=data.dtype), rng, axes=(), **params)
 
 
 dropout.sample(lambda draw: [draw(draw.real((3, 4)), p=0.3), draw(draw.real((3, 4)), p=0.5, mode="always", axes=(0,), gradient=False)])

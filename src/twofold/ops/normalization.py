@@ -91,7 +91,7 @@ layer_norm.sample(lambda draw: draw(draw.real((2, 3, 4)), draw.real((3,)), draw.
 # InstanceNorm
 
 
-@op("InstanceNorm", npx_name="instance_norm", alike=True, real=True, keeps_shape=True)
+@op("InstanceNorm", npx_name="instance_norm", alike=True, real=True, keeps_shape=True, output_names=("output", "mean", "var"))
 def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     """Each channel of each sample (n, c, d…) normalized over its spatial positions, times gamma (c,) plus beta (c,).
 
@@ -103,6 +103,12 @@ def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     normal, _, _ = _normalized(xp, _rows(xp, data, 2), (2,), eps)
     out = normal * xp.reshape(gamma, shape=(-1, 1)) + xp.reshape(beta, shape=(-1, 1))
     return xp.cast_like(xp.reshape(out, shape=data.shape), data)
+
+
+@instance_norm.shown
+def _(xp, data, gamma, beta, *, eps):
+    _, mean, deviation = _normalized(xp, _rows(xp, data, 2), (2,), 0.0)
+    return tuple(xp.reshape(v, shape=data.shape[:2]) for v in _as_results(xp, data, mean, deviation * deviation))
 
 
 instance_norm.assumes(lambda names, **_: ["float32"] * len(names))
@@ -180,12 +186,11 @@ group_norm.sample(lambda draw: draw(draw.real((2, 4, 3)), draw.real((2,)), draw.
 # L2Normalization and LRN
 
 
-@op("L2Normalization", npx_name="l2_normalization", real=True, keeps_shape=True)
+@op("L2Normalization", npx_name="l2_normalization", real=True, keeps_shape=True, output_names=("output", "norm"))
 def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
     """``data / sqrt(Σ data² + eps)``, with the sum over a sample ("instance"), axis 1 ("channel") or the spatial axes ("spatial")."""
     x = _norm_rows(xp, data, data, mode)
-    out = x / xp.sqrt(xp.sum(x * x, axis=_NORM_AXIS[mode], keepdims=True) + eps)
-    return xp.downcast(xp.reshape(out, shape=data.shape), data)
+    return xp.downcast(xp.reshape(x / _norm(xp, x, mode, eps), shape=data.shape), data)
 
 
 #: For each mode, the axis of `_norm_rows` along which squares are summed.
@@ -199,11 +204,21 @@ def _norm_rows(xp, x, data, mode):
     return xp.upcast(x) if mode == "channel" else _rows(xp, x, _NORM_AXIS[mode])
 
 
+def _norm(xp, rows, mode, eps):
+    return xp.sqrt(xp.sum(rows * rows, axis=_NORM_AXIS[mode], keepdims=True) + eps)
+
+
+@l2_normalization.shown
+def _(xp, data, *, eps, mode):
+    norm = xp.cast_like(_norm(xp, _norm_rows(xp, data, data, mode), mode, eps), data)
+    return norm if mode == "channel" else xp.reshape(norm, shape=data.shape[: _NORM_AXIS[mode]])
+
+
 @l2_normalization.grad
 def _(xp, dout, out, data, *, eps, mode):
     axis = _NORM_AXIS[mode]
     rows, normal, head = (_norm_rows(xp, v, data, mode) for v in (data, out, dout))
-    norm = xp.sqrt(xp.sum(rows * rows, axis=axis, keepdims=True) + eps)
+    norm = _norm(xp, rows, mode, eps)
     # dx = (dy - y · Σ dy · y) / norm: only the part orthogonal to y changes the direction
     return xp.reshape((head - normal * xp.sum(head * normal, axis=axis, keepdims=True)) / norm, shape=data.shape)
 
@@ -226,7 +241,7 @@ def _response(xp, data, alpha, knorm, nsize):
     return _sum_of_neighbors(xp, data * data, nsize) * (alpha / nsize) + knorm
 
 
-@op("LRN", real=True, keeps_shape=True)
+@op("LRN", real=True, keeps_shape=True, output_names=("output", "tmp_norm"))
 def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
     """``data / (knorm + alpha / nsize · Σ data²)^beta``, with the sum over ``nsize`` channels around each.
 
@@ -236,6 +251,11 @@ def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, kn
     """
     x = xp.upcast(data)
     return xp.downcast(x * xp.power(_response(xp, x, alpha, knorm, nsize), -beta), data)
+
+
+@local_response_norm.shown
+def _(xp, data, *, alpha, beta, knorm, nsize):
+    return xp.downcast(_response(xp, xp.upcast(data), alpha, knorm, nsize), data)
 
 
 @local_response_norm.grad

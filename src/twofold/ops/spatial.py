@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import op
+from ..opdef import Input, op
 from .convolution import deconvolution
 
 
@@ -25,7 +25,12 @@ def bilinear_kernel(scale):
     return {"kernel": (size, size), "stride": (scale, scale), "pad": (scale // 2, scale // 2)}
 
 
-@op("UpSampling", count_param="num_args", alike=True)
+BILINEAR = "sample_type", "bilinear"
+IMAGE = Input("data", optional=True, present=BILINEAR)
+KERNEL = Input("weight", optional=True, present=BILINEAR, initial='["bilinear", {}]')
+
+
+@op("UpSampling", count_param="num_args", alike=True, named_inputs=(IMAGE, KERNEL))
 def up_sampling(
     xp,
     *data,

@@ -21,8 +21,8 @@ def _is_there(op: Op, given: Input, attrs: Attrs) -> bool:
 
 
 def argument_inputs(op: Op, attrs: Attrs) -> list[Input]:
-    """The array inputs for these attributes, in order; for a variadic operator, those before the variadic one."""
-    inputs = op.arrays[:-1] if op.variadic else op.arrays
+    """The array inputs for these attributes, in order; for a variadic operator, those that have names."""
+    inputs = (*op.arrays[:-1], *op.symbolic.named_inputs) if op.variadic else op.arrays
     return [i for i in inputs if not i.optional or _is_there(op, i, attrs)]
 
 
@@ -42,4 +42,4 @@ def argument_names(op: Op, attrs: Attrs, count: int) -> list[str]:
 
 def initializer_of(op: Op, argument: str) -> str | None:
     """The default initializer of a variable passed to an input, or None."""
-    return next((i.initial for i in op.inputs if i.name == argument), None)
+    return next((i.initial for i in (*op.inputs, *op.symbolic.named_inputs) if i.name == argument), None)

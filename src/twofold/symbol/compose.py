@@ -157,7 +157,8 @@ def apply_op(
     given = [*arrays, *by_name.values()] if op.variadic else list(arrays)
     inputs = _variadic(op, attrs, given) if op.variadic else _named(op, attrs, given)
     if op.count_param is not None:
-        attrs.setdefault(op.count_param, str(len(inputs)))
+        # like MXNet, which counts the given symbols, not the variables that are created for others
+        attrs.setdefault(op.count_param, str(len(given)))
     heads = [_input_head(op, label, argument, symbol, attrs) for argument, symbol in inputs]
     node = SymbolNode(op.title, label, attrs, heads, subgraphs)
     node.check()  # at the call, not at binding: the traceback then shows the line that composed it

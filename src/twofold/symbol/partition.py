@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..device import Device
@@ -12,7 +13,8 @@ from ..executor.function import StateUpdate, new_states
 from ..executor.part import Internal, Key, Part
 from ..executor.part_runner import PartRunner
 from ..executor.transport import zeros_in
-from ..graph.ir import Node, bound_tables, leaf
+from ..graph.build import G
+from ..graph.ir import Application, Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
@@ -151,7 +153,7 @@ class Partition:
             if n.attrs.get("__force_mirroring__", "").lower() in ("true", "1"):
                 part.mirrored += [((n.name, True), replay.values[Head(n, k)]) for k in range(n.visible)]
                 part.mirrored += [((n.name, False), replay.values[h]) for h in n.inputs]
-        part.internals = list(_internals(nodes, replay.values, before))
+        part.shown = partial(_internals, nodes, replay.values, before)
         return part, replay
 
     def _pass_through(self, part: Part, seen: dict[Head, Node]) -> None:
@@ -238,8 +240,18 @@ def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before:
                 yield Internal(head.node.name, before.get(head, values[head]), True)
             # `before`: by now `values` may hold a state's new value, but the node has read the old one.
             yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)
-        for k in range(node.visible):
-            yield Internal(node.output_name(k), values[Head(node, k)], False)
+        shown = [values[Head(node, k)] for k in range(node.count)]
+        for k, value in enumerate([*shown, *_only_shown(node, shown[0])]):
+            yield Internal(node.output_name(k), value, False)
+
+
+def _only_shown(node: SymbolNode, result: Node) -> Sequence[Node]:
+    """What MXNet's operator keeps beside its results, and the one here does not."""
+    if node.op is None or node.op.symbolic.shown_rule is None:
+        return ()
+    assert isinstance(result, Application)
+    kept = node.op.symbolic.shown_rule(G, *result.inputs, **result.bound_op.params)
+    return kept if isinstance(kept, tuple) else (kept,)
 
 
 def device_of(node: SymbolNode, default: Device, groups: Mapping[str, Device]) -> Device:

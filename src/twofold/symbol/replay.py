@@ -25,7 +25,7 @@ class Replay:
     Attributes
     ----------
     values
-        Visible outputs replayed so far. Initially those from outside: leaves for variables.
+        Outputs replayed so far, with hidden ones, which only monitors read. Initially those from outside: leaves for variables.
     keys
         Leaves for random keys, in the order of the draws.
     written
@@ -67,7 +67,7 @@ class Replay:
             self._write(node, place, new)
         if bound_op.op.backward_rule is not None and self.training:
             self.moving[node] = parts
-        return parts[: node.visible]
+        return parts[: node.count]
 
     def updates(self, number: Mapping[SymbolNode, int]) -> dict[SymbolNode, StateUpdate]:
         """The state updates of the nodes in `moving`. ``number`` gives the position of each state among the graph's inputs."""

@@ -155,3 +155,24 @@ def names_in_files_of_save_params(mx: Any) -> Any:
     other = _net(mx, prefix="other_")
     other.load_parameters(path)
     return [sorted(mx.nd.load(path)), net(x), other(x)]
+
+
+def _without_graphs(entry: Any) -> Any:
+    return {k: _without_graphs(v) for k, v in entry.items() if k not in ("symbol", "inputs")} if isinstance(entry, dict) else entry
+
+
+def entries_of_saved_models(mx: Any) -> Any:
+    """MXNet finds blocks by these keys, and reads a graph where an entry says that there is one."""
+    prefix = os.path.join(tempfile.mkdtemp(), "m")
+    net = _net(mx)
+    net.add(mx.gluon.nn.HybridSequential(prefix="inner_"), mx.gluon.nn.BatchNorm(prefix="bn_"))
+    net[2].add(mx.gluon.nn.Dense(2, prefix="dense_"))
+    net.initialize(mx.init.One())
+    net(mx.nd.ones((1, 2)))
+    found = []
+    for change in (lambda: None, net.hybridize, lambda: net(mx.nd.ones((1, 2)))):
+        change()
+        net.save(prefix)
+        with open(prefix + "-model.json") as file:
+            found.append(json.dumps(_without_graphs(json.load(file))))
+    return found

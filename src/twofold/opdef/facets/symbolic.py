@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..inputs import Input
 from ..rules import Rule
 
 
@@ -59,8 +60,13 @@ class Symbolic:
     assumed_rule: Rule | None = None
 
     # -- names in files
+    #: Of a variadic operator: inputs that it names, if a parameter has a value (see `Input.present`); variables are created for them.
+    named_inputs: tuple[Input, ...] = ()
     #: The names of the outputs in symbols; empty for ``output``, ``output0`` …
     output_names: tuple[str, ...] = ()
+    #: ``shown``: what MXNet's operator keeps for its gradient beside the results, as monitors show it under the last ``output_names``,
+    #: ``(xp, <inputs>, *, <params>) -> value(s)``.
+    shown_rule: Rule | None = None
     #: The registered operator that symbols use for a primitive without a name; or three operators: for two arrays, an array and a scalar, a
     #: scalar and an array.
     symbol: tuple[str] | tuple[str, str, str] | None = None

@@ -1,0 +1,56 @@
+"""The private methods of symbols that libraries written on MXNet use: composition in place, and operators without inputs."""
+
+from collections.abc import Mapping, Sequence
+
+from ..errors import WrongArgument
+from ..symbol.arguments import argument_inputs
+from ..symbol.compose import apply_op
+from ..symbol.node import Head, SymbolNode
+from ..symbol.symbol import Symbol
+from .array_state import adopt
+
+
+class AtomicSymbol(Symbol):
+    """An operator with its parameters that has no inputs yet: composing it makes a node, as a call of the operator's function does."""
+
+    __slots__ = ()
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs, without the name of a node."""
+        return [name.removeprefix("_") for name in super().list_outputs()]
+
+    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+        """The operator applied to symbols, in the order of its inputs or by their names. See `Symbol.__call__`."""
+        node = self.heads[0].node
+        op = node.operator
+        given: Sequence[Symbol | None] = args
+        if not op.variadic and kwargs:
+            names = [i.name for i in argument_inputs(op, node.attrs)]
+            unknown = sorted(set(kwargs) - set(names))
+            if unknown or args:
+                raise WrongArgument(
+                    f"{op.title}: no such inputs", ", ".join(unknown) or "both", f"it has {', '.join(names)}; pass names only"
+                )
+            given = [kwargs.get(key) for key in names]
+        params: Mapping[str, object] = {**node.attrs, **(kwargs if op.variadic else {})}
+        return apply_op(op, op.title.lower().lstrip("_"), [*given, *[None] * (len(op.arrays) - len(given))], params, name)
+
+
+AtomicSymbol.__name__ = AtomicSymbol.__qualname__ = Symbol.__name__
+
+
+class SymbolState(Symbol):
+    """Methods of `Symbol`."""
+
+    def _gen_atomic_symbol(self) -> Symbol:
+        """The operator of the output's node, without its inputs and its name."""
+        node = self.heads[-1].node
+        bare = SymbolNode(node.op_name, "", node.attrs)
+        return AtomicSymbol([Head(bare, k) for k in range(node.visible)])
+
+    def _compose(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> None:
+        """Replace this symbol's variables by other symbols; see `Symbol.__call__`."""
+        self.heads = self(*args, name=name, **kwargs).heads
+
+
+adopt(Symbol, SymbolState)
