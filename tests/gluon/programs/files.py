@@ -164,9 +164,10 @@ def _without_graphs(entry: Any) -> Any:
 def entries_of_saved_models(mx: Any) -> Any:
     """MXNet finds blocks by these keys, and reads a graph where an entry says that there is one."""
     prefix = os.path.join(tempfile.mkdtemp(), "m")
-    net = _net(mx)
-    net.add(mx.gluon.nn.HybridSequential(prefix="inner_"), mx.gluon.nn.BatchNorm(prefix="bn_"))
-    net[2].add(mx.gluon.nn.Dense(2, prefix="dense_"))
+    nn = mx.gluon.nn
+    net = nn.HybridSequential(prefix="net_")
+    net.add(nn.Dense(3, in_units=2, prefix="a_"), nn.HybridSequential(prefix="inner_"), nn.BatchNorm(in_channels=2, prefix="bn_"))
+    net[1].add(nn.Dense(2, in_units=3, prefix="b_"))
     net.initialize(mx.init.One())
     net(mx.nd.ones((1, 2)))
     found = []
