@@ -81,3 +81,12 @@ def of_modified_and_bidirectional_cells(mx: Any) -> Any:
             out, states = cell.unroll(2, x, begin, "TNC", merges, lengths and mx.sym.var(lengths))
         found.append([isinstance(out, list), _operators(mx, [*(out if isinstance(out, list) else [out]), *states])])
     return found
+
+
+def of_merged_dropout(mx: Any) -> Any:
+    found = []
+    for inputs in (mx.sym.var("x"), [mx.sym.var("t0"), mx.sym.var("t1")]):
+        with mx.name.NameManager():
+            out, _ = mx.gluon.rnn.DropoutCell(0.5, prefix="drop_").unroll(2, inputs, layout="NTC", merge_outputs=True)
+        found.append(out.get_internals().list_outputs())
+    return found

@@ -52,10 +52,11 @@ class DropoutCell(HybridRecurrentCell, arrays="nd"):
         return inputs, states
 
     def _unroll_either(self, length: int, inputs: Any, begin_state: Any, layout: str, merges: bool | None, lengths: Any) -> Unrolled:
-        if merges is False or isinstance(inputs, Sequence):
+        if merges is False or (merges is None and isinstance(inputs, Sequence)):
             return super()._unroll_either(length, inputs, begin_state, layout, merges, lengths)
         # a whole sequence in one operation
-        return self.hybrid_forward(functions_for(inputs), inputs, [] if begin_state is None else begin_state)
+        whole = merge(functions_for(inputs[0]), inputs, layout) if isinstance(inputs, Sequence) else inputs
+        return self.hybrid_forward(functions_for(whole), whole, [] if begin_state is None else begin_state)
 
 
 class Modifiable(Protocol):
