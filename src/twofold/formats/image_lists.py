@@ -8,6 +8,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FormatError, ParameterError
+from .dict_keys import check_keys
 from .files import read_file
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def read_image_list(path: str | os.PathLike[str], damaged: Callable[[FormatError
         If it is damaged. The message names the file.
     """
     try:
-        return list(load_image_list(read_file(path), damaged))
+        images = list(load_image_list(read_file(path), damaged))
+        check_keys([image.number for image in images], "a list of images")
+        return images
     except FormatError as error:
         raise error.at_path(os.fspath(path)) from None
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 
 from ..errors import FormatError
+from .dict_keys import check_keys
 from .params import SHAPELESS, load_array
 from .pickle_machine import NODE_COST, Bag, Budget, Call, Name, Pairs, run_pickle
 from .pickle_numpy import NUMPY_BUILDERS, Parts, element_type, encode_latin1
@@ -58,8 +59,8 @@ def load_pickle(data: Buffer, *, classes: Collection[str] = ()) -> object:
     Raises
     ------
     FormatError
-        If it is damaged, names anything else, nests deeper than 100 levels, contains itself, or takes more memory than about three
-        times the file's size plus 14 MB.
+        If it is damaged, names anything else, nests deeper than 100 levels, contains itself, takes more memory than about three
+        times the file's size plus 14 MB, or has dicts whose keys were made to collide.
     """
     budget = Budget(memoryview(data).nbytes)
     allowed = _Allowed(classes)
@@ -135,7 +136,7 @@ class _Resolver:
                 return node if name is None else DTypeRecord(name)
             case Bag(kind=kind):
                 _refuse_names(values)
-                return kind(values if kind in (list, tuple) else map(_check_key, values))
+                return kind(values if kind in (list, tuple) else _keys(values))
             case Pairs():
                 return _dict_of(values)
             case Call():
@@ -179,18 +180,19 @@ def _refuse_names(values: list[object]) -> None:
             raise FormatError("pickle: a class or function in place of a value", f"{value.module}.{value.name}")
 
 
-def _check_key(value: object) -> object:
-    """Return the value if it may be a dict's key: its hash must be cheap, and collisions must not be easy to construct."""
-    parts = value if isinstance(value, tuple) else (value,)
-    # floats and texts need no limit: hashes of texts are salted in each process, and a float has 64 bits
-    if not all(isinstance(part, SCALARS) and not (isinstance(part, int) and part.bit_length() > KEY_BITS) for part in parts):
-        raise FormatError("pickle: a key is not a number, string or tuple of those", type(value).__name__)
-    return value
+def _keys(values: Sequence[object]) -> Sequence[object]:
+    """Return the values if they may be a dict's keys or a set's members: their hashes must be cheap, and not made to collide."""
+    for value in values:
+        parts = value if isinstance(value, tuple) else (value,)
+        if not all(isinstance(part, SCALARS) and not (isinstance(part, int) and part.bit_length() > KEY_BITS) for part in parts):
+            raise FormatError("pickle: a key is not a number, string or tuple of those", type(value).__name__)
+    check_keys(values, "pickle")
+    return values
 
 
 def _dict_of(pairs: list[object]) -> dict[object, object]:
     _refuse_names(pairs)
-    return {_check_key(key): value for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
+    return dict(zip(_keys(pairs[::2]), pairs[1::2], strict=True))
 
 
 def _ndarray(parts: Parts) -> ArrayRecord:
@@ -216,7 +218,7 @@ def _dict_like(parts: Parts) -> dict[object, object]:
 
 
 def _set_like(kind: type) -> Builder:
-    return lambda parts: kind(map(_check_key, _items_of(parts)))
+    return lambda parts: kind(_keys(_items_of(parts)))
 
 
 def _items_of(parts: Parts) -> Sequence[object]:

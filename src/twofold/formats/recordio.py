@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from ..errors import FileAccessError, FormatError, ParameterError
 from .files import reading_at
+from .records import MAX_BYTES
 
 # dmlc-core's number. Its three highest bits, as the kind in a header's second word, would be above LAST: no header word can equal it.
 MAGIC = (0xCED7230A).to_bytes(4, "little")
@@ -281,7 +282,8 @@ def load_index(data: bytes) -> list[tuple[str, int]]:
             entries.append((key.strip().decode(), int(number)))
         except ValueError:
             raise FormatError("not a line of an index", f"{line[:40]!r}", "write a key, a tab and an offset", offset=place) from None
-        if entries[-1][1] < 0:
-            raise FormatError("a negative offset in the index", f"{line[:40]!r}", "the index is damaged", offset=place)
+        if not 0 <= entries[-1][1] <= MAX_BYTES:
+            kind = "a negative" if entries[-1][1] < 0 else "too large an"
+            raise FormatError(f"{kind} offset in the index", f"{line[:40]!r}", "the index is damaged", offset=place)
         place += len(line)
     return entries

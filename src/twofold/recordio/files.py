@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from ..errors import DTypeError, EngineError, FileAccessError, FormatError, MissingFileError, NotReady, ParameterError, UnknownKey
+from ..formats.dict_keys import check_keys
 from ..formats.files import open_file, read_file
 from ..formats.recordio import RecordReader, RecordWriter, load_index
 
@@ -258,8 +259,9 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def _entries(self) -> list[tuple[Key, int]]:
         try:
-            entries = load_index(read_file(self.idx_path))
-            return [(self.key_type(key), offset) for key, offset in entries]
+            entries = [(self.key_type(key), offset) for key, offset in load_index(read_file(self.idx_path))]
+            check_keys([key for key, _ in entries], "an index of records")
+            return entries
         except MissingFileError:
             warnings.warn(f"there is no index {self.idx_path}: the records of {self.uri} are numbered from 0", stacklevel=4)
             return self._numbered()
