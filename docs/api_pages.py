@@ -83,6 +83,7 @@ SECTIONS = (
             Namespace("np.random", "NumPy's random numbers", "NumPy's generators, with arrays of Twofold as results."),
             Namespace("npx", "Switches and networks for NumPy's arrays", "What MXNet calls ``npx``."),
             Namespace("autograd", "Gradients", "Recording operations, and the gradients of what was recorded."),
+            Namespace("func", "Transforms of functions", "Gradients, Jacobians and other functions of functions."),
             Namespace("random", "Random streams", "Seeds, and samplers by their older names."),
             Namespace("context", "Devices", "Where arrays are."),
         ),

@@ -40,6 +40,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "Executor": ("executor", "Executor"),
     "contrib": "contrib",
     "elementwise": ("opdef.declare", "elementwise"),
+    "func": "func",
     "compile": ("symbol.compilation", "compile"),
     "name": "symbol.naming",
     "attribute": "symbol.naming",

@@ -30,6 +30,7 @@ from . import executor
 from .executor import Executor
 from . import contrib
 from .opdef.declare import elementwise
+from . import func
 from .symbol.compilation import compile
 from .symbol import naming as name
 from .symbol import naming as attribute
@@ -97,6 +98,7 @@ __all__ = [
     "error",
     "executor",
     "explain",
+    "func",
     "gluon",
     "gpu",
     "image",

@@ -57,6 +57,16 @@ class Copies:
             self.places[None] = 0
         self.dense_places = self.places if stype == "default" else {}
 
+    @classmethod
+    def lent(cls, array: NDArray) -> "Copies":
+        """An array in place of copies, without a copy of it (see `twofold.func.functional_call`)."""
+        RENEWALS.count += 1
+        found = cls.__new__(cls)
+        found.contexts, found.arrays, found.grads = [array.context], [array], None
+        found.stype = found.grad_stype = "default"
+        found.places = found.dense_places = {array.context: 0, None: 0}
+        return found
+
     def attach(self, grad_req: str) -> None:
         """Allocate gradients and mark the arrays as variables, or undo both if ``grad_req`` is ``"null"``."""
         RENEWALS.count += 1

@@ -24,7 +24,8 @@ from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, wrap
 from .guards import has_gradient, is_differentiated
 from .invoke import Argument, check_has_gradient, content, data_of, full_content, host_of, invoke, type_of
-from .tape import TapeEntry
+from .tape import TapeEntry, tls
+from .trace import Trace
 from .transfer import written_out
 from .views import ViewMixin
 from .window import flush_all, force
@@ -78,6 +79,8 @@ class Array(Cell):
         """Bind the result of a write; a variable stays a variable."""
         grad = getattr(self, "_gradient", None)
         old = self._content
+        if isinstance(tls.tape, Trace):
+            tls.tape.wrote(self, old, v)
         if old.__class__ is Value and old is not v:
             b = old.sharing
             if b is PINNED or (b.__class__ is Value and old.pinned):  # a variable's content is an alias of the exported array

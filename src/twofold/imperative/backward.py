@@ -23,6 +23,7 @@ from .guards import has_gradient, is_differentiated, is_exposed
 from .invoke import data_of, device_of, full_content, invoke, type_of
 from .scope import renumber
 from .tape import MISFIT, TapeEntry, Variable, tls
+from .trace import Trace
 from .transfer import on_device, store, to_device, written_out
 
 ONES = (False,)
@@ -217,8 +218,11 @@ def run_backward(
     Raises
     ------
     AutogradError
-        If the graph was already used and not retained, or a head without a head gradient is complex.
+        If the graph was already used and not retained, a head without a head gradient is complex, or a transform of `twofold.func` traces.
     """
+    if isinstance(tls.tape, Trace):
+        todo = "call func.grad or func.vjp inside the function instead"
+        raise AutogradError(f"backward: gradients of the tape do not pass through {tls.tape.what}", None, todo)
     # before anything is freed or written, so that the caller can repair the call and repeat it
     for head, grad in zip(heads, grads, strict=True):
         if grad is None and head.node.dtype in COMPLEX:

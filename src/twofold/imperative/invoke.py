@@ -32,11 +32,12 @@ from .residuals import InlineRun, NodeCache, cache_of, runner
 from .scalars import Scalar, scalar_key, scalar_node
 from .sites import site_runs_inline
 from .tape import Tape, TapeEntry, tls
+from .trace import Trace
 from .user_function import UserFunction
 from .window import force
 
-#: An operand as the caller passes it.
-Argument: TypeAlias = Cell | Scalar | UserFunction | None
+#: An operand as the caller passes it; a Value stands for itself.
+Argument: TypeAlias = Cell | Value | Scalar | UserFunction | None
 
 
 @fragment
@@ -188,6 +189,8 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
         args, contents = _with_key(op, args, contents, where)
     if scalars and bound_op.legacy and op.elementwise:
         contents = _legacy_scalars(bound_op, contents)
+    if tracked and isinstance(tape, Trace):
+        return [*tape.add(bound_op, args, contents, where)]
     lazy = lazy and (tracked or not op.execution.alone or not ready)
     mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=exposed, inline=op.dynamic_shape)
     if mode is ExecutionMode.INLINE:

@@ -6,6 +6,7 @@ from typing import Any
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..device import CPU
+from ..errors import AutogradError
 from ..graph.ir import Application, Constant, Leaf, const, leaf
 from ..opdef import BoundOp
 from ..scheduler.observers import LISTENERS
@@ -22,6 +23,8 @@ from .user_function import UserFunction
 @inlined
 def enter(v: Value, tape: Tape) -> TapeEntry:
     """The entry on a tape of a value that was not computed on it: a new leaf, or a bridge from an older tape."""
+    if tape.__class__ is not Tape:
+        raise AutogradError("a copy between devices is not traced", None, "copy the arguments before the transform of func")
     entry = v.entry
     if entry is not None and not entry.inputs and isinstance(entry.node, Leaf) and entry.node.name == tape.leaves:
         tape.leaves += 1  # the same leaf as in the last iteration
@@ -100,6 +103,8 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     ``contents`` are those of the operands ``args``; arrays among them become Values. After None, operands stay captured
     and entered on the tape, as `invoke` would have them. Numbers enter last, when the operation is known.
     """
+    if tape.__class__ is not Tape:  # a trace takes every operation by `invoke`
+        return None
     entries: list[Any] = []
     nodes: list[Any] = []
     arrays, scalars = [], []

@@ -5,6 +5,7 @@ from types import TracebackType
 from ..assembly import fragment, inlined
 from ..graph.ir import bound_tables
 from .tape import Tape, close_tape, tls
+from .trace import Trace
 from .window import HERE, flush, flush_complete
 
 
@@ -31,7 +32,8 @@ class Scope:
         if self._recording and tls.tape is None:
             _begin()
         elif self._recording is False:
-            tls.tape = None
+            tape = tls.tape
+            tls.tape = tape.paused if isinstance(tape, Trace) else None
         if self._training is not None:
             tls.training = self._training
 
@@ -43,13 +45,19 @@ class Scope:
             if ended is not None:
                 close_tape(ended)
             tls.tape = tape
+        elif isinstance(tape, Trace):
+            tls.tape = tape
 
 
 @inlined
 def set_recording(is_recording: bool) -> bool:
     """Switch recording on (with a new tape unless there is one) or off; return whether it was on."""
-    was = tls.tape is not None
-    if is_recording and not was:
+    tape = tls.tape
+    was = tape is not None
+    if isinstance(tape, Trace):
+        was = tape is not tape.paused
+        tls.tape = tape.owner if is_recording else tape.paused
+    elif is_recording and not was:
         _begin()
     elif not is_recording:
         tls.tape = None

@@ -19,10 +19,11 @@ from ..backend.loader import backend_for
 from ..backend.protocol import Backend
 from ..device import CPU
 from ..dtype import NAME_OF
-from ..errors import ParameterError
+from ..errors import AutogradError, ParameterError
 from ..graph.build import apply
 from ..graph.ir import Application, Node, leaf
 from ..opdef import BoundOp
+from ..ops import primitive_math
 from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
 from ..program.interpret import namespace_of
@@ -34,7 +35,8 @@ from .guards import has_gradient, is_small, is_tracked, runs_inline
 from .invoke import content, data_of, device_of, invoke, type_of
 from .recording import enter
 from .strided_view import view_shape
-from .tape import TapeEntry, Variable, tls
+from .tape import Tape, TapeEntry, Variable, tls
+from .trace import TracedEntry
 
 Chain = tuple[BoundOp, ...]
 #: The target of `write`: None for everything, a (begin, end, step) triple for each axis, or ``index`` with its cells.
@@ -126,6 +128,8 @@ def recorded_part(v: Value, chain: Chain, seen: Array = None, is_copy: bool = Fa
     tape, data, entry = tls.tape, v.data, v.entry
     if tape is None or entry is None or data.__class__ is not PLAIN or v.device is not CPU or tape.device not in (CPU, None) or LISTENERS:
         return None
+    if tape.__class__ is not Tape:  # a trace
+        return None
     if seen is None:
         seen = look(HOST, data, chain)
     is_large = not is_small(seen)
@@ -161,6 +165,8 @@ def untracked(v: Content) -> Content:
     """The same content without its tape entry."""
     if not isinstance(v, Value) or v.entry is None:
         return v
+    if isinstance(v.entry, TracedEntry):
+        return invoke(primitive_math.stop_gradient.bind(), (wrap(Cell, v),))[0]
     pending = twin_of(v) if v.data is None else None
     return alias(data_of(v), v) if pending is None else pending
 
@@ -365,6 +371,9 @@ def mark(cell: Cell, variable: Variable, before: Content | None = None) -> None:
         cell._content = Value(v, TapeEntry(node, (), (), None, variable))
         return
     v = cell._capture()
+    if isinstance(v.entry, TracedEntry) and v.entry.tape is tls.tape:
+        todo = "differentiate with the transforms of func inside it"
+        raise AutogradError("attach_grad: the array is traced by a transform of func", f"shape {v.type[0]}", todo)
     if v.sharing is not None or (v.entry is not None and v.entry.tape is not None):  # a tape refers to this Value by its entry
         cell._content = v = alias(data_of(v), v)
     shape, dtype = v.type

@@ -1,9 +1,10 @@
 """Runs control-flow nodes as Python loops around compiled sub-programs, on any backend."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..backend.kernel import Array, Call, Run
 from ..backend.protocol import Backend
+from ..dtype import WEAK
 from ..graph.control_flow import SubGraph, cond, foreach, while_loop
 from ..graph.ir import Application
 from ..opdef import Op
@@ -26,8 +27,21 @@ def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> 
         Compiles a sub-graph to a function.
     """
     run = _MAKERS[node.bound_op.op](node, backend, compile_)
+    numbers = {k for k, i in enumerate(node.inputs) if i is not None and i.dtype in WEAK}
+    if numbers:
+        run = _with_numbers(run, numbers, backend)
     operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
     return Call(f"{{run}}({operands})", {"run": run})
+
+
+def _with_numbers(run: Callable[..., object], numbers: Collection[int], backend: Backend) -> Callable[..., object]:
+    """The same with Python numbers at some positions, where a program may have made arrays of them."""
+
+    # a weak scalar is a Python number in the body's program, whose kernels look up its array by value
+    def converted(*arrays: object) -> object:
+        return run(*[backend.to_host(a).item() if k in numbers and not isinstance(a, (int, float)) else a for k, a in enumerate(arrays)])
+
+    return converted
 
 
 def _row(backend: Backend, array: Array, t: int) -> Array:

@@ -1,0 +1,82 @@
+"""Pytrees: nested tuples, lists and dictionaries as a list of leaves and a hashable structure."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from ..errors import WrongArgument
+
+#: `LEAF`, None, or the class, the keys of a dictionary (else None), and the structures of the parts.
+Structure: TypeAlias = "str | tuple[type, tuple[Hashable, ...] | None, tuple[Structure, ...]] | None"
+#: Nested tuples, lists and dictionaries of anything.
+Tree: TypeAlias = Any
+LEAF = "leaf"
+
+
+def flatten(tree: object) -> tuple[list[Tree], Structure]:
+    """The leaves in order, and the structure. None has no leaves; dictionaries are ordered by key where keys can be ordered."""
+    leaves: list[Tree] = []
+    return leaves, _flatten(tree, leaves)
+
+
+def _flatten(tree: Tree, leaves: list[Tree]) -> Structure:
+    kind = tree.__class__
+    if kind is tuple or kind is list or isinstance(tree, (tuple, list)):
+        return kind, None, tuple([_flatten(part, leaves) for part in tree])
+    if isinstance(tree, dict):
+        keys = _ordered(tree)
+        return kind, keys, tuple([_flatten(tree[key], leaves) for key in keys])
+    if tree is None:
+        return None
+    leaves.append(tree)
+    return LEAF
+
+
+def _ordered(tree: Tree) -> tuple[Hashable, ...]:
+    """The keys of a dictionary, so that equal dictionaries have equal structures."""
+    try:
+        return tuple(sorted(tree))  # keys of one class, mostly names
+    except TypeError:
+        return tuple(tree)
+
+
+def unflatten(structure: Structure, leaves: Sequence[object]) -> Tree:
+    """The tree of a structure with these leaves."""
+    return _unflatten(structure, iter(leaves))
+
+
+def _unflatten(structure: Structure, leaves: Iterator[object]) -> Tree:
+    if structure is None:
+        return None
+    if isinstance(structure, str):
+        return next(leaves)
+    kind, keys, below = structure
+    parts = [_unflatten(part, leaves) for part in below]
+    if keys is not None:
+        return kind(zip(keys, parts, strict=True)) if kind is not dict else dict(zip(keys, parts, strict=True))
+    # a named tuple takes its fields one by one
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def matching(what: str, tree: object, structure: Structure) -> list[Tree]:
+    """The leaves of a tree that must have a structure.
+
+    Raises
+    ------
+    WrongArgument
+        If it has another.
+    """
+    leaves, found = flatten(tree)
+    if found != structure:
+        raise WrongArgument(f"{what}: the structures differ", f"{shown(found)} for {shown(structure)}", "nest the arrays in the same way")
+    return leaves
+
+
+def shown(structure: Structure) -> str:
+    """A structure as text."""
+    if structure is None or isinstance(structure, str):
+        return "None" if structure is None else "*"
+    kind, keys, below = structure
+    if keys is not None:
+        return "{" + ", ".join(f"{key!r}: {shown(part)}" for key, part in zip(keys, below, strict=True)) + "}"
+    inner = ", ".join(map(shown, below))
+    return f"[{inner}]" if kind is list else f"({inner})"

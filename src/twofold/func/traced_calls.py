@@ -1,0 +1,307 @@
+"""Calls of functions on traced arrays, and the graphs that transforms make of them, run as one operation.
+
+Whatever a transform computes is an operator over the trace's inputs. Applied to arrays it runs at once as a program, waits in a window,
+is recorded on a tape, or joins the trace of a transform outside, like any other operator: so transforms nest in any order.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import DTypeError, ParameterError, WrongArgument
+from ..executor.function import TypedGraph
+from ..executor.operation import Operation
+from ..graph.ir import TABLES, Leaf, Node
+from ..graph.rewrite import substitute
+from ..imperative.array import Array
+from ..imperative.cell import Content, Operand, Value, wrap
+from ..imperative.invoke import device_of, invoke
+from ..imperative.tape import tls
+from ..imperative.trace import Trace
+from ..numpy import array as numpy_array
+from ..opdef import BoundOp
+from ..program.cache import Cache, CacheEntry
+from .pytree import Structure, Tree, flatten, unflatten
+
+#: A function of the user's: any arguments, and a result that is a pytree of arrays.
+Function = Callable[..., Tree]
+#: Number of graphs of transforms that are kept with their operators.
+HELD = 1024
+NUMBERS = (int, float, complex, np.ndarray, np.generic)
+
+
+class Arguments(NamedTuple):
+    """The arguments that a transform follows.
+
+    Attributes
+    ----------
+    cells
+        Their arrays, of all arguments.
+    structures
+        The structure of each argument.
+    """
+
+    cells: list[Array]
+    structures: list[Structure]
+
+    def trees(self, leaves: Sequence[object]) -> list[Tree]:
+        """One tree for each argument, of these leaves in place of the arrays."""
+        found: list[Tree] = []
+        at = 0
+        for structure in self.structures:
+            count = count_of(structure)
+            found.append(unflatten(structure, leaves[at : at + count]))
+            at += count
+        return found
+
+
+def count_of(structure: Structure) -> int:
+    """Number of leaves of a structure."""
+    if structure is None or isinstance(structure, str):
+        return 0 if structure is None else 1
+    return sum(map(count_of, structure[2]))
+
+
+def positions(what: str, argnums: int | Sequence[int], args: Sequence[object]) -> list[int]:
+    """The positions of arguments that ``argnums`` names.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such argument.
+    """
+    given = [argnums] if isinstance(argnums, int) else list(argnums)
+    found = [k + len(args) if k < 0 else k for k in given]
+    if not found or any(not 0 <= k < len(args) for k in found) or len(set(found)) < len(found):
+        raise ParameterError(
+            f"{what}: argnums names no argument", f"{argnums} of {len(args)}", "pass arguments to differentiate by position"
+        )
+    return found
+
+
+def arguments(what: str, trees: Sequence[object]) -> Arguments:
+    """Arguments as arrays; numbers and NumPy's arrays become arrays of ``twofold.np``.
+
+    Raises
+    ------
+    WrongArgument
+        If a leaf is neither.
+    """
+    cells: list[Array] = []
+    structures = []
+    for tree in trees:
+        leaves, structure = flatten(tree)
+        cells += [as_array(what, value) for value in leaves]
+        structures.append(structure)
+    return Arguments(cells, structures)
+
+
+def as_array(what: str, value: object) -> Array:
+    """An array, or a number as an array."""
+    if isinstance(value, Array):
+        if value._is_sparse:
+            raise WrongArgument(f"{what}: an argument is sparse", type(value).__name__, "convert it with tostype('default')")
+        return value
+    if not isinstance(value, NUMBERS):
+        raise WrongArgument(f"{what}: an argument is no array", type(value).__name__, "pass arrays, or tuples, lists and dicts of them")
+    return numpy_array(value)
+
+
+class Result(NamedTuple):
+    """What a traced function returned.
+
+    Attributes
+    ----------
+    structure
+        Its structure.
+    nodes, classes
+        For each leaf its node and the class of the array; None and the value itself for a leaf that is no array.
+    """
+
+    structure: Structure
+    nodes: list[Node | None]
+    classes: list[Tree]
+
+    @property
+    def arrays(self) -> list[Node]:
+        """The nodes of all arrays."""
+        return [n for n in self.nodes if n is not None]
+
+    def tree(self, contents: Sequence[Content]) -> Tree:
+        """The result with the contents of the arrays."""
+        own = iter(contents)
+        return unflatten(
+            self.structure, [cls if n is None else wrap(cls, next(own)) for n, cls in zip(self.nodes, self.classes, strict=True)]
+        )
+
+
+class Traced(NamedTuple):
+    """A traced call: the trace, the number of its inputs that are arguments, and the results (with ``has_aux`` two, else one)."""
+
+    trace: Trace
+    arguments: int
+    results: list[Result]
+
+    @property
+    def wrt(self) -> list[Leaf]:
+        """The leaves of the arguments."""
+        return self.trace.inputs[: self.arguments]
+
+
+def traced(
+    what: str,
+    function: Function,
+    args: Sequence[object],
+    options: Mapping[str, object],
+    places: Sequence[int],
+    followed: Arguments,
+    has_aux: bool = False,
+) -> Traced:
+    """Call a function with traced arrays in place of some arguments.
+
+    Parameters
+    ----------
+    what
+        The transform, for messages.
+    function, args, options
+        The call.
+    places, followed
+        Positions of the arguments to trace, and these arguments.
+    has_aux
+        Whether the function returns a pair.
+
+    Raises
+    ------
+    AutogradError
+        If the function writes to an array from outside.
+    """
+    trace = Trace(what)
+    # read before the trace takes the tape's place: a view of a recorded array is read by an operation on the tape
+    values = [cell_value(cell) for cell in followed.cells]
+    inner = [wrap(class_of(c), trace.argument(v, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
+    given = list(args)
+    for k, tree in zip(places, followed.trees(inner), strict=True):
+        given[k] = tree
+    del inner
+    was, tls.tape = tls.tape, trace
+    try:
+        found = function(*given, **options)
+        results = [result_of(trace, part) for part in _parts(what, found, has_aux)]
+    except BaseException:
+        # the function's own arrays may live on in the traceback; that they get old contents back does no harm
+        trace.restore()
+        raise
+    finally:
+        tls.tape = was
+    # of the function's own arrays none is left now: what it has written and still lives was there before
+    # (`result_of` has taken the nodes of the results)
+    given = found = None
+    trace.check_writes()
+    return Traced(trace, len(values), results)
+
+
+def cell_value(cell: Array) -> Value:
+    """The content of an array as a Value, which a trace may hold."""
+    v = cell._content
+    if isinstance(v, Value):
+        return v
+    # a view's content is a copy or an alias that it does not keep
+    return Value(v) if type(cell)._root is not None else cell._capture()
+
+
+def as_value(content: Content) -> Value:
+    """A result as a Value."""
+    return content if isinstance(content, Value) else Value(content)
+
+
+def class_of(cell: Array) -> type[Array]:
+    """The class of arrays that users know."""
+    return type(cell)._root or type(cell)
+
+
+def _parts(what: str, found: Tree, has_aux: bool) -> Sequence[Tree]:
+    if not has_aux:
+        return [found]
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise WrongArgument(f"{what}: with has_aux the function returns a pair", type(found).__name__, "return (result, aux)")
+    return found
+
+
+def result_of(trace: Trace, value: object) -> Result:
+    """A result of a traced function. Arrays that do not depend on the arguments are inputs of the graph."""
+    leaves, structure = flatten(value)
+    nodes: list[Node | None] = []
+    classes: list[Tree] = []
+    for found in leaves:
+        if isinstance(found, Array):
+            nodes.append(trace.node_of(found._content, found if type(found)._root is None else None))
+            classes.append(class_of(found))
+        else:
+            nodes.append(None)
+            classes.append(found)
+    return Result(structure, nodes, classes)
+
+
+class _Entry(CacheEntry):
+    """A graph of a transform as an operator."""
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+
+
+OPERATIONS = Cache(HELD)
+TABLES.programs.append(OPERATIONS.drop)
+
+
+def operator_of(
+    key: tuple[object, ...],
+    inputs: Sequence[Node],
+    make: Callable[[], Sequence[Node]],
+    kind: type[Operation] = Operation,
+) -> BoundOp:
+    """The operator of a graph, made once for each key.
+
+    Parameters
+    ----------
+    key
+        The transform's name, then whatever determines the graph: nodes, which are interned, and parameters.
+    inputs
+        The leaves.
+    make
+        Returns the outputs.
+    kind
+        The class of operations.
+    """
+
+    def build() -> _Entry:
+        outputs = list(make())
+
+        def graph(leaves: Sequence[Node], training: bool) -> TypedGraph:
+            return TypedGraph(leaves, substitute(outputs, dict(zip(inputs, leaves, strict=True))))
+
+        return _Entry(kind(str(key[0]), graph, [(n.shape, n.dtype) for n in inputs], False, False))
+
+    # the key is found by identities: nodes are interned, so that a repeated call hashes pointers only
+    return OPERATIONS.get_or((*key, tuple(inputs)), build).operation.bound_op
+
+
+def run(bound_op: BoundOp, operands: Sequence[Operand]) -> list[Content]:
+    """Apply an operator to the operands of a trace."""
+    device = next((device_of(v) for v in operands if isinstance(v, Value)), None)
+    return invoke(bound_op, operands, device)
+
+
+def check_differentiable(what: str, followed: Arguments) -> None:
+    """Raise unless all arguments are floating-point or complex.
+
+    Raises
+    ------
+    DTypeError
+        If one is not.
+    """
+    for cell in followed.cells:
+        if np.dtype(cell.__numpy_dtype__).kind in "biu":
+            raise DTypeError(
+                f"{what}: an argument has no gradient", f"dtype {cell._dtype}", "cast it with astype, or leave it out of argnums"
+            )

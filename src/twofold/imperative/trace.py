@@ -1,0 +1,186 @@
+"""Traces: the operations of a function as typed nodes over its arguments, for the transforms of `twofold.func`.
+
+A trace takes the place of the tape, so that whatever is recorded on a tape (views, writes, forms of NumPy's functions) joins the trace
+instead. Its arrays are pending: nothing is computed until the transformed graph runs, or Python reads a value.
+"""
+
+import gc
+from collections.abc import Sequence
+from weakref import ref
+
+from ..backend.loader import backend_for
+from ..device import Device
+from ..dtype import COMPLEX, is_float
+from ..errors import AutogradError
+from ..graph.build import G, apply
+from ..graph.ir import Leaf, Node, leaf
+from ..opdef import BoundOp
+from ..program.cache import program_of
+from ..scheduler.streams import run_on
+from .cell import ALWAYS, Cell, Content, Operand, Value, lent
+from .scalars import scalar_node
+from .tape import Tape, TapeEntry
+from .user_function import UserFunction
+from .window import force
+
+
+class TracedEntry(TapeEntry):
+    """The entry of an array that a trace follows. ``of``: its node there. ``node`` only says that the array has a history."""
+
+    __slots__ = ("of",)
+    of: Node
+
+
+class Trace(Tape):
+    """The graph of a function that is being called.
+
+    Attributes
+    ----------
+    what
+        The transform, for messages.
+    inputs, operands
+        The leaves of the graph (arguments, then what the function reads from outside), and what they stand for; None for an argument
+        whose value is not known.
+    owner, paused
+        The trace, and the same one inside ``autograd.pause()``, where results are constants.
+    """
+
+    __slots__ = ("_held", "_pending", "_places", "_writes", "inputs", "operands", "owner", "paused", "what")
+    # as a `Producer`
+    closed = True
+    is_done = False
+
+    def __init__(self, what: str, owner: "Trace | None" = None) -> None:
+        super().__init__()
+        self.what = what
+        self.inputs: list[Leaf] = []
+        self.operands: list[Operand] = []
+        # Values from outside by id, kept alive so that no id is used again
+        self._places: dict[int, Node] = {}
+        self._held: list[Value] = []
+        self._pending: list[ref[Value]] = []
+        self._writes: list[tuple[ref[Cell], Content]] = []
+        self.owner = self if owner is None else owner
+        self.paused = Trace(what, self) if owner is None else self
+
+    def argument(self, v: Value | None, shape: tuple[int, ...], dtype: str, device: Device) -> Value:
+        """The traced Value of an argument; ``v`` is its value, None if it is not known."""
+        tracked = is_float(dtype) or dtype in COMPLEX
+        return self._value(self._input(None if v is None else lent(v, self), shape, dtype, tracked), device)
+
+    def _input(self, v: Operand, shape: tuple[int, ...], dtype: str, tracked: bool) -> Leaf:
+        node = leaf(("trace", len(self.inputs)), shape, dtype, tracked)
+        self.inputs.append(node)
+        self.operands.append(v)
+        return node
+
+    def _value(self, node: Node, device: Device) -> Value:
+        # tracked whatever the dtype: integers and bools join the trace too, as they may depend on an argument that is batched
+        entry = TracedEntry(leaf("traced", node.shape, node.dtype, True), (), (), self)
+        entry.of = node
+        out = Value(None, entry, (self, node), device)
+        self._pending.append(ref(out))
+        return out
+
+    def add(self, bound_op: BoundOp, args: Sequence[object], contents: Sequence[Operand], device: Device) -> list[Value]:
+        """The results of an operation, of whose operands at least one is traced or recorded. ``args`` own the plain contents."""
+        owner = self.owner
+        nodes = [owner.node_of(v, own) for v, own in zip(contents, args, strict=True)]
+        # what a paused scope computes depends on nothing
+        if owner is not self:
+            nodes = [None if n is None else G.stop_gradient(n) for n in nodes]
+        return [owner._value(part, device) for part in apply(bound_op, tuple(nodes)).parts]
+
+    def node_of(self, v: Operand, own: object = None) -> Node | None:
+        """The node of an operand; a new input for one from outside."""
+        if v is None:
+            return None
+        if isinstance(v, Value):
+            entry = v.entry
+            if isinstance(entry, TracedEntry) and entry.tape is self:
+                return entry.of
+        elif isinstance(v, (int, float)):
+            node = scalar_node(v, ("trace", len(self.inputs)))
+            return self._input(v, (), node.dtype, False) if isinstance(node, Leaf) else node
+        elif isinstance(own, Cell):
+            v = own._capture()
+        elif isinstance(v, UserFunction):
+            return self._input(v, (), "object", False)
+        else:
+            v = Value(v)
+        found = self._places.get(id(v))
+        if found is None:
+            self._held.append(v)
+            shape, dtype = v.type
+            found = self._places[id(v)] = self._input(lent(v, self), shape, dtype, False)
+        return found
+
+    # reading values
+
+    @property
+    def error(self) -> AutogradError:
+        """Why the values cannot be read."""
+        return AutogradError(
+            f"{self.what}: the value of an array is not known while its function is traced",
+            "a conversion to a number, bool or NumPy array, or a function whose result's shape depends on values",
+            "select with where, loop with func.scan, or compute it outside",
+        )
+
+    def finish(self) -> None:
+        """Compute the values of all living arrays; they remain part of the trace."""
+        live = [v for r in self._pending if (v := r()) is not None and v.data is None]
+        # `force` raises `error` for Values that have no data afterwards
+        if not live or any(v is None for v in self.operands):
+            return
+        device = live[0].device
+        nodes = [v.entry.of for v in live if isinstance(v.entry, TracedEntry)]
+        program = program_of(nodes, self.inputs, backend_for(device), device=device)
+        arrays = [force(v) if isinstance(v, Value) else v for v in self.operands]
+        # shared for good: the program of the transform computes the same values again, from the operands
+        for v, data in zip(live, run_on(device, program.run, arrays), strict=True):
+            v.sharing = ALWAYS
+            v.data = data
+        self._pending = []
+
+    # writes to arrays from outside
+
+    def wrote(self, cell: Cell, old: Content, new: Content) -> None:
+        """Note that a cell has got a new content, which must not outlive the call unless the cell is the function's own."""
+        if not self._follows(old) and self._follows(new):
+            self.owner._writes.append((ref(cell), old))
+
+    def _follows(self, v: Content) -> bool:
+        return isinstance(v, Value) and isinstance(v.entry, TracedEntry) and v.entry.tape is self.owner
+
+    def check_writes(self) -> None:
+        """Restore arrays from outside that the function has written, and raise if there are any. Called when its own are gone.
+
+        Raises
+        ------
+        AutogradError
+            If there are any.
+        """
+        if not self._writes:
+            return
+        # arrays of the function may be part of a reference cycle
+        if any(r() is not None for r, _ in self._writes):
+            gc.collect()
+        written = self.restore()
+        if written:
+            raise AutogradError(
+                f"{self.what}: the function writes to an array from outside",
+                f"an array of shape {written[0].type[0] if isinstance(written[0], Value) else written[0].shape}",
+                "return the new value, or write to a copy",
+            )
+
+    def restore(self) -> list[Content]:
+        """Give back the former contents of the arrays that were written and still live; returns these contents."""
+        found = []
+        # the last first: an array that was written twice gets its first content back
+        for r, old in reversed(self._writes):
+            cell = r()
+            if cell is not None:
+                cell._content = old
+                found.append(old)
+        self._writes = []
+        return found

@@ -1,0 +1,1 @@
+"""Transforms of functions."""
