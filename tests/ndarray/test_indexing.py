@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import twofold as mx
-from twofold import autograd, nd
+from twofold import autograd, mxnet_numpy, nd
 from twofold.config import SETTINGS
 from twofold.errors import DTypeError, IndexingError, ShapeError
 
@@ -305,3 +305,16 @@ def test_assignment_from_an_overlapping_view_reads_first():
         x = nd.arange(n)
         x[1:] = x[:-1]
         assert x[:4].asnumpy().tolist() == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("array", [nd.array, mxnet_numpy.array])
+def test_an_index_that_selects_all_takes_a_value_of_the_arrays_shape(array):
+    column = np.array([[1], [2], [3]], "float32")
+    for key in ((slice(None), 0), (..., 0)):  # as MXNet 1.9.1 does for NumPy's arrays
+        x = array(np.zeros((3, 1)))
+        x[key] = column
+        assert x.asnumpy().tolist() == column.tolist()
+    with pytest.raises(ShapeError, match="broadcast"):
+        array(np.zeros((3, 2)))[:, 0] = column
+    with pytest.raises(ValueError, match="broadcast"):
+        mx.np.zeros((3, 1))[:, 0] = column

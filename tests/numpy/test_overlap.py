@@ -49,3 +49,50 @@ def test_rows_and_columns():
     assert x[:, 0].asnumpy().tolist() == host[0].tolist()
     x[:] = x.T
     assert x[0].asnumpy().tolist() == host[0].tolist()
+
+
+#: Writers of values to places: functions of the package, the array and the values.
+WRITERS = {
+    "copyto": lambda xp, x, values: xp.copyto(x, values),
+    "copyto with a mask": lambda xp, x, values: xp.copyto(x, values, where=xp.arange(x.size) % 2 == 0),
+    "put": lambda xp, x, values: xp.put(x, xp.arange(x.size), values),
+    "putmask": lambda xp, x, values: xp.putmask(x, xp.arange(x.size) % 3 > 0, values),
+    "place": lambda xp, x, values: xp.place(x, xp.arange(x.size) >= 0, values),
+    "put_along_axis": lambda xp, x, values: xp.put_along_axis(x, xp.arange(x.size), values, 0),
+    "a mask": lambda xp, x, values: x.__setitem__(xp.arange(x.size) % 3 > 0, values[xp.arange(x.size) % 3 > 0]),
+    "a mask of all": lambda xp, x, values: x.__setitem__(xp.arange(x.size) >= 0, values),
+    "indices": lambda xp, x, values: x.__setitem__(xp.arange(x.size), values),
+    "an ellipsis": lambda xp, x, values: x.__setitem__(..., values),
+    "out": lambda xp, x, values: xp.negative(values, out=x),
+    "out with a mask": lambda xp, x, values: xp.negative(values, out=x, where=xp.arange(x.size) % 2 == 0),
+    "at": lambda xp, x, values: xp.add.at(x, xp.arange(x.size), values),
+    "in place": lambda xp, x, values: x.__iadd__(values),
+}
+PARTS = [
+    (slice(1, None), slice(None, -1)),
+    (slice(None, -1), slice(1, None)),
+    (slice(None, None, 2), slice(None, 0, -2)),
+    (slice(None, None, -1), slice(None)),
+    (slice(None, None, -1), None),
+]
+
+
+@pytest.mark.parametrize("size", [6, 5000, 100_000])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_writer_reads_first(writer, size):
+    wrong = []
+    for to, source in [*PARTS, (slice(None, None, 2), slice(None, size // 2))]:
+        host = np.arange(1, size + 1, dtype="float32")
+        x = mx.np.array(host)
+        WRITERS[writer](mx.np, x[to], x if source is None else x[source])
+        WRITERS[writer](np, host[to], host.copy() if source is None else host[source].copy())
+        if not np.array_equal(x.asnumpy(), host):
+            wrong.append((to, source))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_an_index_in_a_tuple(kind):
+    x = MAKERS[kind](np.arange(6, dtype="float32"))
+    x[(slice(None, None, 2),)] = x[:3]
+    assert x.asnumpy().tolist() == [0, 1, 1, 3, 2, 5]

@@ -191,6 +191,8 @@ def return_unless_source(self, key, value, kind, source):
             both = at.__class__ if at.__class__ is key.__class__ else None
             if both is not int and (both is not slice or at.step != key.step):
                 source = source.copy()
+        elif of_view and value is self._base:
+            source = source.copy()
     else:
         return put(self, key, value)
 

@@ -42,6 +42,8 @@ class Basic(NamedTuple):
         Whether the result shares memory with the array.
     target
         Sizes of the slice, before axes are dropped or inserted.
+    takes_target
+        Whether an assigned value may have these sizes.
     """
 
     key: tuple[Triple, ...]
@@ -49,6 +51,7 @@ class Basic(NamedTuple):
     chain: tuple[BoundOp, ...]
     is_view: bool
     target: tuple[int, ...]
+    takes_target: bool
 
 
 class Rules(NamedTuple):
@@ -68,6 +71,8 @@ class Rules(NamedTuple):
         Converts an assigned value for an array: to a cell of its dtype on its device, a Python scalar or a NumPy array.
     ellipsis_separates
         Whether an ellipsis that stands for no axes separates the index arrays on its two sides, so that their axes come first.
+    takes_whole
+        Whether an index that selects the whole array, ``a[:, 0]`` of a single column, may be assigned a value of the array's shape.
     """
 
     element: tuple[int, ...]
@@ -76,6 +81,7 @@ class Rules(NamedTuple):
     places: Callable[[Any], np.ndarray]
     value: Callable[[object, Any], Assigned]
     ellipsis_separates: bool
+    takes_whole: bool
 
 
 class Indexer:
@@ -150,7 +156,8 @@ class Indexer:
         result = tuple(1 if k is None else target[k] for k in kept) or (self.rules.element if shape else ())
         if result != target:
             chain.append(primitive_shape.reshape.bind(shape=result))
-        return Basic(tuple(key), tuple(kept), tuple(chain), self.rules.is_view(shape, items, key, target), target)
+        takes_target = len(kept) == len(target) or (self.rules.takes_whole and target == shape)
+        return Basic(tuple(key), tuple(kept), tuple(chain), self.rules.is_view(shape, items, key, target), target, takes_target)
 
     # index arrays
 
@@ -415,7 +422,7 @@ def _fitting(value: Any, basic: Basic) -> Assigned:
     ShapeError
         If it does not broadcast to the selection.
     """
-    if isinstance(value, (bool, int, float)) or (value.shape == basic.target and len(basic.kept) == len(basic.target)):
+    if isinstance(value, (bool, int, float)) or (value.shape == basic.target and basic.takes_target):
         return value
     shape = tuple(1 if k is None else basic.target[k] for k in basic.kept)
     value = _broadcastable(value, shape)

@@ -290,10 +290,19 @@ def _selected_size(shape: tuple[int, ...], key: Key) -> int:
     return math.prod(shape if key is None else [len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True)])
 
 
+def apart(source: Any, target: np.ndarray) -> Any:
+    """A value to write: a copy if it is a NumPy array that may show memory which the write changes."""
+    return source.copy() if isinstance(source, np.ndarray) and np.may_share_memory(source, target) else source
+
+
 def _store(target: Array, key: Key, source: Array) -> None:
+    indexed = key is not None and bool(key) and isinstance(key[0], BoundOp)
+    # NumPy itself looks for memory that is read and written only where there are several axes, and not for index arrays
+    if source.__class__ is PLAIN and (indexed or target.ndim == 1):
+        source = apart(source, target)
     if key is None:
         HOST.write(target, ..., source)
-    elif key and isinstance(key[0], BoundOp):
+    elif indexed:
         bound_op, *arrays = key
         places = tuple(slice(None) if k is None else data_of(arrays[k]._content) for k in bound_op.params["key"])
         HOST.write(target, places, source)

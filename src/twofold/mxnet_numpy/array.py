@@ -34,7 +34,9 @@ def _places(item: object) -> np.ndarray:
     return NUMPY_INDEXER.rules.places(item)
 
 
-INDEXER = MXNetIndexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True))
+INDEXER = MXNetIndexer(
+    Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True, takes_whole=True)
+)
 
 
 # As in MXNet a script may ask whether an array is an `NDArray`; its methods are replaced, or refused (`methods`).

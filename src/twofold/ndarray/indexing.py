@@ -93,4 +93,4 @@ class MXNetIndexer(Indexer):
         return x if is_whole else super().get(x, index)
 
 
-INDEXER = MXNetIndexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False))
+INDEXER = MXNetIndexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False, takes_whole=True))

@@ -19,6 +19,7 @@ from ..device import Device, current_device
 from ..dtype import NAME_OF
 from ..errors import ParameterError, WrongArgument
 from ..imperative.array import Array, adopted, apply_op
+from ..imperative.write import apart
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
@@ -74,7 +75,12 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
             # NumPy writes to the array's own memory, if the change need not wait or be recorded
             others = to_numpy(tuple(a for k, a in enumerate(args) if k != writes))
             named = to_numpy(options)
-            if changed_inline(target, lambda host: function(*others[:writes], host, *others[writes:], **named)):
+
+            def change(host: np.ndarray) -> None:
+                given = [apart(other, host) for other in others]
+                function(*given[:writes], host, *given[writes:], **{key: apart(other, host) for key, other in named.items()})
+
+            if changed_inline(target, change):
                 return None
         host = target.asnumpy()  # a copy: NumPy's writes reach the array only through the assignment below, which the tape sees
         given = [host if k == writes else to_numpy(a) for k, a in enumerate(args)]

@@ -19,7 +19,7 @@ from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.tape import tls
 from ..imperative.transfer import on_device
-from ..imperative.write import change_inline, look, read, read_inline
+from ..imperative.write import apart, change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
 from .array import element_of, ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
@@ -72,7 +72,7 @@ def _value(value: Any, x: ndarray) -> Any:
     return host.item() if not host.ndim and host.dtype.kind in "biuf" else host
 
 
-INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separates=True))
+INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separates=True, takes_whole=False))
 
 
 def get(x: ndarray, index: object) -> ndarray:
@@ -145,7 +145,7 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     # at an index without arrays, a value that is pending or on a device may be written later
     if single is None or (root_of(x)._content.__class__ is PLAIN and not (isinstance(value, Array) and value._content.__class__ is Value)):
         key, host = to_numpy(index) if single is None else single, to_numpy(value)
-        if changed_inline(x, lambda target: HOST.write(target, key, host), value):
+        if changed_inline(x, lambda target: HOST.write(target, key, apart(host, target)), value):
             return
     INDEXER.put(x, index, value)
 
