@@ -103,6 +103,8 @@ class Calls:
         scalars = [_scalar(op, name, params) for name in op.scalars]
         numbers = [self._number_array(op, name, params, operands) for name in op.front.numbers]
         bound_op = self._bound(op, params)
+        if op.front.domain is not None:
+            op.check_domain({**bound_op.params, **dict(zip(op.scalars, scalars, strict=True))})
         inputs = [*operands, *numbers, *scalars]
         if goes_by_storage(bound_op, inputs):
             if updates_rows(bound_op, inputs):

@@ -6,14 +6,14 @@ import numpy as np
 
 from ..errors import MXNetError
 from ..opdef import NAMES
-from ..opdef.params import AXIS, DTYPE, FLOATS, NUMBERS, SHAPE, Param
+from ..opdef.params import AXIS, DTYPE, FLOATS, SCALAR, SHAPE, Param
 
 ARRAY = "NDArray-or-Symbol"
 _WORDS = {
     AXIS.name: "Shape or None",
     DTYPE.name: "string",
     SHAPE.name: "Shape(tuple)",
-    **{kind.name: "float" for kind in NUMBERS},
+    SCALAR.name: "float",
     FLOATS.name: "tuple of <float>",
 }
 _WORDS |= {"an int": "int", "a float": "float", "a bool": "boolean", "a string": "string"}

@@ -5,10 +5,11 @@ Here are the names with which operators are declared and read; front ends and co
 
 from .declare import elementwise, numpy_op, of_ufunc, op, primitive
 from .facets.execution import WHOLE, Execution
+from .facets.front import Domain
 from .facets.storage_types import STORAGE_TYPES, Sparse, stype_of
 from .facets.symbolic import Quantizes
 from .inputs import ALWAYS, Bias, Index, Input, SequenceLength
-from .params import Axis, Chance, DType, Floats, Integers, NotNegative, Param, Positive, Scalar, Shape, Static, Training
+from .params import Axis, DType, Floats, Integers, Param, Scalar, Shape, Static, Training
 from .partial_shapes import (
     agreed,
     along_axis,

@@ -74,6 +74,7 @@ def function_of(
         "flat": _unpacked,
         "cache": {},
         "numbers": (float, int),
+        "domain": op.front.domain,
     }
     env |= {f"default_{p}": op.params[p].default for p in op.scalars}
     if fast is not None:
@@ -210,6 +211,8 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
     present = "".join(f" and {a} is not None" for a in required)
     present += "".join(f" and ({s}.__class__ in numbers{'' if op.params[s].required else f' or {s} is NULL'})" for s in op.scalars)
     scalars = "".join(f", {s}" if op.params[s].required else f", default_{s} if {s} is NULL else {s}" for s in op.scalars)
+    if op.front.domain is not None:
+        present += f" and domain.holds({scalars.removeprefix(', ')})"
     alone = len(required) == 1 and operands == f"({required[0]},)" and not op.scalars
     return [
         "    try:",

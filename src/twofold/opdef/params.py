@@ -182,28 +182,11 @@ def _number(spelled: str) -> float | int:
         return float(spelled)
 
 
-def _limited(name: str, holds: Callable[[float], bool]) -> Kind:
-    """The kind of run-time numbers of which something holds."""
-
-    def parse(value: Any) -> float:
-        number = _scalar(value)
-        if not holds(number):
-            raise ValueError(f"pass {name}")
-        return number
-
-    return Kind(name, parse, runtime=True)
-
-
 SHAPE = Kind("a shape (an int or a tuple of ints)", _shape)
 AXIS = Kind("an axis, a tuple of axes or None", _axis)
 DTYPE = Kind("a dtype", dtype_name)
 FLOATS = Kind("a tuple of floats", _floats, ambiguous=_has_zero)
 SCALAR = Kind("a number", _scalar, runtime=True)
-POSITIVE = _limited("a number above 0", lambda x: x > 0)
-NOT_NEGATIVE = _limited("a number of at least 0", lambda x: x >= 0)
-CHANCE = _limited("a number from 0 to 1", lambda x: 0 <= x <= 1)
-#: The kinds of run-time numbers.
-NUMBERS = (SCALAR, POSITIVE, NOT_NEGATIVE, CHANCE)
 TRAINING = Kind("the training flag (injected)", _bool)
 STATIC = Kind("a hashable value", lambda value: value, ambiguous=_has_number)
 INTEGERS = Kind("a nested tuple of integers and None", lambda value: value)
@@ -213,9 +196,6 @@ Axis = Annotated[int | tuple[int, ...] | None, AXIS]
 DType = Annotated[str, DTYPE]
 Floats = Annotated[tuple[float, ...], FLOATS]
 Scalar = Annotated[float, SCALAR]
-Positive = Annotated[float, POSITIVE]
-NotNegative = Annotated[float, NOT_NEGATIVE]
-Chance = Annotated[float, CHANCE]
 #: True while the operator runs in training mode; the front end injects it, callers never give it.
 Training = Annotated[bool, TRAINING]
 #: Structure that cannot be written as a string: index tuples, nested programs, user callables.

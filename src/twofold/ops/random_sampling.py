@@ -9,13 +9,23 @@ from functools import partial
 from typing import Literal
 
 from ..dtype import FLOATS
-from ..errors import ParameterError, ShapeError
-from ..opdef import Chance, NotNegative, Positive, Scalar, Shape, agreed, op
+from ..errors import ShapeError
+from ..opdef import Domain, Scalar, Shape, agreed, op
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma, poisson, poisson_of
 
 FloatName = Literal["float16", "float32", "float64"] | None
 sampler = partial(op, differentiable=False)
+
+# what parameters must be, by the distribution; comparisons are false for NaN
+INTERVAL = Domain("low must not be above high", lambda low, high: low <= high)
+DEVIATION = Domain("scale must be positive", lambda loc, scale: scale > 0)
+MEAN = Domain("lam must not be negative", lambda lam: lam >= 0)
+RATE = Domain("lam must be positive", lambda lam: lam > 0)
+BOTH_POSITIVE = Domain("alpha and beta must be positive", lambda alpha, beta: alpha > 0 and beta > 0)
+TRIALS = Domain("k and p must not be negative", lambda k, p: k >= 0 and p >= 0)
+MEAN_AND_DISPERSION = Domain("mu and alpha must not be negative", lambda mu, alpha: mu >= 0 and alpha >= 0)
+INTEGERS = Domain("low must be below high", lambda low, high: low < high)
 
 
 def _parameters(xp, dtype, *values):
@@ -74,53 +84,51 @@ def _draw(xp, distribution, rng, shape, dtype, *values):
     return xp.cast(distribution(xp, rng, shape or (), name, *_parameters(xp, name, *values)), name)
 
 
-@sampler("_random_uniform", "random_uniform", "uniform")
+@sampler("_random_uniform", "random_uniform", "uniform", domain=INTERVAL)
 def random_uniform(xp, rng, *, low: Scalar = 0.0, high: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Uniform samples from [low, high)."""
     return _draw(xp, _uniform, rng, shape, dtype, low, high)
 
 
-@sampler("_random_normal", "random_normal", "normal")
-def random_normal(xp, rng, *, loc: Scalar = 0.0, scale: NotNegative = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+@sampler("_random_normal", "random_normal", "normal", domain=DEVIATION)
+def random_normal(xp, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Normal samples with mean ``loc`` and standard deviation ``scale``."""
     return _draw(xp, _normal, rng, shape, dtype, loc, scale)
 
 
-@sampler("_random_gamma", "random_gamma")
-def random_gamma(xp, rng, *, alpha: Positive = 1.0, beta: Positive = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+@sampler("_random_gamma", "random_gamma", domain=BOTH_POSITIVE)
+def random_gamma(xp, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Gamma samples with shape ``alpha`` and scale ``beta`` (mean alpha · beta)."""
     return _draw(xp, _gamma, rng, shape, dtype, alpha, beta)
 
 
-@sampler("_random_exponential", "random_exponential")
-def random_exponential(xp, rng, *, lam: Positive = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+@sampler("_random_exponential", "random_exponential", domain=RATE)
+def random_exponential(xp, rng, *, lam: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Exponential samples with rate ``lam`` (mean 1 / lam)."""
     return _draw(xp, _exponential, rng, shape, dtype, lam)
 
 
-@sampler("_random_poisson", "random_poisson")
+@sampler("_random_poisson", "random_poisson", domain=MEAN)
 def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Poisson samples with mean ``lam``, which selects the method and is therefore part of the program."""
-    if lam < 0:
-        raise ParameterError("_random_poisson: the mean must not be negative", lam, "pass lam >= 0")
     return xp.cast(poisson_of(xp, rng, lam, shape or ()), dtype or "float32")
 
 
-@sampler("_random_negative_binomial", "random_negative_binomial")
-def random_negative_binomial(xp, rng, *, k: NotNegative = 1, p: Chance = 1.0, shape: Shape | None = None, dtype: FloatName = None):
+@sampler("_random_negative_binomial", "random_negative_binomial", domain=TRIALS)
+def random_negative_binomial(xp, rng, *, k: Scalar = 1, p: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Negative binomial samples: failures before ``k`` successes of probability ``p``."""
     return _draw(xp, _negative_binomial, rng, shape, dtype, k, p)
 
 
-@sampler("_random_generalized_negative_binomial", "random_generalized_negative_binomial")
+@sampler("_random_generalized_negative_binomial", "random_generalized_negative_binomial", domain=MEAN_AND_DISPERSION)
 def random_generalized_negative_binomial(
-    xp, rng, *, mu: NotNegative = 1.0, alpha: NotNegative = 1.0, shape: Shape | None = None, dtype: FloatName = None
+    xp, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0, shape: Shape | None = None, dtype: FloatName = None
 ):
     """Negative binomial samples with mean ``mu`` and variance mu + alpha · mu²."""
     return _draw(xp, _generalized_negative_binomial, rng, shape, dtype, mu, alpha)
 
 
-@sampler("_random_randint", "random_randint", "_npi_random_randint")
+@sampler("_random_randint", "random_randint", "_npi_random_randint", domain=INTEGERS)
 def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = None, dtype: Literal["int32", "int64"] | None = None):
     """Integers from [low, high): a word modulo high - low, with a bias below (high - low) / 2⁶⁴."""
     # the difference as uint64 is right even where low and high span more than half of int64
@@ -219,44 +227,44 @@ def _draw_like(xp, data, distribution, rng, *values):
     return xp.cast(distribution(xp, rng, data.shape, name, *_parameters(xp, name, *values)), name)
 
 
-@sampler("_random_uniform_like", keeps_shape=True)
+@sampler("_random_uniform_like", keeps_shape=True, domain=INTERVAL)
 def random_uniform_like(xp, data, rng, *, low: Scalar = 0.0, high: Scalar = 1.0):
     """Uniform samples from [low, high), one per element of the data."""
     return _draw_like(xp, data, _uniform, rng, low, high)
 
 
-@sampler("_random_normal_like", keeps_shape=True)
-def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: NotNegative = 1.0):
+@sampler("_random_normal_like", keeps_shape=True, domain=DEVIATION)
+def random_normal_like(xp, data, rng, *, loc: Scalar = 0.0, scale: Scalar = 1.0):
     """Normal samples, one per element of the data."""
     return _draw_like(xp, data, _normal, rng, loc, scale)
 
 
-@sampler("_random_gamma_like", keeps_shape=True)
-def random_gamma_like(xp, data, rng, *, alpha: Positive = 1.0, beta: Positive = 1.0):
+@sampler("_random_gamma_like", keeps_shape=True, domain=BOTH_POSITIVE)
+def random_gamma_like(xp, data, rng, *, alpha: Scalar = 1.0, beta: Scalar = 1.0):
     """Gamma samples, one per element of the data."""
     return _draw_like(xp, data, _gamma, rng, alpha, beta)
 
 
-@sampler("_random_exponential_like", keeps_shape=True)
+@sampler("_random_exponential_like", keeps_shape=True, domain=RATE)
 def random_exponential_like(xp, data, rng, *, lam: Scalar = 1.0):
     """Exponential samples, one per element of the data."""
     return _draw_like(xp, data, _exponential, rng, lam)
 
 
-@sampler("_random_poisson_like", keeps_shape=True)
+@sampler("_random_poisson_like", keeps_shape=True, domain=MEAN)
 def random_poisson_like(xp, data, rng, *, lam: Scalar = 1.0):
     """Poisson samples, one per element of the data."""
     return _draw_like(xp, data, _poisson, rng, lam)
 
 
-@sampler("_random_negative_binomial_like", keeps_shape=True)
-def random_negative_binomial_like(xp, data, rng, *, k: NotNegative = 1, p: Chance = 1.0):
+@sampler("_random_negative_binomial_like", keeps_shape=True, domain=TRIALS)
+def random_negative_binomial_like(xp, data, rng, *, k: Scalar = 1, p: Scalar = 1.0):
     """Negative binomial samples, one per element of the data."""
     return _draw_like(xp, data, _negative_binomial, rng, k, p)
 
 
-@sampler("_random_generalized_negative_binomial_like", keeps_shape=True)
-def random_generalized_negative_binomial_like(xp, data, rng, *, mu: NotNegative = 1.0, alpha: NotNegative = 1.0):
+@sampler("_random_generalized_negative_binomial_like", keeps_shape=True, domain=MEAN_AND_DISPERSION)
+def random_generalized_negative_binomial_like(xp, data, rng, *, mu: Scalar = 1.0, alpha: Scalar = 1.0):
     """Negative binomial samples with mean mu and dispersion alpha, one per element of the data."""
     return _draw_like(xp, data, _generalized_negative_binomial, rng, mu, alpha)
 

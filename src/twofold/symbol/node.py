@@ -228,9 +228,9 @@ class SymbolNode:
     def check(self) -> None:
         """Raise a `ParameterError` unless the attributes match the operator; unregistered operators are not checked."""
         if self.op is not None:
-            self.bind()
+            params = self.bind().params
             self.storage_type()
-            list(self.scalars)
+            self.op.check_domain({**params, **dict(zip(self.op.scalars, self.scalars, strict=True))})
         elif self.special is not None:
             self.outputs = self.special.check(self)
 

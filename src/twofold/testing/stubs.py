@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 #: The type of arguments for each kind of parameter.
 TYPES = {
     kinds.SHAPE: "int | Sequence[int]", kinds.AXIS: "int | Sequence[int] | None", kinds.DTYPE: "DTypeLike",
-    **dict.fromkeys(kinds.NUMBERS, "float"),
+    kinds.SCALAR: "float",
     kinds.FLOATS: "float | Sequence[float]", kinds.STATIC: "Any", kinds.TRAINING: "bool",
 }  # fmt: skip
 

@@ -1,6 +1,23 @@
 """The names under which users find an operator, and how a front end's convention differs from NumPy's."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Domain(NamedTuple):
+    """The numbers that an operator takes as parameters.
+
+    Attributes
+    ----------
+    text
+        What they must be, for messages.
+    holds
+        Whether it takes some, given by name. Of an operator on arrays these are its run-time parameters, in their order.
+    """
+
+    text: str
+    holds: Callable[..., bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +46,8 @@ class Front:
     short_path: bool = False
     #: Tuples of numbers that imperative calls pass as float32 arrays after the inputs, so that a schedule does not recompile.
     numbers: tuple[str, ...] = ()
+    #: The numbers that it takes, if not all.
+    domain: Domain | None = None
     #: The parameter that, if False, multiplies the result with the content of ``out``.
     starts_anew: str = ""
 
