@@ -188,8 +188,7 @@ def return_unless_source(self, key, value, kind, source):
         # Another part of this array: along a single axis NumPy reads elements that it has just written, unless the steps are equal.
         if kind is view and value._base is (self._base if of_view else self):
             at = value._key if value._under is self else None
-            both = at.__class__ if at.__class__ is key.__class__ else None
-            if both is not int and (both is not slice or at.step != key.step):
+            if at.__class__ is not key.__class__ or (at.__class__ is not int and (at.__class__ is not slice or at.step != key.step)):
                 source = source.copy()
         elif of_view and value is self._base:
             source = source.copy()

@@ -1,9 +1,12 @@
 """Tests of contents, each written once. They are fragments (see `assembly`): functions on hot paths have them written in.
 
-Guards that ordinary functions call have other guards inlined, so that a call enters one frame.
+Guards that ordinary functions call have other guards inlined, so that a call enters one frame. The last one guards a write against what
+it reads.
 """
 
-from typing import TypeGuard
+from typing import Any, TypeGuard
+
+import numpy as np
 
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
@@ -68,3 +71,8 @@ def is_exposed(v: Value) -> bool:
 def is_watched(v: Value) -> bool:
     """Whether a Value must not be written in place now: something else reads its memory, or it is part of a tape."""
     return v.entry is not None or v.producer is not None or not is_unshared(v.sharing)
+
+
+def apart(source: Any, target: np.ndarray) -> Any:
+    """A value to write: a copy if it is a NumPy array that may show memory which the write changes."""
+    return source.copy() if isinstance(source, np.ndarray) and np.may_share_memory(source, target) else source

@@ -4,7 +4,7 @@ A basic index is a slice of every axis, followed by a reshape that drops the axe
 include index arrays, slices are taken and new axes inserted first. The remaining case is NumPy's indexing by arrays and whole axes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,72 +16,14 @@ from ..opdef import BoundOp, broadcast_shapes, checked_index
 from ..ops import primitive_gather, primitive_shape
 from .array import Array, adopted, from_host
 from .cell import PLAIN, Cell, Content, Value, wrap
+from .index_rules import Assigned, Basic, Rules, Triple
 from .invoke import invoke
 from .write import Chain, write
 
-Triple = tuple[int | None, int | None, int | None]
-Assigned = Array | np.ndarray | float  # the result of `Rules.value` for an assigned value
 FULL: Triple = (None, None, None)
 #: Maximum number of basic indices that an `Indexer` caches.
 _MOST = 4096
 INT64, UINT64, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(bool)
-
-
-class Basic(NamedTuple):
-    """A basic index of a shape.
-
-    Attributes
-    ----------
-    key
-        One (begin, end, step) triple per axis.
-    kept
-        For each axis of the result the source axis it comes from, or None for a new axis.
-    chain
-        The view operations: a slice, then a reshape if axes are dropped or inserted.
-    is_view
-        Whether the result shares memory with the array.
-    target
-        Sizes of the slice, before axes are dropped or inserted.
-    takes_target
-        Whether an assigned value may have these sizes.
-    """
-
-    key: tuple[Triple, ...]
-    kept: tuple[int | None, ...]
-    chain: tuple[BoundOp, ...]
-    is_view: bool
-    target: tuple[int, ...]
-    takes_target: bool
-
-
-class Rules(NamedTuple):
-    """How an array class interprets indices.
-
-    Attributes
-    ----------
-    element
-        Shape of a single element: ``()``, or ``(1,)`` in MXNet's ``nd``.
-    is_view
-        Whether the result of a basic index shares memory: a function of (shape, items, key, target).
-    is_basic
-        Whether an item may be part of a basic index.
-    places
-        Converts an item to a NumPy array: of bools (a mask), or a new one of int64.
-    value
-        Converts an assigned value for an array: to a cell of its dtype on its device, a Python scalar or a NumPy array.
-    ellipsis_separates
-        Whether an ellipsis that stands for no axes separates the index arrays on its two sides, so that their axes come first.
-    takes_whole
-        Whether an index that selects the whole array, ``a[:, 0]`` of a single column, may be assigned a value of the array's shape.
-    """
-
-    element: tuple[int, ...]
-    is_view: Callable[[tuple[int, ...], Sequence[object], Sequence[Triple], tuple[int, ...]], bool]
-    is_basic: Callable[[object], bool]
-    places: Callable[[Any], np.ndarray]
-    value: Callable[[object, Any], Assigned]
-    ellipsis_separates: bool
-    takes_whole: bool
 
 
 class Indexer:

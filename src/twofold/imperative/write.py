@@ -31,7 +31,7 @@ from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
-from .guards import has_gradient, is_small, is_tracked, runs_inline
+from .guards import apart, has_gradient, is_small, is_tracked, runs_inline
 from .invoke import content, data_of, device_of, invoke, type_of
 from .recording import enter
 from .strided_view import view_shape
@@ -288,11 +288,6 @@ def _selected_size(shape: tuple[int, ...], key: Key) -> int:
     if key and isinstance(key[0], BoundOp):
         return max(math.prod(a.shape) for a in key[1:])
     return math.prod(shape if key is None else [len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True)])
-
-
-def apart(source: Any, target: np.ndarray) -> Any:
-    """A value to write: a copy if it is a NumPy array that may show memory which the write changes."""
-    return source.copy() if isinstance(source, np.ndarray) and np.may_share_memory(source, target) else source
 
 
 def _store(target: Array, key: Key, source: Array) -> None:

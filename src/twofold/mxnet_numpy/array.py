@@ -15,7 +15,8 @@ from ..device import Device
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, NotSupported, ParameterError
 from ..imperative.cell import Cell, wrap
-from ..imperative.indexing import Rules, is_contiguous
+from ..imperative.index_rules import Rules
+from ..imperative.indexing import is_contiguous
 from ..imperative.invoke import host_of, invoke
 from ..imperative.views import VIEW_SLOTS, ViewMixin, view_of
 from ..ndarray.array import NDArray

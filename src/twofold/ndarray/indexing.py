@@ -9,7 +9,8 @@ from ..dtype import NUMPY
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, from_host
 from ..imperative.cell import wrap
-from ..imperative.indexing import Indexer, Rules, is_contiguous
+from ..imperative.index_rules import Rules
+from ..imperative.indexing import Indexer, is_contiguous
 from ..imperative.storage import dense_array
 from ..imperative.transfer import on_device
 from ..opdef.conventions import legacy_scalar

@@ -19,7 +19,7 @@ from ..device import Device, current_device
 from ..dtype import NAME_OF
 from ..errors import ParameterError, WrongArgument
 from ..imperative.array import Array, adopted, apply_op
-from ..imperative.write import apart
+from ..imperative.guards import apart
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray

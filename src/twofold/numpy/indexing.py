@@ -14,12 +14,13 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
-from ..imperative.guards import is_tracked
-from ..imperative.indexing import Indexer, Rules
+from ..imperative.guards import apart, is_tracked
+from ..imperative.index_rules import Rules
+from ..imperative.indexing import Indexer
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.tape import tls
 from ..imperative.transfer import on_device
-from ..imperative.write import apart, change_inline, look, read, read_inline
+from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
 from .array import element_of, ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
