@@ -213,13 +213,13 @@ import neighbour
 
 def look(x):
     import numpy
-    return [__name__, type(np.zeros(100_000)) is np.ndarray, numpy is np, neighbour.folds(), float((x * 2.0).sum())]
+    return [__name__, np.zeros(100_000).__array_priority__ == 0, numpy is np, neighbour.folds(), float((x * 2.0).sum())]
 
 if __name__ == "__main__":
     with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
         print(pool.map(look, [np.ones(100_000)]))
 """
-NEIGHBOUR = "import numpy\ndef folds():\n    return type(numpy.ones(100_000)) is not numpy.ndarray\n"
+NEIGHBOUR = "import numpy\ndef folds():\n    return numpy.ones(100_000).__array_priority__ > 0\n"
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])

@@ -12,7 +12,7 @@ from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import NamedTuple
 
 from ..errors import LaunchError
-from ..numpy_folding.importing import is_import
+from ..numpy_folding.importing import first_code, is_import
 from ..numpy_folding.sites import PACKAGE as FOLDING
 from ..origin import is_inside
 
@@ -185,7 +185,7 @@ def _of_spec(spec: ModuleSpec | None, given: str, name: str | None) -> Loaded:
 
 
 def _compiled(source: bytes, file: str) -> CodeType:
-    return compile(source, file, "exec", dont_inherit=True)
+    return first_code(source, file)
 
 
 def search_first(folder: str) -> None:

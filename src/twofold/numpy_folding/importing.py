@@ -147,6 +147,15 @@ def below(module: Any, name: str) -> Any:
     return module
 
 
+#: What compiles the program's first module, while `loading` rewrites the program; else empty.
+compilers: list[Callable[[bytes, str], CodeType]] = []
+
+
+def first_code(source: bytes, file: str) -> CodeType:
+    """The code of the program's first module."""
+    return compilers[-1](source, file) if compilers else compile(source, file, "exec", dont_inherit=True)
+
+
 #: The file of Python's own import system. It leaves such frames out of tracebacks, and `warnings.warn` does not count them, so that a
 #: deprecated module warns at the line that imports it.
 HIDDEN = "<frozen importlib._bootstrap>"

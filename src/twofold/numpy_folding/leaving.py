@@ -1,0 +1,161 @@
+"""Arrays that leave the program: NumPy's own array for each folding array, where code of others gets it.
+
+`rewriting` compiles the program's code so that it asks here. The functions are built-in names there, as no module of the program could
+import them.
+"""
+
+import builtins
+import sys
+from abc import ABCMeta
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
+from enum import EnumType
+from functools import partial
+from itertools import islice
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .array import NDARRAY, FoldingArray
+from .importing import is_own
+from .reasons import HANDED_OUT
+from .rewriting import BUILT_IN, HARMLESS
+from .sites import site
+
+#: Containers that are searched, one level deep.
+HOLDERS = frozenset({list, tuple, dict})
+#: Items of a container that are searched: so many large arrays do not fit into memory.
+SEARCHED = 1000
+#: Classes whose objects only store what they are given, or are NumPy's.
+STORES = (
+    list,
+    tuple,
+    dict,
+    set,
+    deque,
+    defaultdict,
+    OrderedDict,
+    str,
+    bytes,
+    SimpleNamespace,
+    ModuleType,
+    FunctionType,
+    NDARRAY,
+    np.generic,
+)
+#: An array of NumPy's class, for ``type(x)``.
+EXACT = np.empty(0)
+ROOT = __name__.partition(".")[0]
+
+
+def given(x: Any, callee: Any = None) -> Any:
+    """An argument, as a callee gets it: NumPy's arrays for folding ones, unless the callee is the program's own or NumPy's.
+
+    Parameters
+    ----------
+    x
+        The argument.
+    callee
+        What is called; None if it is not known.
+    """
+    kind = type(x)
+    if kind is FoldingArray:
+        if callee is type:
+            return EXACT
+        return x if callee is not None and takes_folding(callee) else _left(x)
+    if kind in HOLDERS and _holds(x) and (callee is None or not takes_folding(callee)):
+        return _copied(x)
+    return x
+
+
+def returned(x: Any) -> Any:
+    """A result of one of the program's functions, as its caller gets it."""
+    kind = type(x)
+    if kind is FoldingArray or (kind in HOLDERS and _holds(x)):
+        frame = sys._getframe(1).f_back
+        if frame is not None and not is_own(frame.f_globals) and not _is_numpys(frame.f_globals.get("__name__")):
+            return _left(x) if kind is FoldingArray else _copied(x)
+    return x
+
+
+def stored(x: Any, owner: Any = None) -> Any:
+    """A value that is stored in an object, as an attribute or under a key."""
+    if type(x) is not FoldingArray or isinstance(owner, STORES) or (owner is not None and _is_programs(type(owner))):
+        return x
+    return _left(x)
+
+
+def _left(x: FoldingArray) -> np.ndarray:
+    site().count(HANDED_OUT)
+    return x.shown().view()
+
+
+def _holds(x: Any) -> bool:
+    items: Iterable[Any] = x.values() if type(x) is dict else x
+    # by `is`: the class of folding arrays equals NumPy's
+    return any(type(y) is FoldingArray for y in islice(items, SEARCHED))
+
+
+def _copied(x: Any) -> Any:
+    if type(x) is dict:
+        return {k: _left(y) if type(y) is FoldingArray else y for k, y in x.items()}
+    return type(x)([_left(y) if type(y) is FoldingArray else y for y in x])
+
+
+def takes_folding(callee: Any) -> bool:
+    """Whether a callee is the program's own, or NumPy's, or only looks at arrays."""
+    kind = type(callee)
+    if kind is FunctionType:
+        return is_own(callee.__globals__) or _is_numpys(callee.__module__) or callee.__module__ in HARMLESS
+    if kind is MethodType:
+        return takes_folding(callee.__func__)
+    if kind is BuiltinFunctionType:
+        owner = callee.__self__
+        if isinstance(owner, ModuleType):
+            return _is_numpys(owner.__name__) or owner.__name__ in HARMLESS or (owner is builtins and callee.__name__ in BUILT_IN)
+        return isinstance(owner, STORES) or _is_numpys(type(owner).__module__) or (isinstance(owner, type) and takes_folding(owner))
+    if isinstance(callee, type):
+        return _is_programs(callee) or callee in STORES or _is_numpys(callee.__module__)
+    if kind is partial:
+        return takes_folding(callee.func)
+    if _is_numpys(kind.__module__):
+        return True
+    wrapped = getattr(callee, "__wrapped__", None)  # as `functools.lru_cache` makes it
+    if wrapped is not None and kind.__module__ == "functools":
+        return takes_folding(wrapped)
+    return _is_programs(kind)
+
+
+def _is_numpys(name: str | None) -> bool:
+    return name is not None and name.partition(".")[0] in ("numpy", ROOT)
+
+
+def _is_programs(kind: type) -> bool:
+    """Whether a class and all its bases are the program's own, or only store. Another metaclass may have made anything of the class."""
+    if type(kind) not in (type, ABCMeta, EnumType) and not _is_programs(type(kind)):
+        return False
+    for base in kind.__mro__:
+        if base is object or base is type or base in STORES or issubclass(base, BaseException):
+            continue
+        module = sys.modules.get(base.__module__)
+        if base.__module__ not in ("typing", "abc") and (module is None or not is_own(vars(module))):
+            return False
+    return True
+
+
+#: What rewritten code calls these functions, and what it compares with.
+NAMES: dict[str, Callable[..., object] | object] = {
+    "__folding__": FoldingArray,
+    "__holders__": HOLDERS,
+    "__kind__": type,
+    "__given__": given,
+    "__returned__": returned,
+    "__stored__": stored,
+}
+
+
+def install() -> None:
+    """Give rewritten code its names."""
+    for name, thing in NAMES.items():
+        setattr(builtins, name, thing)

@@ -1,0 +1,114 @@
+"""Loads the program's modules with their code rewritten (see `rewriting`), from compiled files of their own."""
+
+import marshal
+import os
+import runpy
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import MAGIC_NUMBER, cache_from_source
+from types import CodeType, ModuleType
+from typing import Any, cast
+
+from . import leaving, rewriting
+from .importing import Importers, compilers, first_code
+
+ROOT = __name__.partition(".")[0]
+
+
+class OwnLoader(SourceFileLoader):
+    """Loads a module of the program. Programs see the name of Python's own loader."""
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
+        """The module's code, compiled anew."""
+        return rewriting.compiled(data, os.fspath(path))
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The module's code: from the compiled file beside Python's own, if that is newer than the source."""
+        path = self.get_filename(fullname)
+        stats = self.path_stats(path)
+        header = MAGIC_NUMBER + b"".join((int(n) & 0xFFFFFFFF).to_bytes(4, "little") for n in (0, stats["mtime"], stats["size"]))
+        cached = cache_from_source(path, optimization=f"folding{TAG}")
+        try:
+            data = self.get_data(cached)
+            if data.startswith(header):
+                return cast("CodeType", marshal.loads(memoryview(data)[len(header) :]))
+        except (OSError, ValueError, EOFError, TypeError):
+            pass  # there is none, or it is damaged, as Python's own may be
+        code = self.source_to_code(self.get_data(path), path)
+        if not sys.dont_write_bytecode:
+            self.set_data(cached, header + marshal.dumps(code))  # which does nothing where it cannot write
+        return code
+
+
+OwnLoader.__name__ = SourceFileLoader.__name__
+#: Compiled files are of this version of the rewriting alone.
+TAG = f"{zlib.crc32(cast('Any', rewriting.__loader__).get_data(rewriting.__file__)):x}"
+
+
+class _Finder:
+    """Finds the program's modules where Python finds them."""
+
+    def __init__(self, importers: Importers) -> None:
+        self._importers = importers
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The module's specification, with the loader of the program's modules; None for other modules."""
+        head = name.partition(".")[0]
+        if head == ROOT or (path is not None and head in sys.modules and not self._importers.have(name, {})):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or type(spec.loader) is not SourceFileLoader:
+            return None
+        variables: Mapping[str, object] = {"__file__": spec.origin, "__path__": spec.submodule_search_locations}
+        if not self._importers.have(name, variables):
+            return None
+        spec.loader = OwnLoader(name, spec.loader.path)
+        return spec
+
+
+_found: list[_Finder] = []
+
+
+def install(importers: Importers) -> None:
+    """Rewrite the program's modules, from now on."""
+    uninstall()
+    leaving.install()
+    _found.append(_Finder(importers))
+    compilers.append(_first_code)
+    places = [k for k, finder in enumerate(sys.meta_path) if finder is PathFinder]
+    sys.meta_path.insert(places[0] if places else len(sys.meta_path), _found[0])
+    # `multiprocessing` runs the first module of a spawned process by this module
+    runpy.compile = _compiled_there  # type: ignore[attr-defined]
+
+
+def uninstall() -> None:
+    """Undo `install`. Modules that have been loaded keep their code."""
+    for finder in _found:
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+        del runpy.compile  # type: ignore[attr-defined]
+    _found.clear()
+    compilers.clear()
+
+
+def _first_code(source: bytes, file: str) -> CodeType:
+    return rewriting.compiled(source, file, is_first=True)
+
+
+def _compiled_there(source: bytes, file: str, mode: str, *rest: Any) -> CodeType:
+    return first_code(source, file) if mode == "exec" and not rest else compile(source, file, mode, *rest)
+
+
+class CellTransformer:
+    """Rewrites the cells of a notebook."""
+
+    def visit(self, tree: Any) -> Any:
+        """A cell's syntax tree, rewritten."""
+        return rewriting.rewritten(tree)
+
+
+def leave_cells_alone(shell: Any) -> None:
+    """Remove the transformer of cells from IPython's shell."""
+    shell.ast_transformers[:] = [t for t in shell.ast_transformers if not isinstance(t, CellTransformer)]

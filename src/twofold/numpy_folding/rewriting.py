@@ -1,0 +1,359 @@
+"""Compiles the program's own code so that code that is not its own never gets a folding array.
+
+A folding array says that it is a ``numpy.ndarray``, but it is none, and compiled code refuses it. So where an array may leave the program,
+the compiled code tests whether it folds, and if so asks `leaving` for NumPy's array: an argument of a call, unless the callee is known to
+be NumPy's or the program's own; what a function returns that others may call; what is stored in an object of another class. ::
+
+    pandas.cut(y, 10)    pandas.cut(y if __kind__(y) is not __folding__ and … else __given__(y, pandas.cut), 10)
+
+The test takes some 20 ns for a name and 40 for any other expression. Nothing else changes: no variable, no line, no order of evaluation.
+Functions that other compilers read (`COMPILERS`) stay as they are.
+"""
+
+import ast
+import builtins
+from collections import Counter
+from collections.abc import Collection
+from types import CodeType
+from typing import cast
+
+#: Packages that compile functions of the program from their code.
+COMPILERS = {"numba", "cython", "pythran", "transonic", "taichi", "triton"}
+#: Modules whose functions take no arrays, or only look at them.
+HARMLESS = {
+    "abc", "argparse", "cmath", "contextlib", "dataclasses", "datetime", "decimal", "enum", "fractions", "gc", "glob", "hashlib", "io",
+    "itertools", "logging", "math", "operator", "os", "pathlib", "platform", "random", "re", "resource", "shutil", "signal", "statistics",
+    "string", "struct", "subprocess", "sys", "textwrap", "time", "timeit", "traceback", "tracemalloc", "typing", "warnings",
+}  # fmt: skip
+#: Modules whose functions take folding arrays.
+NUMPYS = {"numpy"}
+#: Built-in functions that look at folding arrays, as NumPy's do, but not ``type``, which must say what NumPy would say.
+BUILT_IN = {name for name in dir(builtins) if name not in ("type", "issubclass", "eval", "exec", "compile", "__import__")}
+#: Methods of Python's containers, which only store. Their arguments are tested, but not searched for folding arrays.
+STORING = {
+    "append",
+    "appendleft",
+    "add",
+    "insert",
+    "extend",
+    "put",
+    "push",
+    "get",
+    "setdefault",
+    "pop",
+    "remove",
+    "index",
+    "count",
+    "discard",
+}
+#: Attributes through which tables are written.
+LOCATORS = {"loc", "iloc", "at", "iat", "attrs"}
+#: Expressions that are no arrays.
+SCALARS = (ast.Constant, ast.JoinedStr, ast.GeneratorExp, ast.Lambda)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def compiled(source: bytes | str, file: str, is_first: bool = False) -> CodeType:
+    """The code of a module of the program.
+
+    Parameters
+    ----------
+    source
+        Its text.
+    file
+        Its path, for tracebacks.
+    is_first
+        Whether it is the program's first module, whose functions no other module imports.
+
+    Raises
+    ------
+    SyntaxError
+        As `compile`.
+    """
+    # not by `ast.parse`, which would be in the traceback of a syntax error
+    tree = cast("ast.Module", compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True))
+    return cast("CodeType", compile(rewritten(tree, is_first), file, "exec", dont_inherit=True))
+
+
+def rewritten(tree: ast.Module, is_first: bool = False) -> ast.Module:
+    """The syntax tree of a module, changed in place."""
+    return ast.fix_missing_locations(_Rewriter(_Names(tree, is_first)).visit(tree))
+
+
+class _Names(ast.NodeVisitor):
+    """What the names of a module stand for, as far as its text says. Scopes are not told apart: a name bound twice is unknown."""
+
+    def __init__(self, tree: ast.Module, is_first: bool) -> None:
+        self._is_first = is_first
+        #: How often each name is bound, by imports, to whole numbers; read; and called.
+        self._bound, self._imported, self._counting, self._read, self._called = (Counter[str]() for _ in range(5))
+        #: The top modules that names are imported from, and those of ``from module import *``.
+        self._origins: dict[str, set[str]] = {}
+        self._stars: set[str] = set()
+        #: Functions and classes that are handed to compilers.
+        self._compiled: set[str] = set()
+        self.visit(tree)
+        top = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and self._bound[n.name] == 1 and not n.decorator_list]
+        self.own = {n.name for n in top if isinstance(n, ast.FunctionDef)}
+        for node in top:
+            if isinstance(node, ast.ClassDef) and self.has_own_bases(node):
+                self.own.add(node.name)
+
+    # what names are bound to
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self._read[node.id] += 1
+        else:
+            self._bound[node.id] += 1
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            self._bound[node.name or ""] += 1
+        elif isinstance(node, ast.arg):
+            self._bound[node.arg] += 1
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            self._bound.update(node.names)
+        super().generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._import(alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0])
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        origin = "" if node.level else (node.module or "").partition(".")[0]
+        for alias in node.names:
+            if alias.name == "*":
+                self._stars.add(origin)
+            else:
+                self._import(alias.asname or alias.name, origin)
+
+    def _import(self, name: str, origin: str) -> None:
+        self._bound[name] += 1
+        self._imported[name] += 1
+        self._origins.setdefault(name, set()).add(origin)
+
+    def visit_For(self, node: ast.For) -> None:
+        if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call) and _is_name(node.iter.func, "range"):
+            self._counting[node.target.id] += 1
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, int):
+            self._counting.update(t.id for t in node.targets if isinstance(t, ast.Name))
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name):
+            self._called[node.func.id] += 1
+        if self.is_of(node.func, COMPILERS):
+            self._compiled |= {a.id for a in node.args if isinstance(a, ast.Name)}
+        self.generic_visit(node)
+
+    # what is known of expressions
+
+    def is_of(self, node: ast.AST, modules: Collection[str]) -> bool:
+        """Whether an expression begins with a name that is imported from some of these modules, and bound to nothing else."""
+        while not isinstance(node, ast.Name):
+            if not isinstance(node, (ast.Attribute, ast.Call)):
+                return False
+            node = node.value if isinstance(node, ast.Attribute) else node.func
+        origins = self._origins.get(node.id)
+        if origins is None:
+            # after ``from numpy import *``, a name that nothing binds is NumPy's
+            return bool(self._stars) and self._stars.issubset(modules) and not self._bound[node.id]
+        return origins.issubset(modules) and self._bound[node.id] == self._imported[node.id]
+
+    def is_counter(self, node: ast.AST) -> bool:
+        """Whether an expression is a variable that only ever holds whole numbers."""
+        return isinstance(node, ast.Name) and 0 < self._bound[node.id] == self._counting[node.id]
+
+    def has_own_bases(self, node: ast.ClassDef) -> bool:
+        """Whether a class derives from classes of this module alone."""
+        return all(isinstance(b, ast.Name) and b.id in {*self.own, "object"} for b in node.bases) and not node.keywords
+
+    def keeps(self, callee: ast.expr) -> bool:
+        """Whether a callee is known to take folding arrays, or to look at no array."""
+        if isinstance(callee, ast.Name):
+            if not self._bound[callee.id] and callee.id in BUILT_IN and self._stars <= NUMPYS:
+                return True
+            if callee.id in self.own:
+                return True
+        if isinstance(callee, ast.Attribute) and isinstance(callee.value, (ast.Constant, ast.JoinedStr)):
+            return True
+        if self.is_of(callee, HARMLESS):
+            return True
+        # ``numpy.ndarray.sum`` is NumPy's own, which refuses folding arrays; what ``numpy.f(…)`` returns need not be NumPy's
+        return self.is_of(callee, NUMPYS) and "ndarray" not in _parts(callee)
+
+    def is_compiled(self, node: Function | ast.ClassDef) -> bool:
+        """Whether another compiler reads a function or a class."""
+        return node.name in self._compiled or any(self.is_of(d, COMPILERS) for d in node.decorator_list)
+
+    def is_handed_out(self, function: Function) -> bool:
+        """Whether others than the program may call a function: it is used otherwise than to be called."""
+        name = function.name
+        return bool(function.decorator_list) or self._read[name] != self._called[name] or (not self._is_first and name in self.own)
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _parts(node: ast.AST) -> list[str]:
+    """The attributes of an expression such as ``a.b.c``."""
+    found = []
+    while isinstance(node, (ast.Attribute, ast.Call)):
+        if isinstance(node, ast.Attribute):
+            found.append(node.attr)
+        node = node.value if isinstance(node, ast.Attribute) else node.func
+    return found
+
+
+def _again(node: ast.expr) -> ast.expr:
+    """An expression once more, or None if evaluating it again could do something else: it is only asked for when an array folds."""
+    if isinstance(node, ast.Name):
+        return ast.Name(node.id, ast.Load())
+    if isinstance(node, ast.Attribute) and not isinstance(value := _again(node.value), ast.Constant):
+        return ast.Attribute(value, node.attr, ast.Load())
+    if isinstance(node, ast.Subscript) and not isinstance(value := _again(node.value), ast.Constant):
+        if isinstance(node.slice, ast.Name):
+            return ast.Subscript(value, _again(node.slice), ast.Load())
+        if isinstance(node.slice, ast.Constant):
+            return ast.Subscript(value, ast.Constant(node.slice.value), ast.Load())
+    return ast.Constant(None)
+
+
+def _read(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _tested(value: ast.expr, ask: str, *others: ast.expr, searched: bool = True) -> ast.expr:
+    """An expression with a test of its value.
+
+    Parameters
+    ----------
+    value
+        The expression.
+    ask, others
+        The function of `leaving` that is called with the value and some other expressions if the value is a folding array.
+    searched
+        Whether also if it is a container, in which there may be one.
+    """
+    if isinstance(value, SCALARS) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)):
+        return value
+    if isinstance(value, (ast.Tuple, ast.List)):
+        value.elts = [_tested(x, ask, *others) for x in value.elts]
+        return value
+    if isinstance(value, ast.Dict):
+        value.values = [_tested(x, ask, *others) for x in value.values]
+        return value
+    if isinstance(value, ast.Starred):
+        value.value = ast.Call(_read("__given__"), [value.value, *others], [])
+        return value
+    asked = ast.Call(_read(ask), [value, *others], [])
+    if not isinstance(value, ast.Name):
+        return ast.copy_location(asked, value)
+    kind = ast.Call(_read("__kind__"), [_read(value.id)], [])
+    test: ast.expr = ast.Compare(kind, [ast.IsNot()], [_read("__folding__")])
+    if searched:
+        kind = ast.Call(_read("__kind__"), [_read(value.id)], [])
+        test = ast.BoolOp(ast.And(), [test, ast.Compare(kind, [ast.NotIn()], [_read("__holders__")])])
+    return ast.copy_location(ast.IfExp(test, _read(value.id), asked), value)
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Puts the tests in."""
+
+    def __init__(self, names: _Names) -> None:
+        self._names = names
+        #: Whether others may call the innermost function around the current place.
+        self._is_handed_out = False
+        #: The methods of the innermost class around it, if its bases are the program's; and the functions in the body of any class.
+        self._own_methods: set[str] | None = None
+        self._methods: set[ast.AST] = set()
+        #: Lambdas that only code which looks at their results calls.
+        self._inner: set[ast.AST] = set()
+
+    # functions
+
+    def visit_FunctionDef(self, node: Function) -> ast.AST:
+        if self._names.is_compiled(node):
+            return node
+        before, self._is_handed_out = self._is_handed_out, node in self._methods or self._names.is_handed_out(node)
+        self.generic_visit(node)
+        self._is_handed_out = before
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if self._names.is_compiled(node):
+            return node
+        methods = {n for n in node.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        self._methods |= methods
+        before, self._own_methods = self._own_methods, {n.name for n in methods} if self._names.has_own_bases(node) else None
+        self.generic_visit(node)
+        self._own_methods = before
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self.generic_visit(node)
+        if node not in self._inner:
+            node.body = _tested(node.body, "__returned__")
+        return node
+
+    def visit_Return(self, node: ast.Return | ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        if node.value is not None and self._is_handed_out:
+            node.value = _tested(node.value, "__returned__")
+        return node
+
+    visit_Yield = visit_Return
+
+    # calls
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if self._names.keeps(node.func) or self._is_own_method(node.func):
+            # the key of ``sorted`` and its like: what it returns does not leave the program
+            self._inner.update(x for x in (*node.args, *[k.value for k in node.keywords]) if isinstance(x, ast.Lambda))
+            return self.generic_visit(node)
+        callee = _again(node.func)
+        self.generic_visit(node)
+        tested = [a for a in node.args if not (isinstance(a, ast.Name) and a.id in self._names.own)]
+        searched = not (isinstance(node.func, ast.Attribute) and node.func.attr in STORING)
+        # a function of the program is no array
+        node.args = [_tested(a, "__given__", callee, searched=searched) if a in tested else a for a in node.args]
+        for keyword in node.keywords:
+            keyword.value = _tested(keyword.value, "__given__", callee, searched=searched)
+        return node
+
+    def _is_own_method(self, callee: ast.expr) -> bool:
+        """Whether a callee is ``self.method``, or ``super().method``, in a class whose methods are all the program's."""
+        if not isinstance(callee, ast.Attribute) or self._own_methods is None:
+            return False
+        of = callee.value
+        return (_is_name(of, "self") and callee.attr in self._own_methods) or (isinstance(of, ast.Call) and _is_name(of.func, "super"))
+
+    # what is stored elsewhere
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        for target in node.targets:
+            if isinstance(target, (ast.Attribute, ast.Subscript)) and self._may_leave_by(target, node.value):
+                node.value = _tested(node.value, "__stored__", _again(target.value), searched=False)
+                break
+        return node
+
+    def _may_leave_by(self, target: ast.Attribute | ast.Subscript, value: ast.expr) -> bool:
+        """Whether the target of an assignment may belong to an object that is neither the program's nor an array."""
+        if isinstance(target, ast.Attribute):
+            return not (_is_name(target.value, "self") and self._own_methods is not None)
+        # ``frame["a"] = x``, ``frame[name] = x``, ``frame.loc[rows] = x``; not ``x[k] = element``, which would take too long
+        key = target.slice
+        if isinstance(key, ast.Constant):
+            return isinstance(key.value, str)
+        if isinstance(key, ast.JoinedStr) or (isinstance(target.value, ast.Attribute) and target.value.attr in LOCATORS):
+            return True
+        return isinstance(key, ast.Name) and not self._names.is_counter(key) and isinstance(value, (ast.Name, ast.Call))
