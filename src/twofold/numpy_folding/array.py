@@ -22,6 +22,8 @@ from .sites import PATHS, Site, handed_out, ran_inline, site
 #: Elements from which arrays fold.
 LEAST = SETTINGS.fold_elements
 NDARRAY = np.ndarray
+#: Called before the first folding array is made.
+BEFORE_FIRST: list[Callable[[], None]] = []
 #: Bytes of the garbage collector's header, which `sys.getsizeof` adds.
 COLLECTED = sys.getsizeof([]) - [].__sizeof__()
 new = object.__new__
@@ -433,6 +435,8 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
     # A lease covers the owner as one contiguous block; memory that NumPy does not own may be written from outside.
     if not owner.flags.forc or not owner.flags.owndata:
         return array
+    while BEFORE_FIRST:
+        BEFORE_FIRST.pop()()
     memory = None if owners is None else owners.get(id(owner))
     if memory is None:
         memory = Memory(owner)

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from .array import NDARRAY, FoldingArray
+from .array import BEFORE_FIRST, NDARRAY, FoldingArray
 from .importing import is_own
 from .reasons import HANDED_OUT
-from .rewriting import BUILT_IN, HARMLESS
+from .rewriting import BUILT_IN, HARMLESS, UNFOLDED
 from .sites import site
 
 #: Containers that are searched, one level deep.
@@ -93,8 +93,12 @@ def _left(x: FoldingArray) -> np.ndarray:
 
 def _holds(x: Any) -> bool:
     items: Iterable[Any] = x.values() if type(x) is dict else x
-    # by `is`: the class of folding arrays equals NumPy's
-    return any(type(y) is FoldingArray for y in islice(items, SEARCHED))
+    if len(x) > SEARCHED:
+        items = islice(items, SEARCHED)
+    found = False
+    for y in items:  # a loop takes a third of the time of `any`
+        found = found or type(y) is FoldingArray  # by `is`: the class of folding arrays equals NumPy's
+    return found
 
 
 def _copied(x: Any) -> Any:
@@ -152,6 +156,7 @@ NAMES: dict[str, Callable[..., object] | object] = {
     "__given__": given,
     "__returned__": returned,
     "__stored__": stored,
+    UNFOLDED: True,
 }
 
 
@@ -159,3 +164,4 @@ def install() -> None:
     """Give rewritten code its names."""
     for name, thing in NAMES.items():
         setattr(builtins, name, thing)
+    BEFORE_FIRST.append(partial(setattr, builtins, UNFOLDED, False))

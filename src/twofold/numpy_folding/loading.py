@@ -1,5 +1,6 @@
 """Loads the program's modules with their code rewritten (see `rewriting`), from compiled files of their own."""
 
+import ast
 import marshal
 import os
 import runpy
@@ -15,6 +16,8 @@ from . import leaving, rewriting
 from .importing import Importers, compilers, first_code
 
 ROOT = __name__.partition(".")[0]
+#: The module of pytest that compiles test modules.
+PYTEST = "_pytest.assertion.rewrite"
 
 
 class OwnLoader(SourceFileLoader):
@@ -47,6 +50,22 @@ OwnLoader.__name__ = SourceFileLoader.__name__
 TAG = f"{zlib.crc32(cast('Any', rewriting.__loader__).get_data(rewriting.__file__)):x}"
 
 
+class _PytestLoader(SourceFileLoader):
+    """Loads the module with which pytest compiles test modules: it rewrites them, too, and keeps them in files of their own."""
+
+    def exec_module(self, module: Any) -> None:
+        """Run the module, and change it."""
+        super().exec_module(module)
+        before = module.rewrite_asserts
+
+        def rewrite_asserts(tree: ast.Module, *rest: object) -> None:
+            before(tree, *rest)
+            rewriting.rewritten(tree)
+
+        module.rewrite_asserts = rewrite_asserts
+        module.PYC_TAIL = f".folding{TAG}{module.PYC_TAIL}"
+
+
 class _Finder:
     """Finds the program's modules where Python finds them."""
 
@@ -55,6 +74,11 @@ class _Finder:
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module's specification, with the loader of the program's modules; None for other modules."""
+        if name == PYTEST:
+            spec = PathFinder.find_spec(name, path, target)
+            if spec is not None and type(spec.loader) is SourceFileLoader:
+                spec.loader = _PytestLoader(name, spec.loader.path)
+            return spec
         head = name.partition(".")[0]
         if head == ROOT or (path is not None and head in sys.modules and not self._importers.have(name, {})):
             return None

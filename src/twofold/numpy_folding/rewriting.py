@@ -4,16 +4,17 @@ A folding array says that it is a ``numpy.ndarray``, but it is none, and compile
 the compiled code tests whether it folds, and if so asks `leaving` for NumPy's array: an argument of a call, unless the callee is known to
 be NumPy's or the program's own; what a function returns that others may call; what is stored in an object of another class. ::
 
-    pandas.cut(y, 10)    pandas.cut(y if __kind__(y) is not __folding__ and … else __given__(y, pandas.cut), 10)
+    pandas.cut(y, 10)    pandas.cut(y if __unfolded__ or __kind__(y) is not __folding__ and … else __given__(y, pandas.cut), 10)
 
-The test takes some 20 ns for a name and 40 for any other expression. Nothing else changes: no variable, no line, no order of evaluation.
-Functions that other compilers read (`COMPILERS`) stay as they are.
+The test takes some 20 ns for a name and 40 for any other expression, and 4 before the first array has folded. Nothing else changes: no
+variable, no line, no order of evaluation. Functions that other compilers read (`COMPILERS`) stay as they are.
 """
 
 import ast
 import builtins
 from collections import Counter
 from collections.abc import Collection
+from itertools import islice
 from types import CodeType
 from typing import cast
 
@@ -48,6 +49,12 @@ STORING = {
 }
 #: Attributes through which tables are written.
 LOCATORS = {"loc", "iloc", "at", "iat", "attrs"}
+#: The name that is true until the first folding array is made: up to then, a test costs 4 ns.
+UNFOLDED = "__unfolded__"
+#: Nodes of an expression that never stands in the code twice.
+LONG = 30
+#: Parts of expressions that make no arrays but by operators and slices. An attribute may be a property.
+PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Subscript, ast.Slice, ast.Tuple, ast.expr_context)
 #: Expressions that are no arrays.
 SCALARS = (ast.Constant, ast.JoinedStr, ast.GeneratorExp, ast.Lambda)
 
@@ -78,7 +85,7 @@ def compiled(source: bytes | str, file: str, is_first: bool = False) -> CodeType
 
 def rewritten(tree: ast.Module, is_first: bool = False) -> ast.Module:
     """The syntax tree of a module, changed in place."""
-    return ast.fix_missing_locations(_Rewriter(_Names(tree, is_first)).visit(tree))
+    return cast("ast.Module", _Rewriter(_Names(tree, is_first)).visit(tree))
 
 
 class _Names(ast.NodeVisitor):
@@ -95,9 +102,12 @@ class _Names(ast.NodeVisitor):
         self._compiled: set[str] = set()
         self.visit(tree)
         top = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and self._bound[n.name] == 1 and not n.decorator_list]
+        #: Functions and classes of this module, whose bases are of this module, too.
+        self.classes: set[str] = set()
         self.own = {n.name for n in top if isinstance(n, ast.FunctionDef)}
         for node in top:
             if isinstance(node, ast.ClassDef) and self.has_own_bases(node):
+                self.classes.add(node.name)
                 self.own.add(node.name)
 
     # what names are bound to
@@ -180,12 +190,19 @@ class _Names(ast.NodeVisitor):
                 return True
             if callee.id in self.own:
                 return True
-        if isinstance(callee, ast.Attribute) and isinstance(callee.value, (ast.Constant, ast.JoinedStr)):
+        if isinstance(callee, ast.Lambda) or (isinstance(callee, ast.Attribute) and self._is_simple(callee.value)):
             return True
         if self.is_of(callee, HARMLESS):
             return True
         # ``numpy.ndarray.sum`` is NumPy's own, which refuses folding arrays; what ``numpy.f(…)`` returns need not be NumPy's
         return self.is_of(callee, NUMPYS) and "ndarray" not in _parts(callee)
+
+    def _is_simple(self, node: ast.expr) -> bool:
+        """Whether an expression is a text, or an object that a class of this module has just made."""
+        return isinstance(node, (ast.Constant, ast.JoinedStr)) or (isinstance(node, ast.Call) and self._is_own(node.func))
+
+    def _is_own(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in self.classes
 
     def is_compiled(self, node: Function | ast.ClassDef) -> bool:
         """Whether another compiler reads a function or a class."""
@@ -213,20 +230,27 @@ def _parts(node: ast.AST) -> list[str]:
 
 def _again(node: ast.expr) -> ast.expr:
     """An expression once more, or None if evaluating it again could do something else: it is only asked for when an array folds."""
+    nothing = _at(node, ast.Constant(None))
     if isinstance(node, ast.Name):
-        return ast.Name(node.id, ast.Load())
-    if isinstance(node, ast.Attribute) and not isinstance(value := _again(node.value), ast.Constant):
-        return ast.Attribute(value, node.attr, ast.Load())
-    if isinstance(node, ast.Subscript) and not isinstance(value := _again(node.value), ast.Constant):
-        if isinstance(node.slice, ast.Name):
-            return ast.Subscript(value, _again(node.slice), ast.Load())
-        if isinstance(node.slice, ast.Constant):
-            return ast.Subscript(value, ast.Constant(node.slice.value), ast.Load())
-    return ast.Constant(None)
+        return _name(node.id, node)
+    if not isinstance(node, (ast.Attribute, ast.Subscript)) or isinstance(value := _again(node.value), ast.Constant):
+        return nothing
+    if isinstance(node, ast.Attribute):
+        return _at(node, ast.Attribute(value, node.attr, ast.Load()))
+    if isinstance(node.slice, ast.Name):
+        return _at(node, ast.Subscript(value, _again(node.slice), ast.Load()))
+    if isinstance(node.slice, ast.Constant):
+        return _at(node, ast.Subscript(value, _at(node, ast.Constant(node.slice.value)), ast.Load()))
+    return nothing
 
 
-def _read(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
+def _at(place: ast.AST, node: ast.expr) -> ast.expr:
+    """A new node, with the place of another one in the program's text."""
+    return ast.copy_location(node, place)
+
+
+def _name(name: str, place: ast.AST) -> ast.expr:
+    return _at(place, ast.Name(name, ast.Load()))
 
 
 def _tested(value: ast.expr, ask: str, *others: ast.expr, searched: bool = True) -> ast.expr:
@@ -250,17 +274,32 @@ def _tested(value: ast.expr, ask: str, *others: ast.expr, searched: bool = True)
         value.values = [_tested(x, ask, *others) for x in value.values]
         return value
     if isinstance(value, ast.Starred):
-        value.value = ast.Call(_read("__given__"), [value.value, *others], [])
+        value.value = _tested(value.value, ask, *others)
         return value
-    asked = ast.Call(_read(ask), [value, *others], [])
-    if not isinstance(value, ast.Name):
-        return ast.copy_location(asked, value)
-    kind = ast.Call(_read("__kind__"), [_read(value.id)], [])
-    test: ast.expr = ast.Compare(kind, [ast.IsNot()], [_read("__folding__")])
-    if searched:
-        kind = ast.Call(_read("__kind__"), [_read(value.id)], [])
-        test = ast.BoolOp(ast.And(), [test, ast.Compare(kind, [ast.NotIn()], [_read("__holders__")])])
-    return ast.copy_location(ast.IfExp(test, _read(value.id), asked), value)
+    asked = _at(value, ast.Call(_name(ask, value), [value, *others], []))
+    if isinstance(value, ast.Name):
+        test = _compared(value, ast.IsNot(), "__folding__")
+        if searched:
+            test = _at(value, ast.BoolOp(ast.And(), [test, _compared(value, ast.NotIn(), "__holders__")]))
+        return _at(value, ast.IfExp(_at(value, ast.BoolOp(ast.Or(), [_name(UNFOLDED, value), test])), value, asked))
+    if _is_short(value):
+        return _at(value, ast.IfExp(_name(UNFOLDED, value), value, asked))
+    return asked
+
+
+def _compared(value: ast.Name, how: ast.cmpop, name: str) -> ast.expr:
+    """``type(value)`` compared with what a name stands for."""
+    kind = _at(value, ast.Call(_name("__kind__", value), [value], []))
+    return _at(value, ast.Compare(kind, [how], [_name(name, value)]))
+
+
+def _is_short(value: ast.expr) -> bool:
+    """Whether an expression may stand in the code twice: with a test, and without one for programs in which nothing has folded yet.
+
+    It must not make the first folding array itself, as a call might.
+    """
+    nodes = list(islice(ast.walk(value), LONG))
+    return len(nodes) < LONG and all(isinstance(n, PLAIN) for n in nodes)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -304,13 +343,17 @@ class _Rewriter(ast.NodeTransformer):
             node.body = _tested(node.body, "__returned__")
         return node
 
-    def visit_Return(self, node: ast.Return | ast.Yield) -> ast.AST:
+    def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
         if node.value is not None and self._is_handed_out:
             node.value = _tested(node.value, "__returned__")
         return node
 
-    visit_Yield = visit_Return
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        if node.value is not None:  # anyone may have got the generator
+            node.value = _tested(node.value, "__returned__")
+        return node
 
     # calls
 

@@ -1,0 +1,314 @@
+"""Code that is not the program's gets NumPy's own arrays, wherever an array may leave the program."""
+
+import ast
+import os
+import subprocess
+import sys
+
+import pytest
+
+from twofold.numpy_folding.rewriting import compiled, rewritten
+
+
+def with_path(folder):
+    """The environment of a child that finds modules in one more folder."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])}
+
+
+#: Elsewhere than the program: it says which of the arrays that it gets are NumPy's.
+LIBRARY = """
+import numpy
+PLAIN = []
+def kind(x):
+    return type(x) is numpy.ndarray
+def kinds(*args, **options):
+    return [kind(x) for x in [*args, *options.values()]]
+def inside(holder):
+    return [kind(x) for x in (holder.values() if isinstance(holder, dict) else holder)]
+def called(function, *args):
+    return kind(function(*args))
+def drained(generator):
+    return [kind(x) for x in generator]
+def attribute(owner, name):
+    return kind(vars(owner)[name])
+def method(owner, name, *args):
+    return kind(getattr(owner, name)(*args))
+def decorated(function):
+    def inner(*args):
+        PLAIN.append(kind(function(*args)))
+        return PLAIN[-1]
+    return inner
+class Table:
+    def __setitem__(self, key, value):
+        self.key, self.item = key, value
+    def __init__(self, value=None):
+        self.value = value
+    def take(self, value):
+        return kind(value)
+    @classmethod
+    def of(cls, value):
+        return kind(value)
+    @property
+    def loc(self):
+        return self
+class Base:
+    def whole(self, value):
+        return kind(value)
+    def ask(self, x):
+        return kind(self.answer(x))
+"""
+
+PROGRAM = """
+import functools, pickle, copy, queue, threading
+from dataclasses import dataclass
+import numpy as np
+import library
+from library import Base, Table, kinds
+N = 300_000
+x = np.arange(float(N))
+
+def folds(a):
+    return a.__array_priority__ > 0
+def twice(a):
+    return a * 2.0
+def pair(a):
+    return a, a * 2.0
+def stream(a):
+    yield a
+    yield a * 2.0
+def passed_on(a):
+    return kinds(a)
+@library.decorated
+def decorated(a):
+    return a + 1.0
+@functools.lru_cache
+def remembered(k):
+    return folds(x), k
+class Own:
+    def __init__(self, a):
+        self.a = a
+    def answer(self, a):
+        return a * 3.0
+    def folds(self, a):
+        return folds(a), self.inner(a * 2.0), folds(self.a)
+    def inner(self, a):
+        return folds(a)
+class Derived(Base):
+    def answer(self, a):
+        return a * 3.0
+    def __init__(self, a):
+        self.a = a
+    def whole(self, a):
+        return super().whole(a)
+@dataclass
+class Record:
+    a: object
+
+y = x * 2.0 + 1.0
+table = Table()
+table.value = y
+table["a"] = y
+name = "b"
+item = table.item
+table[name] = x + 1.0
+table.loc[1:2] = y
+holder, options = [y, 1], {"a": y, "b": 2}
+nested = {"deep": [y * 1.0]}
+q = queue.Queue()
+"""
+
+#: Expressions of the program with their values.
+CHECKS = {
+    "kinds(y)": [True],
+    "kinds(y + 1.0, k=x * 2.0)": [True, True],
+    "library.kinds(*holder, **options)": [True, False, True, False],
+    "library.inside(holder)": [True, False],
+    "library.inside([y, x * 2.0])": [True, True],
+    "library.inside((y, 3))": [True, False],
+    "library.inside(options)": [True, False],
+    "library.inside({'a': y * 1.0})": [True],
+    "library.called(twice, x)": True,
+    "library.called(lambda: y * 2.0)": True,
+    "library.called(lambda: y)": True,
+    "library.drained(stream(x))": [True, True],
+    "library.inside(pair(x))": [True, True],
+    "library.attribute(table, 'value')": True,
+    "library.attribute(table, 'item')": True,
+    "library.kind(item)": True,
+    "library.attribute(Derived(y), 'a')": True,
+    "library.method(Own(y), 'answer', x)": True,
+    "Derived(y).ask(x)": True,
+    "Derived(y).whole(x * 2.0)": True,
+    "decorated(x)": True,
+    "table.take(x * 2.0)": True,
+    "Table.of(y)": True,
+    "Table(y).value.__array_priority__ > 0": False,
+    "passed_on(y)": [True],
+    "functools.partial(kinds, y)(x * 2.0)": [True, True],
+    "type(y) is np.ndarray, issubclass(type(x), np.ndarray), type(y + 1.0) is np.ndarray, type(holder) is list": (True, True, True, True),
+    "bool(np.ndarray.sum(y) == y.sum())": True,
+    "type(pickle.loads(pickle.dumps(nested))['deep'][0]) is np.ndarray": True,
+    "pickle.loads(pickle.dumps(Record(y))).a.shape": (300_000,),
+    # the program's own code keeps folding
+    "folds(y)": True,
+    "folds(y + 1.0)": True,
+    "[folds(a) for a in pair(x)]": [True, True],
+    "[folds(a) for a in stream(x)]": [True, True],
+    "Own(y).folds(y * 2.0)": (True, True, True),
+    "folds(Record(y).a)": True,
+    "remembered(1)": (True, 1),
+    "folds((lambda a: a * 2.0)(y))": True,
+    "folds(holder[0]), folds(options['a'])": (True, True),
+    "holder[0] is y, [a is y for a in (y,)]": (True, [True]),
+    "folds(max([y], key=lambda a: a[0]))": True,
+    "folds(np.add(x, y)), folds(np.where(y > 1.0, x, y))": (True, True),
+    "q.put(y) or library.kind(q.get())": True,
+    "folds(copy.copy(y)) in (True, False)": True,
+}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "library.py").write_text(LIBRARY, encoding="utf-8")
+    lines = [PROGRAM, *(f"print(repr(({check})))" for check in CHECKS)]
+    (folder / "script.py").write_text("\n".join(lines), encoding="utf-8")
+    environment = with_path(folder / "elsewhere")
+    done = subprocess.run(
+        [sys.executable, "-m", "twofold", "run", "--numpy", "script.py"],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return dict(zip(CHECKS, done.stdout.splitlines(), strict=True))
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_arrays_that_leave_are_numpys_and_others_fold(answers, check):
+    assert answers[check] == repr(CHECKS[check])
+
+
+#: What keeps Python from writing compiled files beside the sources.
+PYCACHE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+
+UNCHANGED = """
+import math
+import numpy as np
+from numba import njit, vectorize
+from numba.experimental import jitclass
+@njit
+def compiled(x):
+    return other(x)
+def handed_over(x):
+    return other(x * 2)
+fast = vectorize(["float64(float64)"])(handed_over)
+class Compiled:
+    def total(self):
+        return other(self.a)
+Fast = jitclass([])(Compiled)
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+print(fib(20), math.sqrt(fib(3)), np.sum(np.ones(3) * 2), len([1]), sorted([2, 1], key=lambda t: t))
+for i in range(3):
+    a = np.zeros(3)
+    a[i] = a[i - 1] * 2.0
+class Plain:
+    def __init__(self, a):
+        self.a = a
+"""
+
+
+def test_what_cannot_leave_is_not_tested():
+    """Functions of other compilers, the program's own, NumPy's, built-in ones, elements, attributes of own objects."""
+    assert ast.unparse(rewritten(ast.parse(UNCHANGED), is_first=True)) == ast.unparse(ast.parse(UNCHANGED))
+
+
+TRICKY = '''
+"""A docstring."""
+from __future__ import annotations
+import sys
+def mixed(a, *args, key=lambda v: v, **options) -> int:
+    """Another."""
+    global seen
+    seen = [f(b) for b in args if f(b)]
+    text = f"{f(a)!r:>{9}}"
+    return f(a), f(*args), f(**options), f(key(a)), f((yes := a)), yes, f(x for x in args), f([*args, a]), f({**options, "k": a}), text
+def f(*a, **k):
+    return [list(x) if hasattr(x, "__next__") else x for x in a], k
+def order(log):
+    def say(x):
+        log.append(x)
+        return x
+    g = lambda *a, **k: (a, k)
+    g(say(1), *[say(2)], say(3), k=say(4), **{"z": say(5)})
+    return log
+async def later(a):
+    return await wait(g(a))
+class C:
+    __slots__ = ("a",)
+    def __private(self):
+        return self.__private
+    def __init__(self, a=1): self.a = a
+    @property
+    def twice(self): return self.a * 2
+def walk(n):
+    try:
+        yield from (n, [n])
+        got = yield n
+    finally:
+        pass
+    return got
+def match(v):
+    match v:
+        case [a, *rest]: return g2(a, rest)
+        case {"k": b, **c}: return g2(b, c)
+        case str() as d: return g2(d)
+g2 = lambda *a: a
+matched = [match([1, 2]), match({"k": 1, "z": 2}), match("s")]
+result = [mixed(1, 2, c=3), order([]), C(4).twice, list(walk(3)), matched, sys._getframe().f_lineno]
+'''
+
+
+def test_the_rest_of_a_program_computes_the_same(monkeypatch):
+    from twofold.numpy_folding import leaving
+
+    for name, thing in leaving.NAMES.items():
+        monkeypatch.setattr("builtins." + name, thing, raising=False)
+    expected, found = {}, {}
+    exec(compile(TRICKY, "tricky.py", "exec"), expected)
+    exec(compiled(TRICKY, "tricky.py"), found)
+    assert found["result"] == expected["result"]
+    assert found["mixed"].__doc__ == "Another."
+    assert found["__doc__"] == "A docstring."
+    for name in ("mixed", "order", "walk"):
+        before, after = expected[name].__code__, found[name].__code__
+        assert after.co_varnames == before.co_varnames
+        assert {line for *_, line in after.co_lines() if line} == {line for *_, line in before.co_lines() if line}
+
+
+@pytest.mark.parametrize("text", ["return 1", "x = = 2", "def f(a, a): pass", "nonlocal x", "'\\N{no}'", "f(a for a in b, 1)"])
+def test_syntax_errors_are_pythons(text):
+    with pytest.raises(SyntaxError) as expected:
+        compile(text, "wrong.py", "exec")
+    with pytest.raises(SyntaxError) as found:
+        compiled(text, "wrong.py")
+    assert found.value.args == expected.value.args
+
+
+def test_modules_and_tests_of_pytest_are_kept_in_files_of_their_own(tmp_path):
+    """A plain Python would not know the names that rewritten code uses."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "library.py").write_text(LIBRARY, encoding="utf-8")
+    (tmp_path / "module.py").write_text("import library\ndef check(x):\n    return library.kind(x)\n", encoding="utf-8")
+    test = "import numpy as np, library, module\ndef test_it():\n    y = np.arange(3e5) * 2.0\n"
+    (tmp_path / "test_it.py").write_text(test + "    assert library.kind(y) and module.check(y)\n", encoding="utf-8")
+    environment = {k: v for k, v in with_path(tmp_path / "elsewhere").items() if k not in PYCACHE}
+    pytests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_it.py"]
+    for before in (["-m", "twofold", "run", "--numpy"], [], ["-m", "twofold", "run", "--numpy"]):
+        done = subprocess.run(
+            [sys.executable, *before, *pytests], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    kept = os.listdir(tmp_path / "__pycache__")
+    assert len([name for name in kept if "folding" in name]) == 2
+    assert len(kept) == 4
