@@ -45,10 +45,10 @@ class Imports(NamedTuple):
         if self.numpy:
             importing.install(self.importers, _LOAD[self.numpy])
         if self.numpy == "folding":
-            from ..numpy_folding import loading  # here, since it loads folding arrays
+            from ..numpy_folding import own_modules  # here, since it loads folding arrays
 
             allocation.keep_freed_memory()
-            loading.install(self.importers)
+            own_modules.install(self.importers)
         # spawned processes install the same, before they import the program's module
         prepare_with(_in_child, *self)
 
@@ -218,14 +218,14 @@ def load_ipython_extension(shell: Any) -> None:
     shell
         IPython's shell.
     """
-    from ..numpy_folding import loading
+    from ..numpy_folding import own_modules
 
     mxnet_alias.install()
     importers = importing.Importers.beside(os.getcwd())
     importing.install(importers, load_face)
-    loading.install(importers)
-    loading.leave_cells_alone(shell)
-    shell.ast_transformers.append(loading.CellTransformer())
+    own_modules.install(importers)
+    own_modules.leave_cells_alone(shell)
+    shell.ast_transformers.append(own_modules.CellTransformer())
     if not shell.custom_exceptions:  # a handler that the user has set stays
         shell.set_custom_exc(EXPLAINED, tracebacks.show_in_notebook)
 
@@ -238,10 +238,10 @@ def unload_ipython_extension(shell: Any) -> None:
     shell
         IPython's shell.
     """
-    from ..numpy_folding import loading
+    from ..numpy_folding import own_modules
 
     importing.uninstall()
-    loading.uninstall()
-    loading.leave_cells_alone(shell)
+    own_modules.uninstall()
+    own_modules.leave_cells_alone(shell)
     if shell.custom_exceptions == EXPLAINED:
         shell.set_custom_exc((), None)

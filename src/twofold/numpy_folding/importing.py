@@ -147,7 +147,7 @@ def below(module: Any, name: str) -> Any:
     return module
 
 
-#: What compiles the program's first module, while `loading` rewrites the program; else empty.
+#: What compiles the program's first module, while `own_modules` rewrites the program; else empty.
 compilers: list[Callable[[bytes, str], CodeType]] = []
 
 

@@ -13,7 +13,7 @@ from enum import EnumType
 from functools import partial
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from .reasons import HANDED_OUT
 from .rewriting import BUILT_IN, HARMLESS, UNFOLDED
 from .sites import site
 
+Holder = list[object] | tuple[object, ...] | dict[object, object]
 #: Containers that are searched, one level deep.
 HOLDERS = frozenset({list, tuple, dict})
 #: Items of a container that are searched: so many large arrays do not fit into memory.
@@ -49,7 +50,7 @@ EXACT = np.empty(0)
 ROOT = __name__.partition(".")[0]
 
 
-def given(x: Any, callee: Any = None) -> Any:
+def given(x: object, callee: object = None) -> object:
     """An argument, as a callee gets it: NumPy's arrays for folding ones, unless the callee is the program's own or NumPy's.
 
     Parameters
@@ -59,27 +60,31 @@ def given(x: Any, callee: Any = None) -> Any:
     callee
         What is called; None if it is not known.
     """
-    kind = type(x)
-    if kind is FoldingArray:
+    if type(x) is FoldingArray:
         if callee is type:
             return EXACT
         return x if callee is not None and takes_folding(callee) else _left(x)
-    if kind in HOLDERS and _holds(x) and (callee is None or not takes_folding(callee)):
+    if type(x) in HOLDERS and _holds(x) and (callee is None or not takes_folding(callee)):
         return _copied(x)
     return x
 
 
-def returned(x: Any) -> Any:
+def returned(x: object) -> object:
     """A result of one of the program's functions, as its caller gets it."""
-    kind = type(x)
-    if kind is FoldingArray or (kind in HOLDERS and _holds(x)):
-        frame = sys._getframe(1).f_back
-        if frame is not None and not is_own(frame.f_globals) and not _is_numpys(frame.f_globals.get("__name__")):
-            return _left(x) if kind is FoldingArray else _copied(x)
+    if type(x) is FoldingArray:
+        return _left(x) if _is_called_from_outside() else x
+    if type(x) in HOLDERS and _holds(x) and _is_called_from_outside():
+        return _copied(x)
     return x
 
 
-def stored(x: Any, owner: Any = None) -> Any:
+def _is_called_from_outside() -> bool:
+    """Whether code that is neither the program's nor NumPy's has called the function that asks `returned`."""
+    frame = sys._getframe(2).f_back
+    return frame is not None and not is_own(frame.f_globals) and not _is_numpys(frame.f_globals.get("__name__"))
+
+
+def stored(x: object, owner: object = None) -> object:
     """A value that is stored in an object, as an attribute or under a key."""
     if type(x) is not FoldingArray or isinstance(owner, STORES) or (owner is not None and _is_programs(type(owner))):
         return x
@@ -91,8 +96,11 @@ def _left(x: FoldingArray) -> np.ndarray:
     return x.shown().view()
 
 
-def _holds(x: Any) -> bool:
-    items: Iterable[Any] = x.values() if type(x) is dict else x
+def _holds(x: object) -> TypeGuard[Holder]:
+    """Whether a container holds a folding array."""
+    if not isinstance(x, (list, tuple, dict)):
+        return False
+    items: Iterable[object] = x.values() if isinstance(x, dict) else x
     if len(x) > SEARCHED:
         items = islice(items, SEARCHED)
     found = False
@@ -101,10 +109,11 @@ def _holds(x: Any) -> bool:
     return found
 
 
-def _copied(x: Any) -> Any:
-    if type(x) is dict:
+def _copied(x: Holder) -> Holder:
+    if isinstance(x, dict):
         return {k: _left(y) if type(y) is FoldingArray else y for k, y in x.items()}
-    return type(x)([_left(y) if type(y) is FoldingArray else y for y in x])
+    items = [_left(y) if type(y) is FoldingArray else y for y in x]
+    return items if isinstance(x, list) else tuple(items)
 
 
 def takes_folding(callee: Any) -> bool:

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Collection
 from itertools import islice
 from types import CodeType
-from typing import cast
 
 #: Packages that compile functions of the program from their code.
 COMPILERS = {"numba", "cython", "pythran", "transonic", "taichi", "triton"}
@@ -79,13 +78,15 @@ def compiled(source: bytes | str, file: str, is_first: bool = False) -> CodeType
         As `compile`.
     """
     # not by `ast.parse`, which would be in the traceback of a syntax error
-    tree = cast("ast.Module", compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True))
-    return cast("CodeType", compile(rewritten(tree, is_first), file, "exec", dont_inherit=True))
+    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, ast.Module)
+    return compile(rewritten(tree, is_first), file, "exec", dont_inherit=True)
 
 
 def rewritten(tree: ast.Module, is_first: bool = False) -> ast.Module:
     """The syntax tree of a module, changed in place."""
-    return cast("ast.Module", _Rewriter(_Names(tree, is_first)).visit(tree))
+    _Rewriter(_Names(tree, is_first)).visit(tree)  # in place
+    return tree
 
 
 class _Names(ast.NodeVisitor):

@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
+from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, cast
+from typing import Any
 
 from . import leaving, rewriting
 from .importing import Importers, compilers, first_code
@@ -23,7 +24,7 @@ PYTEST = "_pytest.assertion.rewrite"
 class OwnLoader(SourceFileLoader):
     """Loads a module of the program. Programs see the name of Python's own loader."""
 
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
+    def source_to_code(self, data: Any, path: Any, *options: object, **more: object) -> CodeType:
         """The module's code, compiled anew."""
         return rewriting.compiled(data, os.fspath(path))
 
@@ -36,7 +37,7 @@ class OwnLoader(SourceFileLoader):
         try:
             data = self.get_data(cached)
             if data.startswith(header):
-                return cast("CodeType", marshal.loads(memoryview(data)[len(header) :]))
+                return marshal.loads(memoryview(data)[len(header) :])
         except (OSError, ValueError, EOFError, TypeError):
             pass  # there is none, or it is damaged, as Python's own may be
         code = self.source_to_code(self.get_data(path), path)
@@ -47,7 +48,7 @@ class OwnLoader(SourceFileLoader):
 
 OwnLoader.__name__ = SourceFileLoader.__name__
 #: Compiled files are of this version of the rewriting alone.
-TAG = f"{zlib.crc32(cast('Any', rewriting.__loader__).get_data(rewriting.__file__)):x}"
+TAG = f"{zlib.crc32(Path(rewriting.__file__).read_bytes()):x}"
 
 
 class _PytestLoader(SourceFileLoader):
@@ -104,7 +105,7 @@ def install(importers: Importers) -> None:
     places = [k for k, finder in enumerate(sys.meta_path) if finder is PathFinder]
     sys.meta_path.insert(places[0] if places else len(sys.meta_path), _found[0])
     # `multiprocessing` runs the first module of a spawned process by this module
-    runpy.compile = _compiled_there  # type: ignore[attr-defined]
+    runpy.__dict__["compile"] = _compiled_there
 
 
 def uninstall() -> None:
@@ -112,7 +113,7 @@ def uninstall() -> None:
     for finder in _found:
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
-        del runpy.compile  # type: ignore[attr-defined]
+        runpy.__dict__.pop("compile", None)
     _found.clear()
     compilers.clear()
 
@@ -121,14 +122,14 @@ def _first_code(source: bytes, file: str) -> CodeType:
     return rewriting.compiled(source, file, is_first=True)
 
 
-def _compiled_there(source: bytes, file: str, mode: str, *rest: Any) -> CodeType:
-    return first_code(source, file) if mode == "exec" and not rest else compile(source, file, mode, *rest)
+def _compiled_there(source: bytes, file: str, mode: str) -> CodeType:
+    return first_code(source, file) if mode == "exec" else compile(source, file, mode)
 
 
 class CellTransformer:
     """Rewrites the cells of a notebook."""
 
-    def visit(self, tree: Any) -> Any:
+    def visit(self, tree: ast.Module) -> ast.Module:
         """A cell's syntax tree, rewritten."""
         return rewriting.rewritten(tree)
 
