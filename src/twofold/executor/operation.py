@@ -156,6 +156,7 @@ class Operation:
             dynamic_shape=bool(self.objects),
             execution=Execution(waits_from=WHOLE),
             adds_gradient=has_losses,
+            faithful=True,
             grad_rule=_with_signature(self._gradients, [i.name for i in inputs]),
             backward_rule=self._new_states if self._states else None,
         )

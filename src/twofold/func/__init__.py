@@ -1,6 +1,19 @@
 """``mx.func``: transforms of Python functions and blocks, such as gradients, Jacobians and recomputation."""
 
+from .forward import hessian, hvp, jacfwd, jvp, linearize
 from .functional import functional_call
-from .reverse import checkpoint, grad, hessian, jacrev, value_and_grad, vjp
+from .reverse import checkpoint, grad, jacrev, value_and_grad, vjp
 
-__all__ = ["checkpoint", "functional_call", "grad", "hessian", "jacrev", "value_and_grad", "vjp"]
+__all__ = [
+    "checkpoint",
+    "functional_call",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+]

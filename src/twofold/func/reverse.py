@@ -12,7 +12,7 @@ from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Leaf, Node, leaf, leaves_of
 from ..graph.recompute import distinct_view
 from ..graph.residuals import residuals, values_inside
-from ..graph.rewrite import substitute
+from ..graph.rewrite import lower, substitute
 from ..imperative.array import Array
 from ..imperative.cell import Content, Operand, wrap
 from ..imperative.invoke import invoke
@@ -39,7 +39,7 @@ from .traced_calls import (
 ArgNums = int | Sequence[int]
 
 
-def _call(
+def call_for(
     what: str, fun: Function, argnums: ArgNums, has_aux: bool, args: Sequence[Tree], options: dict[str, Tree]
 ) -> tuple[Traced, Arguments]:
     """Trace a call for differentiation with respect to some arguments."""
@@ -137,7 +137,7 @@ def grad(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function
 def _differentiated(what: str, fun: Function, argnums: ArgNums, has_aux: bool, pack: Callable[[Tree, Tree, Tree], Tree]) -> Function:
     @wraps(fun)
     def differentiated(*args: Tree, **options: Tree) -> Tree:
-        call, followed = _call(what, fun, argnums, has_aux, args, options)
+        call, followed = call_for(what, fun, argnums, has_aux, args, options)
         loss = _loss(what, call.results[0])
         aux = call.results[1].arrays if has_aux else []
 
@@ -146,14 +146,14 @@ def _differentiated(what: str, fun: Function, argnums: ArgNums, has_aux: bool, p
 
         # the key has the arguments' number, as their leaves come first, and results of both kinds in order
         contents = run(operator_of(("grad", call.arguments, loss, *aux), call.trace.inputs, make), call.trace.operands)
-        found = _trees(followed, argnums, contents[1 : 1 + call.arguments])
+        found = trees(followed, argnums, contents[1 : 1 + call.arguments])
         value = wrap(call.results[0].classes[0], contents[0])
         return pack(value, found, call.results[1].tree(contents[1 + call.arguments :]) if has_aux else None)
 
     return differentiated
 
 
-def _trees(followed: Arguments, argnums: ArgNums, contents: Sequence[Content]) -> Tree:
+def trees(followed: Arguments, argnums: ArgNums, contents: Sequence[Content]) -> Tree:
     """Gradients in the structures of the arguments: a tuple for several."""
     trees = followed.trees([wrap(class_of(c), v) for c, v in zip(followed.cells, contents, strict=True)])
     return trees[0] if isinstance(argnums, int) else tuple(trees)
@@ -189,7 +189,7 @@ def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> tuple[Tree, ...
     >>> y.tolist(), a_bar.tolist(), b_bar.tolist()
     ([3.0, 8.0], [3.0, 40.0], [1.0, 20.0])
     """
-    call, followed = _call("vjp", fun, range(len(primals)), has_aux, primals, {})
+    call, followed = call_for("vjp", fun, range(len(primals)), has_aux, primals, {})
     result = call.results[0]
     made = result.arrays
     # an integer result has a head as well, which no gradient reads: cotangents are given for every array
@@ -203,7 +203,7 @@ def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> tuple[Tree, ...
             fitting("vjp", g, h) for g, h in zip((g for g, n in zip(given, result.nodes, strict=True) if n is not None), heads, strict=True)
         ]
         bound_op = operator_of(("vjp", *pulled), [*heads, *saved.leaves], lambda: pulled)
-        return _trees(followed, (), run(bound_op, [*values, *saved.operands]))
+        return trees(followed, (), run(bound_op, [*values, *saved.operands]))
 
     outs = result.tree(contents)
     return (outs, vjp_fun, call.results[1].tree(contents[len(made) :])) if has_aux else (outs, vjp_fun)
@@ -226,7 +226,8 @@ def split(call: Traced, later: Sequence[Node]) -> tuple[list[Content], Saved, li
     """
     inputs = call.trace.inputs
     made = [n for result in call.results for n in result.arrays]
-    read = residuals(values_inside(made, inputs), later, inputs)
+    # forward mode reads values inside definitions, too
+    read = residuals(values_inside([*made, *lower(made)], inputs), later, inputs)
     kept = [n for n in read if n not in inputs]
     bound_op = operator_of(("forward", *made, "saved", *kept), inputs, lambda: [*made, *kept])
     contents = run(bound_op, call.trace.operands)
@@ -282,23 +283,34 @@ def jacrev(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Functi
     >>> mx.func.jacrev(lambda x: np.array([x[0] * x[1], x[1] ** 2]))(np.array([2.0, 3.0])).tolist()
     [[3.0, 2.0], [0.0, 6.0]]
     """
+    return jacobian_by("jacrev", fun, argnums, has_aux, lambda made, wrt: [row for n in made for row in rows(n, wrt)])
+
+
+def jacobian_by(
+    what: str, fun: Function, argnums: ArgNums, has_aux: bool, blocks_of: Callable[[Sequence[Node], Sequence[Node]], list[Node]]
+) -> Function:
+    """A function that computes a Jacobian in blocks: for each result, one for each argument.
+
+    Parameters
+    ----------
+    what, fun, argnums, has_aux
+        The transform, and its parameters.
+    blocks_of
+        Makes the blocks from the nodes of the results and of the arguments.
+    """
 
     @wraps(fun)
     def jacobian(*args: Tree, **options: Tree) -> Tree:
-        call, followed = _call("jacrev", fun, argnums, has_aux, args, options)
-        result = call.results[0]
+        call, followed = call_for(what, fun, argnums, has_aux, args, options)
+        result, count = call.results[0], call.arguments
         made = result.arrays
         for n in (*made, *call.wrt):
             if not is_float(n.dtype):
-                raise DTypeError("jacrev: an argument or a result is not a real floating-point array", n.dtype, "use vjp")
+                raise DTypeError(f"{what}: an argument or a result is not a real floating-point array", n.dtype, "use vjp or jvp")
         aux = call.results[1].arrays if has_aux else []
-
-        def make() -> list[Node]:
-            return [*(row for n in made for row in rows(n, call.wrt)), *aux]
-
-        contents = run(operator_of(("jacrev", call.arguments, *made, "aux", *aux), call.trace.inputs, make), call.trace.operands)
-        count = call.arguments
-        blocks = [_trees(followed, argnums, contents[k * count : (k + 1) * count]) for k in range(len(made))]
+        bound_op = operator_of((what, count, *made, "aux", *aux), call.trace.inputs, lambda: [*blocks_of(made, call.wrt), *aux])
+        contents = run(bound_op, call.trace.operands)
+        blocks = [trees(followed, argnums, contents[k * count : (k + 1) * count]) for k in range(len(made))]
         found = result._replace(nodes=[None] * len(blocks), classes=blocks).tree(())
         return (found, call.results[1].tree(contents[len(made) * count :])) if has_aux else found
 
@@ -309,39 +321,24 @@ def rows(node: Node, wrt: Sequence[Node]) -> list[Node]:
     """The derivatives of each element of a node, stacked, with respect to other nodes."""
     head = leaf(("row", 0), node.shape, node.dtype, True)
     body = gradient([node], [head], wrt) if node.tracked else [G.full(shape=w.shape, value=0, dtype=w.dtype) for w in wrt]
-    if node.size == 1:
-        found = substitute(body, {head: ones_head(node)})
-        return [G.reshape(f, shape=(*node.shape, *w.shape)) for f, w in zip(found, wrt, strict=True)]
-    basis = G.reshape(unit_vectors(node.size, node.dtype), shape=(node.size, *node.shape))
-    # a loop whose body reads what forward has computed: the program has one body, whatever the number of rows
-    closure = residuals(values_inside([node]), body, given=tuple(wrt))
-    outside = [n for n in dict.fromkeys([*closure, *leaves_of(body)]) if n is not head]
-    stacked = apply_foreach(SubGraph.of(body, [head, *outside], "rows"), [basis], [], outside)
+    stacked = looped(body, head, [node])
     return [G.reshape(f, shape=(*node.shape, *w.shape)) for f, w in zip(stacked, wrt, strict=True)]
+
+
+def looped(body: Sequence[Node], head: Leaf, made: Sequence[Node]) -> list[Node]:
+    """Linear functions of a leaf, of all unit vectors in its place, stacked along a first axis. ``made``: what has been computed before."""
+    basis = G.reshape(unit_vectors(head.size, head.dtype), shape=(head.size, *head.shape))
+    # a loop whose body reads what is computed once: the program has one body, whatever the number of vectors
+    done = values_inside(lower(made))
+    closure = residuals([n for n in done if n is not head], body, given=leaves_of(body))
+    outside = [n for n in dict.fromkeys([*closure, *leaves_of(body)]) if n is not head]
+    return list(apply_foreach(SubGraph.of(body, [head, *outside], "rows"), [basis], [], outside))
 
 
 def unit_vectors(size: int, dtype: str) -> Node:
     """The unit vectors of a space as rows."""
     places = G.iota(size=size, dtype="int64")
     return G.astype(G.equal(G.reshape(places, shape=(size, 1)), places), dtype=dtype)
-
-
-def hessian(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
-    r"""A function that computes all second derivatives: the Jacobian of the gradient. See `jacrev` for parameters and errors.
-
-    Returns
-    -------
-    callable
-        For a result of shape () and an argument of shape s, an array of shape (\*s, \*s); see `jacrev` for pytrees.
-
-    Examples
-    --------
-    >>> import twofold as mx
-    >>> np = mx.np
-    >>> mx.func.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0])).tolist()
-    [[6.0, 2.0], [2.0, 0.0]]
-    """
-    return jacrev(jacrev(fun, argnums, has_aux), argnums, has_aux)
 
 
 class _Recomputed(Operation):

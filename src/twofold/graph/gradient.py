@@ -59,7 +59,7 @@ def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Nod
     if op.grad_rule is None:
         return _through_body(node, douts)
     try:
-        got = _call_rule(op.grad_rule, node, douts)
+        got = rule_results(op.grad_rule, node, douts)
     except (AttributeError, TypeError) as error:
         check_methods(op, error)
         raise
@@ -84,7 +84,8 @@ def _check_real(node: Application) -> None:
         )
 
 
-def _call_rule(rule: Rule, node: Application, douts: Sequence[Node | None]) -> list[Node | float | None]:
+def rule_results(rule: Rule, node: Application, douts: Sequence[Node | None]) -> list[Node | float | None]:
+    """What a gradient rule returns for an application, given the head gradients of its results."""
     bound_op = node.bound_op
     op, count = bound_op.op, len(bound_op.op.inputs)
     single = len(node.parts) == 1

@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from ..opdef import Shape, primitive, window_size
 
 
-@primitive(images=(0,))
+@primitive(images=(0,), linear="each")
 def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…): (n, f, o…); ``pad`` zeros on both sides."""
 
@@ -28,7 +28,7 @@ def _(xp, dout, data, weight, **params):
     )
 
 
-@primitive(images=(0,))
+@primitive(images=(0,), linear="each")
 def convolve_data(xp, result, weight, *, size: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` with respect to the data: result (n, f, o…), weight (f, c / groups, kernel…), to (n, c, *size)."""
 
@@ -49,7 +49,7 @@ def _(xp, dout, result, weight, *, size, **params):
     return xp.convolve(dout, weight, **params), xp.convolve_weight(dout, result, kernel=weight.shape[2:], **params)
 
 
-@primitive(images=(0, 1), gives_image=False)
+@primitive(images=(0, 1), gives_image=False, linear="each")
 def convolve_weight(xp, data, result, *, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, groups: int, channels_last: bool = False):
     """The transpose of `convolve` with respect to the weight: data (n, c, d…), result (n, f, o…), to (f, c / groups, *kernel)."""
 
@@ -209,7 +209,12 @@ def _check_windows(result, filters, out):
 # convolution and correlation of vectors, which are each other's gradients
 
 
-@primitive(reference=lambda np, a, v: np.convolve(a, v), floats=("float32", "float64", "complex64", "complex128"), complex_gradient=True)
+@primitive(
+    reference=lambda np, a, v: np.convolve(a, v),
+    floats=("float32", "float64", "complex64", "complex128"),
+    complex_gradient=True,
+    linear="each",
+)
 def convolve_full(xp, a, v):
     """The discrete convolution Σ a[j] · v[k - j] of vectors (n,) and (m,): (n + m - 1,)."""
 
@@ -219,6 +224,7 @@ def convolve_full(xp, a, v):
     reference=lambda np, a, v: np.convolve(a, v[::-1], mode="valid"),
     floats=("float32", "float64", "complex64", "complex128"),
     complex_gradient=True,
+    linear="each",
 )
 def correlate_valid(xp, a, v):
     """The products Σ a[k + j] · v[j] of a vector (m,) with the parts of one that is not shorter (n,): (n - m + 1,)."""

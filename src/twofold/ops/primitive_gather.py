@@ -131,7 +131,7 @@ def _added(np, data, value, *arrays, key):
     return out
 
 
-@primitive(complex_gradient=True, packed=True, host_only=True, reference=_added)
+@primitive(complex_gradient=True, packed=True, host_only=True, reference=_added, linear="joint")
 def index_add(xp, data, value, *arrays, key: Integers):
     """``data`` with ``value`` added at index arrays; duplicate indices accumulate."""
 
@@ -165,7 +165,7 @@ def _updated(np, data, value, *arrays, key):
     return out
 
 
-@primitive(complex_gradient=True, host_only=True, reference=_updated)
+@primitive(complex_gradient=True, host_only=True, reference=_updated, linear="joint")
 def index_update(xp, data, value, *arrays, key: Integers):
     """``data`` with the elements at index arrays replaced by ``value``; of duplicate indices the last one wins."""
 

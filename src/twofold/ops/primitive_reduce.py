@@ -38,7 +38,7 @@ def spread(xp, value, data, axis, keepdims):
     return xp.broadcast_to(value, shape=data.shape)
 
 
-@reduction(_wide, packed=True, row_reduction=True, symbol=("sum",), complex_gradient=True)
+@reduction(_wide, packed=True, row_reduction=True, symbol=("sum",), complex_gradient=True, linear="joint")
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
 
@@ -159,7 +159,7 @@ for _op in (argmax, argmin):
     _op.cases(_extremum_cases(_op.name))
 
 
-@primitive(reference=lambda np, data, *, axis: np.cumsum(data, axis), complex_gradient=True)
+@primitive(reference=lambda np, data, *, axis: np.cumsum(data, axis), complex_gradient=True, linear="joint")
 def cumulative_sum(xp, data, *, axis: int):
     """Running sum along an axis."""
 
@@ -270,7 +270,7 @@ def _(make):
             yield make(x, axis=axis, descending=descending)
 
 
-@primitive(packed=True, complex_gradient=True, alone=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
+@primitive(packed=True, complex_gradient=True, alone=True, symbol=("dot",), python="matmul", numpy_names=("matmul",), linear="each")
 def matmul(xp, lhs, rhs):
     """Matrix product over the last two axes, broadcasting the others; vectors are treated as in NumPy."""
 
@@ -314,7 +314,7 @@ def _fit(xp, grad, matrix, operand):
     return xp.reshape(xp.sum(grad, axis=axes) if axes else grad, shape=operand.shape)
 
 
-@primitive(complex_gradient=True)
+@primitive(complex_gradient=True, linear="each")
 def einsum(xp, *arrays, subscripts: str):
     """Einstein summation; ``subscripts`` are explicit, without ellipses, and repeat no index within an operand."""
 

@@ -194,7 +194,7 @@ def _(make):
         yield make(make.numbers((3, 4), dtype), key=((1, None, None), (None, None, -2)), want=want)
 
 
-@primitive(complex_gradient=True)
+@primitive(complex_gradient=True, linear="joint")
 def slice_update(xp, data, value, *, key: Triples):
     """``data`` with the elements of a slice replaced by ``value``, which is broadcast."""
 
@@ -238,7 +238,7 @@ def _(make):
     yield make(make.numbers((3,), "int32"), make.numbers((), "int32"), key=((5, 9, None),), want=want)
 
 
-@primitive(complex_gradient=True, symbol=("Concat",), symbol_params=lambda axis: {"dim": axis})
+@primitive(complex_gradient=True, symbol=("Concat",), symbol_params=lambda axis: {"dim": axis}, linear="joint")
 def concat(xp, *arrays, axis: int):
     """Concatenates arrays along an axis."""
 
@@ -308,7 +308,7 @@ def _(make):
     yield make(make.distinct((0, 2)), width=((1, 1), (0, 0)), value=0.0, want=want)
 
 
-@primitive(view=True, complex_gradient=True)
+@primitive(view=True, complex_gradient=True, linear="joint")
 def unfold(xp, data, *, kernel: Shape, stride: Shape, dilate: Shape):
     """Windows over the trailing axes: (…, d1…dk) to (…, o1…ok, kernel1…kernelk), without a copy."""
 
@@ -349,7 +349,7 @@ def _(make):
     yield make(make.distinct((1, 2, 5, 6)), **_PLANE, want=want)
 
 
-@primitive(complex_gradient=True)
+@primitive(complex_gradient=True, linear="joint")
 def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
     """The transpose of `unfold`: windows summed where they overlap, into trailing axes of ``size``."""
 

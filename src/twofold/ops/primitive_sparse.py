@@ -22,7 +22,7 @@ def _product(np, data, indices, indptr, dense):
     return _sums(np, _rows(np, indptr), indptr.size - 1, data[:, None] * dense[indices]).astype(dense.dtype)
 
 
-@primitive(host_only=True, reference=_product)
+@primitive(host_only=True, reference=_product, linear="each")
 def csr_matmul(xp, data, indices: Index, indptr: Index, dense):
     """A csr matrix (m, k), given by its parts, times a dense one (k, n): (m, n). Indices must be in [0, k).
 
@@ -47,7 +47,7 @@ def _transposed_product(np, data, indices, indptr, dense, *, columns):
     return _sums(np, indices[order], columns, values).astype(dense.dtype)
 
 
-@primitive(host_only=True, reference=_transposed_product)
+@primitive(host_only=True, reference=_transposed_product, linear="each")
 def csr_transposed_matmul(xp, data, indices: Index, indptr: Index, dense, *, columns: int):
     """The transpose of a csr matrix (m, columns), given by its parts, times a dense matrix (m, n): (columns, n)."""
 
@@ -69,7 +69,7 @@ def _sampled_product(np, indices, indptr, a, b):
     return found
 
 
-@primitive(host_only=True, reference=_sampled_product)
+@primitive(host_only=True, reference=_sampled_product, linear="each")
 def csr_sampled_matmul(xp, indices: Index, indptr: Index, a, b):
     """The elements of a (m, n) times the transpose of b (k, n) at the places of a csr matrix (m, k)."""
 
@@ -89,7 +89,7 @@ def _rows_at(np, values, places, numbers):
     return found
 
 
-@primitive(host_only=True, reference=_rows_at)
+@primitive(host_only=True, reference=_rows_at, linear="joint")
 def stored_rows(xp, values, places: Index, numbers: Index):
     """Rows of a row-sparse array: its stored rows (n, …) at ``places``, with zeros for a place of -1.
 
@@ -107,7 +107,7 @@ def _sum_at(np, rows, places, numbers, *, count):
     return out
 
 
-@primitive(host_only=True, reference=_sum_at)
+@primitive(host_only=True, reference=_sum_at, linear="joint")
 def stored_rows_sum(xp, rows, places: Index, numbers: Index, *, count: int):
     """The gradient of `stored_rows`: sums (count, …) of the rows at each place. Those at -1 are left out."""
 

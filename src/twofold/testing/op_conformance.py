@@ -15,6 +15,7 @@ from ..dtype import NAME_OF, NUMPY, is_float, scalar_dtype
 from ..graph.build import apply, run_rule
 from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Node, leaf
+from ..graph.tangent import tangents
 from ..imperative.array import backward, from_host
 from ..imperative.cell import HOST, Cell, Value, wrap
 from ..imperative.guards import is_differentiated
@@ -216,6 +217,33 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
         assert abs(have - want) <= 1e-4 * sample.tolerance * max(1.0, abs(want)), f"{op.title}: second gradient {have}, differences {want}"
 
 
+def check_tangent(op: Op, sample: Sample) -> None:
+    """Forward mode agrees with reverse mode: the tangent in a direction, projected, is the gradient of the projection in that direction."""
+    # users' code has no forward mode, and a loss whose gradient ignores the head is no derivative
+    if not sample.gradient or not op.differentiable or op.execution.user_method:
+        return
+    arrays = make_operands(op, sample, "float64")
+    nodes = leaves_for(arrays, sample)
+    node = apply(sig_of(op, sample, legacy=False), tuple(nodes))
+    outputs = [p for p in node.parts[: node.bound_op.visible] if p.tracked]
+    wrt = [n for n in nodes if n is not None and n.tracked]
+    if not outputs or not wrt:
+        return
+    heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
+    directions = [leaf(("direction", k), w.shape, w.dtype) for k, w in enumerate(wrt)]
+    found = tangents(outputs, dict(zip(wrt, directions, strict=True)))
+    moved = [(t, h) for t, h in zip(found, heads, strict=True) if t is not None]
+    grads = gradient(outputs, heads, wrt)
+    given = [n for n in nodes if n is not None]
+    program = Program([*[t for t, _ in moved], *grads], [*given, *heads, *directions], HOST)
+    draw = np.random.default_rng(4)
+    values = {n: draw.uniform(-1, 1, n.shape) for n in (*heads, *directions)}
+    got = program.run([*[a for a in arrays if a is not None], *values.values()])
+    have = float(sum((t * values[h]).sum() for t, (_, h) in zip(got, moved, strict=False)))
+    want = float(sum((g * values[d]).sum() for g, d in zip(got[len(moved) :], directions, strict=True)))
+    assert abs(have - want) <= 1e-9 * sample.tolerance * max(1.0, abs(want)), f"{op.title}: tangent {have}, gradient {want}"
+
+
 def check_recorded_gradient(op: Op, sample: Sample) -> None:
     """Backward over the tape gives bitwise equal gradients in naive, inline and deferred execution."""
     arrays, bound_op = make_operands(op, sample), sig_of(op, sample)
@@ -307,6 +335,7 @@ CHECKS: dict[str, Callable[[Op, Sample], None]] = {
     "modes": check_modes,
     "gradient": check_gradient,
     "second gradient": check_second_gradient,
+    "tangent": check_tangent,
     "recorded gradient": check_recorded_gradient,
     "dtypes": check_dtypes,
     "parameters": check_parameters,

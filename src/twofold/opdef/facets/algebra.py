@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from ..rules import Rule
 
@@ -12,6 +13,8 @@ class Algebra:
 
     #: Every element of the result is an element of the first input.
     moves: bool = False
+    #: ``joint``: linear in all floating-point inputs together; ``each``: in each of them. Operators with ``moves`` are linear in the first.
+    linear: Literal["", "joint", "each"] = ""
     #: Compares two numbers by value, however large an integer is.
     compares: bool = False
     #: The smallest integer right operand for which array libraries agree: no divisor 0, no negative power of an integer.
