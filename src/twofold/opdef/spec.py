@@ -240,7 +240,7 @@ class Op:
     # use
 
     def check_domain(self, values: Mapping[str, Any]) -> None:
-        """Refuse numbers outside of `Front.domain`, among the parameters' values.
+        """Refuse numbers outside of `Front.domain`, which must not be None, among the parameters' values.
 
         Raises
         ------
@@ -248,11 +248,11 @@ class Op:
             If there are any.
         """
         domain = self.front.domain
-        if domain is not None:
-            numbers = {name: values[name] for name in inspect.signature(domain.holds).parameters}
-            if not domain.holds(**numbers):
-                given = ", ".join(f"{name}={value}" for name, value in numbers.items())
-                raise ParameterError(f"{self.title}: {domain.text}", given, "pass such numbers")
+        assert domain is not None
+        numbers = {name: values[name] for name in inspect.signature(domain.holds).parameters}
+        if not domain.holds(**numbers):
+            given = ", ".join(f"{name}={value}" for name, value in numbers.items())
+            raise ParameterError(f"{self.title}: {domain.text}", given, "pass such numbers")
 
     def new_states(self, xp: Any, out: Sequence[Any], inputs: Sequence[Any], params: Mapping[str, Any], tracked: Sequence[bool]) -> Any:
         """The result of the rule of `on_backward`: new values by input.

@@ -230,7 +230,9 @@ class SymbolNode:
         if self.op is not None:
             params = self.bind().params
             self.storage_type()
-            self.op.check_domain({**params, **dict(zip(self.op.scalars, self.scalars, strict=True))})
+            scalars = self.scalars
+            if self.op.front.domain is not None:
+                self.op.check_domain({**params, **dict(zip(self.op.scalars, scalars, strict=True))})
         elif self.special is not None:
             self.outputs = self.special.check(self)
 
