@@ -45,6 +45,8 @@ class KVStoreBase:
 
     OPTIMIZER: ClassVar[str] = "optimizer"
     #: User-defined stores by lower-case name.
+    #:
+    #: :meta hide-value:
     kv_registry: ClassVar[dict[str, type["KVStoreBase"]]] = {}
 
     @staticmethod
