@@ -189,6 +189,8 @@ def test_a_drawing_of_programs_shows_steps_and_data_flow(monkeypatch, tmp_path):
     texts = texts_of(drawing)
     assert [t for t in texts if " on " in t] == [name for name, _ in executor.programs()]
     assert texts[texts.index("data") + 1] == "input"
+    assert texts[texts.index("s_output") + 1] == "result"
+    assert {"gradient of data", "gradient of f_weight", "gradient of f_bias"} <= set(texts)
     assert {"matmul", "400x5"} <= set(texts)
     assert any(t.startswith("add + tanh + multiply") for t in texts), "a fused kernel is one box"
     assert any(t.startswith("fused kernel of") for t in texts)
@@ -211,6 +213,7 @@ def test_a_drawing_of_programs_with_graphviz():
     source = mx.viz.plot_program(bound(), title="net").source
     assert f"backward on {mx.current_context()}" in source
     assert "label=f_weight" in source
+    assert 'label="gradient of f_weight"' in source
 
 
 def test_a_drawing_of_memory_has_a_row_for_each_piece_and_a_box_for_each_value(tmp_path):

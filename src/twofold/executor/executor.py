@@ -333,6 +333,17 @@ class Executor:
             kinds = tuple([1 if part.makes[k][0] in self._keys else None for k in part.training.heads])
             yield f"backward on {place}", part.backward(kinds)
 
+    def result_names(self) -> dict[str, list[str]]:
+        """The names of the first results of each program, by its title: outputs, gradients and states; empty if a result has no name."""
+        outputs = dict(zip(self._keys, self._names, strict=True))
+        parts = [*self._run.parts(False), *(self._run.parts(True) if self._has_backward else ())]
+        made = [[outputs.get(key, "") for key, _ in part.makes] + [name for name, _ in part.written] for part in parts]
+        backward = [[f"gradient of {key[1]}" for key in part.wanted] + [name for name, _ in part.updates] for part in parts]
+        # in the order of `programs`: of each part that trains, backward follows forward
+        first = len(self._run.parts(False))
+        found = made[:first] + [names for pair in zip(made[first:], backward[first:], strict=True) for names in pair]
+        return {title: names for (title, _), names in zip(self.programs(), found, strict=True)}
+
     def explain(self) -> str:
         """A report of what runs: for each direction and device the steps, fused ones joined by ``+``, and their memory."""
         rewritten = sum(part.stabilised for part in self._run.parts(self._has_backward))

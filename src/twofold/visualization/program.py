@@ -1,29 +1,38 @@
 """Draws the programs that an executor runs: their steps, fused kernels, and the data flow between them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import DTypeError
 from ..executor.executor import Executor
 from ..graph.fuse import Step
-from ..graph.ir import Leaf, Node, is_const
+from ..graph.ir import Application, Leaf, Node, is_const
 from ..profiler.explanation import Report
 from ..program.compile import Program
 from .drawing import Svg, digraph, stacked
 from .layered import Box, Edge, plot_layers
 
-#: Colors of ColorBrewer's palette Set3: an input of a program, a step, a fused kernel.
-READ, STEP, KERNEL = "#8dd3c7", "#ffffb3", "#fb8072"
+#: Colors of ColorBrewer's palette Set3: an input of a program, a step, a fused kernel, a result with a name.
+READ, STEP, KERNEL, RESULT = "#8dd3c7", "#ffffb3", "#fb8072", "#80b1d3"
 
 
 class _Box(NamedTuple):
-    """A node of the drawing: its name, text and color, and whether it is an input of the program."""
+    """A node of the drawing: its name, text and color; inputs and results of the program are values, not steps."""
 
     name: str
     label: str
     color: str
-    is_read: bool
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is an input of the program."""
+        return self.color == READ
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is an input or a result."""
+        return self.color in (READ, RESULT)
 
 
 class _Graph(NamedTuple):
@@ -35,7 +44,7 @@ class _Graph(NamedTuple):
 
 
 def plot_program(executor: Executor | Program | Report, title: str = "program", save_format: str = "svg") -> Any:
-    """Draw programs, from inputs to outputs.
+    """Draw programs, from inputs to outputs. Of an executor, outputs, gradients and new states have their names.
 
     Parameters
     ----------
@@ -55,7 +64,8 @@ def plot_program(executor: Executor | Program | Report, title: str = "program", 
     DTypeError
         If ``executor`` is something else.
     """
-    graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(_programs(executor))]
+    names = executor.result_names() if isinstance(executor, Executor) else {}
+    graphs = [_graph_of(name, program, f"p{k}", names.get(name, ())) for k, (name, program) in enumerate(_programs(executor))]
     drawing = digraph(title, save_format, partial(_stacked, graphs))
     if drawing is None:
         return _stacked(graphs)
@@ -63,7 +73,7 @@ def plot_program(executor: Executor | Program | Report, title: str = "program", 
         with drawing.subgraph(name=f"cluster_{k}") as part:
             part.attr(label=graph.title)
             for box in graph.boxes:
-                part.node(box.name, box.label, shape="oval" if box.is_read else "box", style="filled", fillcolor=box.color)
+                part.node(box.name, box.label, shape="oval" if box.is_value else "box", style="filled", fillcolor=box.color)
             for tail, head, label in graph.edges:
                 part.edge(tail, head, label=label)
     return drawing
@@ -85,20 +95,26 @@ def _stacked(graphs: list[_Graph]) -> Svg:
     return stacked([(graph.title, _drawn(graph)) for graph in graphs])
 
 
-def _graph_of(title: str, program: Program, prefix: str) -> _Graph:
+def _graph_of(title: str, program: Program, prefix: str, results: Sequence[str]) -> _Graph:
     maker: dict[Node, str] = {}
     boxes: list[_Box] = []
     edges: list[tuple[str, str, str]] = []
     for t, step in enumerate(program.steps):
         name = f"{prefix}s{t}"
-        boxes.append(_Box(name, _text_of(step), KERNEL if step.is_kernel else STEP, False))
+        boxes.append(_Box(name, _text_of(step), KERNEL if step.is_kernel else STEP))
         for node in _read_by(step):
             if node not in maker:
                 maker[node] = f"{prefix}r{len(maker)}"
-                boxes.append(_Box(maker[node], leaf_name(node), READ, True))
+                boxes.append(_Box(maker[node], leaf_name(node), READ))
             edges.append((maker[node], name, "x".join(map(str, node.shape))))
         # an operator of several results is read by its parts, so each of them leads to the step
         maker |= {part: name for n in step.nodes for part in (n, *n.parts)}
+    for k, (result, out) in enumerate(zip(results, program.outputs, strict=False)):
+        # a result may be a reshaped value, which is no step; constants, such as the gradient of a label, are not drawn
+        made = next((node for node in (out, *(out.operands if isinstance(out, Application) else ())) if node in maker), None)
+        if result and made is not None:
+            boxes.append(_Box(f"{prefix}o{k}", result, RESULT))
+            edges.append((maker[made], f"{prefix}o{k}", "x".join(map(str, out.shape))))
     return _Graph(title, boxes, edges)
 
 
@@ -129,6 +145,6 @@ def _drawn(graph: _Graph) -> Svg:
     for box in order:
         # one line for a kernel's operations: the whole list is shown under the mouse
         first, *others = box.label.split("\n")
-        text = f"fused kernel of {1 + len(others)}" if others else "input" if box.is_read else "step"
-        boxes.append(Box(" + ".join((first, *others)), text, box.color, box.is_read, box.label))
+        text = f"fused kernel of {1 + len(others)}" if others else "input" if box.is_read else "result" if box.is_value else "step"
+        boxes.append(Box(" + ".join((first, *others)), text, box.color, box.is_value, box.label))
     return plot_layers(boxes, [Edge(place[tail], place[head], label) for tail, head, label in graph.edges])
