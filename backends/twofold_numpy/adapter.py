@@ -154,7 +154,7 @@ class NumpyBackend(Backend):
         """A new uninitialized array, from the pool if it is large."""
         try:
             return POOL.empty(shape, NUMPY[dtype])
-        except MemoryError as error:
+        except (MemoryError, ValueError) as error:
             raise self.failure(error) from error
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
@@ -168,7 +168,10 @@ class NumpyBackend(Backend):
 
     def as_array(self, value: "ArrayLike") -> np.ndarray:
         """A C-contiguous array: NumPy scalars become 0-d arrays, and results with other memory layouts are copied."""
-        return np.asarray(value, order="C")
+        try:
+            return np.asarray(value, order="C")
+        except (MemoryError, ValueError) as error:
+            raise self.failure(error) from error
 
     def quietly(self, function: Callable[..., T], *args: object) -> T:
         """Call in a separate context in which NumPy's error state is "ignore"."""
@@ -221,7 +224,10 @@ class NumpyBackend(Backend):
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """An array of stride 0."""
         # one element in memory, whatever the shape
-        return np.broadcast_to(np.array(value).astype(NUMPY[dtype]), shape)
+        try:
+            return np.broadcast_to(np.array(value).astype(NUMPY[dtype]), shape)
+        except ValueError as error:
+            raise self.failure(error) from error
 
     def from_dlpack(self, source: Array) -> np.ndarray:
         """NumPy's view of the producer's memory."""

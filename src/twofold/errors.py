@@ -134,6 +134,10 @@ class ZeroStep(ParameterError, ZeroDivisionError):
     """A range whose step is 0."""
 
 
+class TooLarge(ParameterError, OverflowError):
+    """A size, or another number, is too large for the computer's integers."""
+
+
 class UnknownKey(ParameterError, KeyError):
     """A table has no such key or name."""
 
@@ -368,6 +372,7 @@ _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
     (IndexError, IndexingError),
     (TypeError, DTypeError),
     (ValueError, ParameterError),
+    (OverflowError, TooLarge),
     (OSError, FileAccessError),
 )
 

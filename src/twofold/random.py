@@ -85,5 +85,5 @@ def set_state(state: State) -> None:
     """
     try:
         STREAMS.state = state
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ParameterError("random.set_state: not a state of the random streams", repr(error), "pass a result of get_state") from error

@@ -4,11 +4,11 @@ Each base class has one registry, and names are case-insensitive. A configuratio
 pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
 """
 
-import json
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from .errors import DTypeError, InvalidValue, ParameterError, WrongType
+from .formats.json_text import parse_json
 from .origin import warn
 from .suggestions import did_you_mean
 
@@ -113,7 +113,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
 
 def _from_json(create: Callable[..., Any], text: str, nickname: str) -> Any:
-    match json.loads(text):
+    match parse_json(text, nickname):
         case [str(name), dict(kwargs)]:
             return create(name, **kwargs)
         case dict(config):

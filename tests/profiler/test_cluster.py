@@ -82,7 +82,7 @@ def test_files_that_are_no_traces(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         mx.profiler.merge_traces([tmp_path / "absent.json"], tmp_path / "all.json")
     (tmp_path / "0.json").write_text("{")
-    with pytest.raises(FormatError, match=r"0\.json: not a trace"):
+    with pytest.raises(FormatError, match=r"0\.json: byte 1: a trace is not JSON"):
         mx.profiler.merge_traces([tmp_path / "0.json"], tmp_path / "all.json")
     with pytest.raises(ParameterError, match="one name for each trace"):
         mx.profiler.merge_traces([], tmp_path / "all.json")

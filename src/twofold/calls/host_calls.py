@@ -1,12 +1,13 @@
 """NumPy's functions on the contents of arrays: finding arrays among arguments, joining recorded ones, refusing calls that cut gradients."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..dtype import NAME_OF, NUMPY, is_float
-from ..errors import AutogradError, DTypeError
+from ..errors import AutogradError, DTypeError, own_error
 from ..imperative.array import Array, apply_op
 from ..imperative.cell import Cell
 from ..imperative.guards import is_tracked
@@ -16,6 +17,8 @@ from ..ops import joining
 
 A = TypeVar("A", bound=Array)
 #: Classes of values that hold no arrays.
+#: What NumPy says of shapes that no memory has room for; its exception is a ValueError like any other.
+TOO_LARGE = re.compile("too big|too large|Maximum allowed")
 ATOMS = frozenset({bool, int, float, complex, str, type(None)})
 
 
@@ -33,6 +36,24 @@ def to_numpy(value: Any) -> Any:
     return {k: to_numpy(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
+def called(function: Callable[..., Any], *args: object, **options: object) -> Any:
+    """Call a function of NumPy.
+
+    Raises
+    ------
+    DeviceOutOfMemory
+        If its result does not fit into memory.
+    ParameterError
+        If a size is too large for any memory.
+    """
+    try:
+        return function(*args, **options)
+    except (MemoryError, OverflowError, ValueError) as error:
+        if isinstance(error, ValueError) and not TOO_LARGE.search(str(error)):
+            raise
+        raise own_error(f"{getattr(function, '__name__', 'NumPy')}: the result is too large", error) from error
+
+
 def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any]) -> Any:
     """Call NumPy on the arrays' contents, and write the result to ``out`` if that is a Twofold array.
 
@@ -40,12 +61,14 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
     ------
     DTypeError
         If the result cannot be cast to the dtype of ``out``.
+    DeviceOutOfMemory, ParameterError
+        If the result is too large; see `called`.
     """
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
     if not any(isinstance(t, Array) for t in targets):
-        return function(*to_numpy(args), **to_numpy(options))
-    result = function(*to_numpy(args), **to_numpy({k: v for k, v in options.items() if k != "out"}))
+        return called(function, *to_numpy(args), **to_numpy(options))
+    result = called(function, *to_numpy(args), **to_numpy({k: v for k, v in options.items() if k != "out"}))
     for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
         if target is None:
             continue

@@ -57,7 +57,7 @@ class NotPlain(Exception):
 
 
 #: Exceptions after which the general function is called.
-REFUSED = (*RECOVERABLE, IndexError, NotPlain)
+REFUSED = (*RECOVERABLE, IndexError, OverflowError, NotPlain)
 
 # ---------------------------------------------------------------------------------------------------------- fragments
 

@@ -1,11 +1,11 @@
-"""Parses untrusted JSON within bounds of memory; every fault raises FormatError."""
+"""Parses untrusted JSON within bounds of memory; every fault raises FormatError. Encodes texts of files."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError
+from ..errors import FormatError, ParameterError
 
 if TYPE_CHECKING:
     from .records import Buffer
@@ -45,6 +45,21 @@ def parse_json(data: Buffer | str, what: str) -> object:
         raise FormatError(f"{what} is nested too deeply", todo="files of this format never are") from None
     except ValueError as error:
         raise FormatError(f"{what}: a number cannot be read", str(error)) from None
+
+
+def utf8(text: str, what: str) -> bytes:
+    """The bytes of a text, called ``what`` in errors.
+
+    Raises
+    ------
+    ParameterError
+        If it contains half of a surrogate pair, which UTF-8 cannot represent.
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        given = ascii(text[max(0, error.start - 20) : error.end + 20])
+        raise ParameterError(f"{what} contains half of a surrogate pair, which no file can hold", given, "choose another name") from None
 
 
 def _check_surrogates(value: object, encoded: bytes) -> object:

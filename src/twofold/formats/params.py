@@ -28,6 +28,7 @@ from typing import Literal, NamedTuple
 
 from ..dtype import FROM_MXNET_CODE, MXNET_CODES
 from ..errors import FormatError
+from .json_text import utf8
 from .reader import Reader
 from .records import ITEM_SIZES, MAX_NDIM, ArrayRecord, Buffer, shape_fault
 
@@ -320,7 +321,7 @@ def params_chunks(file: ParameterFile) -> Iterator[Buffer]:
         yield from _array_chunks(record, file.numpy_shape)
     yield struct.pack("<Q", len(file.names))
     for name in file.names:
-        encoded = name.encode("utf-8")
+        encoded = utf8(name, "the name of an array")
         yield struct.pack("<Q", len(encoded)) + encoded
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from ..errors import FormatError
-from .json_text import parse_json
+from .json_text import parse_json, utf8
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
@@ -137,6 +137,6 @@ def safetensors_chunks(arrays: Mapping[str, ArrayRecord], metadata: Mapping[str,
             raise FormatError(f"safetensors: {name!r} cannot be written", f"{record.stype} {record.shape}", "convert it to a dense array")
         start, stop = stop, stop + memoryview(record.data).nbytes
         header[name] = {"dtype": CODES[record.dtype], "shape": list(record.shape), "data_offsets": [start, stop]}
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    text = utf8(json.dumps(header, separators=(",", ":"), ensure_ascii=False), "the name of an array")
     text += b" " * (-len(text) % 8)  # so that the elements begin at a multiple of 8 and views of them are aligned
     return chain([struct.pack("<Q", len(text)), text], (arrays[name].data for name in names))

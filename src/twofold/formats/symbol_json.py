@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import FormatError
+from ..errors import FormatError, ParameterError
 from .json_text import parse_json
 from .symbol_print import print_graph
 from .symbol_records import GraphRecord, NodeEntry, NodeRecord, check_graph
@@ -53,9 +53,15 @@ def dump_symbol(graph: GraphRecord) -> str:
     ------
     FormatError
         If an index is invalid.
+    ParameterError
+        If an attribute's name contains half of a surrogate pair.
     """
     check_graph(graph)
-    return print_graph(graph)
+    try:
+        return print_graph(graph)
+    except UnicodeEncodeError as error:
+        what = "an attribute's name contains half of a surrogate pair, which no file can hold"
+        raise ParameterError(what, ascii(error.object), "choose another name") from None
 
 
 def _read_graph(value: object, place: str, depth: int) -> GraphRecord:

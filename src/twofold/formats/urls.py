@@ -75,6 +75,8 @@ def named_errors(name: str, action: str) -> Iterator[None]:
         raise MissingFileError(f"cannot {action} {name}: no such file or folder", todo=f"check the {place}") from error
     except FileAccessError:
         raise
+    except UnicodeEncodeError as error:
+        raise MissingFileError(f"cannot {action} a file whose name the system cannot encode", ascii(name), "check the name") from error
     except OSError as error:
         raise FileAccessError(f"cannot {action} {name}", error.strerror or str(error), "check its permissions and the disk") from error
 

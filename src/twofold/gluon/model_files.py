@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ..errors import FormatError
 from ..formats.files import read_file, write_file
+from ..formats.json_text import parse_json
 
 Path = str | PathLike[str]
 #: Keys of a block's entry other than those of its children's entries.
@@ -59,9 +60,9 @@ def load_model(block: _Model, prefix: Path) -> None:
     """See `Block.load`."""
     path = f"{fspath(prefix)}-model.json"
     try:
-        found = json.loads(read_file(path))
-    except ValueError as error:
-        raise FormatError("model: not JSON", str(error), path=path) from None
+        found = parse_json(read_file(path), "model")
+    except FormatError as error:
+        raise error.at_path(path) from None
     if not isinstance(found, dict) or len(found) != 1:
         raise FormatError("model: expected exactly one block", type(found).__name__, path=path)
     block.load_parameters(f"{fspath(prefix)}-model.params")

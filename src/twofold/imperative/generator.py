@@ -15,7 +15,10 @@ from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 
-MASK = (1 << 64) - 1
+WORD = 64
+MASK = (1 << WORD) - 1
+#: Words of the Mersenne Twister of `np.random`.
+TWISTER_WORDS = 624
 
 
 class Generator:
@@ -104,12 +107,35 @@ class Streams:
     @state.setter
     def state(self, value: State) -> None:
         made: dict[Device, Generator] = {}
-        for name, (seed, draws, lane) in value["streams"].items():
+        for name, (seed, draws, lane) in dict(value["streams"]).items():
             kind, number = name.rstrip(")").split("(")
             made[Device(kind, int(number))] = stream = Generator()
-            stream.state = int(seed), int(draws), int(lane)
+            stream.state = _below(2 * WORD, seed), _below(2 * WORD, draws), _below(WORD, lane)
+        new_seed = int(value["seed"])
         with self._lock:
-            self._seed, self._of = int(value["seed"]), made
+            self._seed, self._of = new_seed, made
+
+
+def _below(bits: int, value: int) -> int:
+    if not 0 <= int(value) < 1 << bits:
+        raise ValueError(f"not a number of {bits} bits: {value}")
+    return int(value)
+
+
+def numpy_state(value: object) -> tuple[object, ...]:
+    """A result of ``np.random.get_state``, from a file in which tuples have become lists.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else. NumPy itself reads beyond its memory if the position is too large.
+    """
+    match value:
+        case ["MT19937", keys, int(position), int(has_gauss), int() | float() as gauss] if 0 <= position <= TWISTER_WORDS:
+            words = np.array(keys)
+            if words.shape == (TWISTER_WORDS,) and words.dtype.kind in "iu" and words.min() >= 0 and words.max() < 1 << 32:
+                return "MT19937", words.astype(np.uint32), position, int(has_gauss != 0), float(gauss)
+    raise ValueError(f"not a state of NumPy's random numbers: {value!r:.80}")
 
 
 def _owner(device: Device) -> Device:

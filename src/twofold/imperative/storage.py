@@ -91,7 +91,7 @@ class SparseValue(Value):
     def dense(self) -> np.ndarray:
         """The whole array in host memory."""
         to_dense: Callable[..., np.ndarray] = sparse.csr_to_dense if self.sparse.stype == "csr" else sparse.rows_to_dense
-        return to_dense(self.sparse.shape, *self.hosts())
+        return HOST.quietly(to_dense, self.sparse.shape, *self.hosts())
 
     def on_device(self, device: Device) -> "SparseValue":
         """The array on another device: its parts are copied."""
@@ -125,8 +125,9 @@ def empty_array(stype: str, shape: tuple[int, ...], dtype: str, device: Device) 
     """
     if stype not in ("csr", "row_sparse"):
         raise ParameterError(f"unknown storage type {stype}", repr(stype), "use 'default', 'row_sparse' or 'csr'")
-    values = np.zeros((0, *shape[1:]) if stype == "row_sparse" else (0,), NUMPY[dtype])
-    parts = [values, np.zeros(0, sparse.INDEX), *([np.zeros(shape[0] + 1, sparse.INDEX)] if stype == "csr" else [])]
+    values = HOST.quietly(np.zeros, (0, *shape[1:]) if stype == "row_sparse" else (0,), NUMPY[dtype])
+    pointers = [HOST.quietly(np.zeros, shape[0] + 1, sparse.INDEX)] if stype == "csr" else []
+    parts = [values, np.zeros(0, sparse.INDEX), *pointers]
     return sparse_array(Sparse(stype, shape, *[adopted(CLASSES["default"], p, device) for p in parts]), checked=True)
 
 

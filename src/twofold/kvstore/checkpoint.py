@@ -20,6 +20,8 @@ from ..checkpoint import note_checkpoint
 from ..dtype import ITEMSIZE
 from ..errors import ClusterError, FormatError, MissingFileError, ParameterError
 from ..formats.files import folder_entries, folder_exists, join_path, make_folder, read_file, remove_file, write_file
+from ..formats.json_text import parse_json
+from ..imperative.generator import numpy_state
 from ..ndarray.array import NDArray
 from ..ndarray.saving import load, save
 from ..random import get_state, set_state
@@ -163,7 +165,7 @@ def save_checkpoint(
         if store.rank == live[0]:
             _commit(files, len(live), keep, save_states is not None)
         store._barrier()  # no worker goes on before the checkpoint is valid, so a later death cannot undo it
-        if files.step in _steps(folder) and _json(files.index_name, set()).get("states") == states:
+        if files.step in _steps(folder) and _json(files.index_name, INDEX_FIELDS).get("states") == states:
             return files.index_name
     given = f"{states[0]} bytes with checksum {states[1]} on worker {store.rank}"
     raise ClusterError("save_checkpoint: the states of the optimizer differ between workers", given, "give all the same updates")
@@ -212,12 +214,12 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
     """
     rank, workers = (0, 1) if store is None else (store.rank, store.num_workers)
     files = _Files(folder, _newest(folder) if step is None else step)
-    index = _json(files.index_name, {"version", "workers", "has_states"})
+    index = _json(files.index_name, INDEX_FIELDS)
     if index["version"] != VERSION:
         given = f"{index['version']}"
         raise FormatError("a checkpoint of another version", given, "read it with that version of twofold", path=files.index_name)
     writers: int = index["workers"]
-    parts = [_json(files.share(k, writers, "json"), {"arrays", "states", "part", "own", "random", "numpy"}) for k in range(writers)]
+    parts = [_json(files.share(k, writers, "json"), SHARE_FIELDS) for k in range(writers)]
     arrays: dict[str, NDArray] = {}
     for k, part in enumerate(parts):
         if part["arrays"]:
@@ -227,9 +229,12 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
             arrays |= found
     # random streams belong to a worker of a certain rank: with another number of workers there is none to continue
     if writers == workers:
-        set_state(parts[rank]["random"])
-        kind, keys, *rest = parts[rank]["numpy"]
-        np.random.set_state((kind, np.array(keys, np.uint32), *rest))  # noqa: NPY002 - what iterators shuffle by
+        try:
+            numpys = numpy_state(parts[rank]["numpy"])
+            set_state(parts[rank]["random"])
+        except ValueError as error:
+            raise FormatError("not the state of random streams", str(error), path=files.share(rank, writers, "json")) from error
+        np.random.set_state(numpys)  # noqa: NPY002 - what iterators shuffle by
     every = [part["own"] for part in parts]
     states = [part["part"] for part in parts] if index["has_states"] else None
     return ClusterCheckpoint(files.step, arrays, every[rank] if writers == workers else None, every, files, states)
@@ -284,7 +289,7 @@ def _numpy_state() -> list[object]:
 
 def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
     """Write the index if all workers have written the same states, and remove older checkpoints."""
-    said = [_json(files.share(k, workers, "json"), {"states"})["states"] for k in range(workers)]
+    said = [_json(files.share(k, workers, "json"), SHARE_FIELDS)["states"] for k in range(workers)]
     # without an index the files do not count; `save_checkpoint` writes them once more
     if any(s != said[0] for s in said):
         return
@@ -313,11 +318,45 @@ def _newest(folder: Folder) -> int:
     return steps[-1]
 
 
-def _json(name: str, keys: set[str]) -> dict[str, Any]:
+def _json(name: str, fields: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
+    """The content of a JSON file with the given fields; for each, whether a value is one that `save_checkpoint` writes."""
     try:
-        found = json.loads(read_file(name))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not keys <= set(found):
+        found = parse_json(read_file(name), "a file of a checkpoint")
+    except FormatError as error:
+        raise error.at_path(name) from None
+    if not isinstance(found, dict) or not fields.keys() <= found.keys():
         raise FormatError("not a file of a checkpoint", None, "use an older checkpoint", path=name)
+    wrong = next((key for key, fits in fields.items() if not fits(found[key])), None)
+    if wrong is not None:
+        raise FormatError(f"not a file of a checkpoint: {wrong}", f"{found[wrong]!r:.80}", "use an older checkpoint", path=name)
     return found
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_count, value))
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _is_anything(value: object) -> bool:
+    return True
+
+
+INDEX_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "version": _is_count,
+    "workers": lambda value: _is_count(value) and value > 0,
+    "has_states": lambda value: isinstance(value, bool),
+}
+#: The states of random streams are checked as they are read.
+SHARE_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "arrays": _are_names,
+    "states": _are_counts,
+    "part": _is_count,
+    **dict.fromkeys(("own", "random", "numpy"), _is_anything),
+}

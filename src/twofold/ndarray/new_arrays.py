@@ -247,7 +247,7 @@ def fill(cls: type[A], shape: Shape, value: float | int | bool, dtype: object, d
         return wrap(cls, full_content(value, sizes, name, device))
     try:
         return wrap(cls, content(backend.xp.full(shape=sizes, value=value, dtype=name), device))
-    except MemoryError as error:
+    except (MemoryError, ValueError, OverflowError) as error:
         raise backend.failure(error) from error
 
 
@@ -378,20 +378,22 @@ def arange(
         raise ParameterError("arange: the step is zero", None, "pass a non-zero step")
     target = NUMPY[dtype_name(dtype)]
     scalar: Any = target.type
-    count = max(0, int(np.ceil((stop - start) / step)))
+    try:
+        count = max(0, int(np.ceil((stop - start) / step)))
+    except (ValueError, OverflowError) as error:
+        raise ParameterError("arange: the number of values is not finite", f"{start}, {stop}, {step}", "pass finite numbers") from error
     # MXNet rounds each product and sum to the dtype, where ``np.arange`` computes in float64; integers may wrap around
-    with np.errstate(all="ignore"):
-        values = scalar(start) + np.arange(count).astype(target) * scalar(step)
+    values = HOST.quietly(lambda: scalar(start) + np.arange(count).astype(target) * scalar(step))
     refuse_cut("arange", (start, stop, step), values)
-    return adopted(NDArray, np.repeat(values.astype(target, copy=False), repeat), _device(ctx))
+    return adopted(NDArray, HOST.quietly(np.repeat, values.astype(target, copy=False), repeat), _device(ctx))
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: DeviceLike = None, dtype: DTypeLike = np.float32) -> NDArray:
     """``num`` evenly spaced values from start to stop; with ``endpoint`` the last one is stop."""
     if num < 0:
         raise ParameterError("linspace: the number of values is negative", f"num={num}", "pass 0 or more")
-    values = np.linspace(start, stop, num, endpoint)
-    return adopted(NDArray, values.astype(NUMPY[dtype_name(dtype)]), _device(ctx))
+    values = HOST.quietly(np.linspace, start, stop, num, endpoint)
+    return adopted(NDArray, HOST.quietly(values.astype, NUMPY[dtype_name(dtype)]), _device(ctx))
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
@@ -408,4 +410,5 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike
     dtype
         float32 if None.
     """
-    return adopted(NDArray, np.eye(N, M or None, k).astype(NUMPY[_dtype(dtype)]), _device(ctx))
+    ones = HOST.quietly(np.eye, N, M or None, k)
+    return adopted(NDArray, HOST.quietly(ones.astype, NUMPY[_dtype(dtype)]), _device(ctx))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import is_recorded, refuse_cut, stacked, to_numpy
+from ..calls.host_calls import called, is_recorded, refuse_cut, stacked, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
@@ -335,7 +335,7 @@ def arange(
     """Evenly spaced values in [start, stop), or in [0, start) without a stop; the spacing is ``step``, by default 1."""
     bounds = (0, start, 1 if step is None else step) if stop is None else (start, stop, 1 if step is None else step)
     kind: Any = dtype
-    host = np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=kind)
+    host = called(np.arange, *[b.item() if isinstance(b, Array) else b for b in bounds], dtype=kind)
     refuse_cut("arange", bounds, host)
     return computed(host, device, ctx)
 
@@ -353,7 +353,7 @@ def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
     ) -> Any:
         if is_recorded((start, stop)):
             return FORMS[function](start, stop, num, *args, **options)
-        got = function(to_numpy(start), to_numpy(stop), num, *args, **options)
+        got = called(function, to_numpy(start), to_numpy(stop), num, *args, **options)
         return (computed(got[0], device, ctx), got[1]) if isinstance(got, tuple) else computed(got, device, ctx)
 
     return spaced
@@ -373,7 +373,7 @@ def eye(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Ones on diagonal ``k`` of an (N, M) array, zeros elsewhere; M is N if None."""
-    return computed(np.eye(N, M, k, NUMPY[dtype_name(_type(dtype))]), device, ctx)
+    return computed(called(np.eye, N, M, k, NUMPY[dtype_name(_type(dtype))]), device, ctx)
 
 
 def identity(n: int, dtype: DTypeLike = None, *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
@@ -385,7 +385,7 @@ def tri(
     N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, device: DeviceLike = None, ctx: DeviceLike = None
 ) -> ndarray:
     """Ones on and below diagonal ``k`` of an (N, M) array, zeros above."""
-    return computed(np.tri(N, M, k, NUMPY[dtype_name(_type(dtype))]), device, ctx)
+    return computed(called(np.tri, N, M, k, NUMPY[dtype_name(_type(dtype))]), device, ctx)
 
 
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:

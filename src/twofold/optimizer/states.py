@@ -1,6 +1,7 @@
 """Converts optimizers and their states to and from the records of MXNet's ``.states`` files. Reading runs no code."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,15 @@ MXNET_MODULES: dict[type, str] = {
 }
 MXNET_NAMES = {kind.__name__: kind for kind in MXNET_MODULES}
 
-
+#: Attributes without which updates work, as the class or the trainer sets them, or they are restored from others.
+MAY_LACK = frozenset({"rescale_grad", "_index_update_count", "aggregate_num", "sym_info", "wd_mult", "param_dict"})
+#: The arguments that a new scheduler must have.
+ARGUMENTS: dict[type, tuple[object, ...]] = {
+    lr_scheduler.FactorScheduler: (1,),
+    lr_scheduler.MultiFactorScheduler: ([1],),
+    lr_scheduler.PolyScheduler: (1,),
+    lr_scheduler.CosineScheduler: (1,),
+}
 #: The key of an optimizer's progress among the states: MXNet looks up the states of its weights only, and keeps the others.
 PROGRESS = "__progress__"
 
@@ -59,7 +68,8 @@ def load(data: bytes) -> tuple[dict[Index, State], Optimizer | None, dict[str, A
     Raises
     ------
     FormatError
-        If the bytes are damaged, or name an optimizer or scheduler class that is not defined in this process.
+        If the bytes are damaged, name an optimizer or scheduler class that is not defined in this process, or lack what an optimizer or
+        scheduler of MXNet needs for an update.
     """
     found = load_states(data, classes=[*MXNET_CLASSES, *_user_classes()])
     record, optimizer = found if isinstance(found, tuple) else (found, None)
@@ -72,10 +82,13 @@ def _checked(progress: Any) -> dict[str, Any] | None:
     if progress is None:
         return None
     match progress:
-        case {"num_update": int(), "_all_index_update_counts": dict(tables)}:
-            if all(isinstance(table, dict) and all(isinstance(n, int) for n in table.values()) for table in tables.values()):
-                return progress
+        case {"num_update": int(), "_all_index_update_counts": dict(tables)} if _are_counts(tables):
+            return progress
     raise FormatError("optimizer states: not the numbers of updates", f"{progress!r:.80}")
+
+
+def _are_counts(tables: dict[Any, Any]) -> bool:
+    return all(isinstance(table, dict) and all(isinstance(n, int) for n in table.values()) for table in tables.values())
 
 
 def _record(value: object) -> Any:
@@ -139,6 +152,8 @@ def _object(record: ObjectRecord) -> object:
     kind = _class_of(record)
     if not isinstance(record.state, dict):
         raise FormatError(f"optimizer states: {record.module}.{record.name} has no attributes", type(record.state).__name__)
+    if kind in MXNET_MODULES:
+        _check_attributes(kind, record.state)
     # no constructor runs, as in pickle: it would want arguments, and the attributes follow
     new = object.__new__(kind)
     if isinstance(new, Optimizer):
@@ -147,6 +162,57 @@ def _object(record: ObjectRecord) -> object:
         # a scheduler is its attributes
         vars(new).update(_value(record.state))
     return new
+
+
+def _check_attributes(kind: type, given: dict[str, Any]) -> None:
+    """Compare the attributes in a file with those of a new instance, so that a later update finds what it reads."""
+    for name, own in _attributes_of(kind).items():
+        if name not in given:
+            if name in MAY_LACK:
+                continue
+            raise FormatError(f"optimizer states: {kind.__name__} lacks the attribute {name}", None, "the file is damaged")
+        value = given[name]
+        if not _is_like(value, own) or (name == "_all_index_update_counts" and not _are_counts(value)):
+            raise FormatError(f"optimizer states: the attribute {name} of {kind.__name__}", f"{value!r:.80}", "the file is damaged")
+
+
+@cache
+def _attributes_of(kind: type) -> dict[str, object]:
+    return vars(kind(*ARGUMENTS.get(kind, ())))
+
+
+def _is_like(value: object, own: object) -> bool:
+    """Whether a record may stand for an attribute that has another value in a new instance."""
+    match own:
+        case None:
+            return value is None or isinstance(value, int | float | ArrayRecord | ObjectRecord)
+        case int() | float():
+            return isinstance(value, int | float | ArrayRecord)
+        case dict():
+            return isinstance(value, dict)
+        case list() | tuple():
+            return isinstance(value, list | tuple)
+    return isinstance(value, type(own))
+
+
+def check_state(index: Index, given: State, new: State) -> None:
+    """Compare the state of a weight, from a file, with a new one.
+
+    Raises
+    ------
+    FormatError
+        If it has other parts.
+    """
+    if _parts(given) != _parts(new):
+        what = f"optimizer states: the state of {index} is not one of this optimizer"
+        raise FormatError(what, f"{_parts(given)}, expected {_parts(new)}", "load states that the same optimizer has saved")
+
+
+def _parts(state: State) -> str:
+    if isinstance(state, list | tuple):
+        return f"({', '.join(map(_parts, state))})"
+    # without a momentum the state is None, and updates take either
+    return "array" if state is None or isinstance(state, Array) else f"{state!r:.40}"
 
 
 def _share_counts(state: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:

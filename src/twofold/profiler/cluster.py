@@ -7,10 +7,13 @@ from typing import Any
 
 from ..errors import FormatError, ParameterError
 from ..formats.files import read_file, write_file
+from ..formats.json_text import parse_json
 from .trace import trace_chunks
 
 #: Processes of a viewer (devices and domains) for each process of the cluster.
 PROCESSES_EACH = 1000
+#: No trace is that many microseconds long.
+FOREVER = 1e18
 #: The category of the workers' joint operations, with the operation's number among ``args``.
 COMMUNICATION = "communication"
 
@@ -64,13 +67,35 @@ def read_trace(filename: Path) -> dict[str, Any]:
     FormatError
         If it is not a trace.
     """
+    todo = "pass a file that mx.profiler has written"
     try:
-        found = json.loads(read_file(filename))
-    except ValueError as error:
-        raise FormatError("not a trace", str(error), "pass a file that mx.profiler has written", path=fspath(filename)) from error
+        found = parse_json(read_file(filename), "a trace")
+    except FormatError as error:
+        raise error.at_path(fspath(filename)) from None
     if not isinstance(found, dict) or not isinstance(found.get("traceEvents"), list):
-        raise FormatError("not a trace", None, "pass a file that mx.profiler has written", path=fspath(filename))
+        raise FormatError("not a trace", None, todo, path=fspath(filename))
+    for event in found["traceEvents"]:
+        if not _is_event(event):
+            raise FormatError("not an event of a trace", f"{event!r:.80}", todo, path=fspath(filename))
     return found
+
+
+def _is_event(event: object) -> bool:
+    """Whether an event has what its readers rely on."""
+    match event:
+        case {"tid": tid} if not isinstance(tid, int):
+            return False
+        case {"name": "process_name" | "thread_name", "pid": int()}:
+            return isinstance(event.get("args"), dict) and isinstance(event["args"].get("name"), str)
+        case {"name": str(), "pid": int()}:
+            args, times = event.get("args", {}), [event[key] for key in ("ts", "dur") if key in event]
+            if not isinstance(args, dict) or not all(isinstance(time, int | float) and abs(time) < FOREVER for time in times):
+                return False
+            is_span = event.get("ph") == "X"
+            if event.get("cat") == COMMUNICATION and not (is_span and isinstance(args.get("operation", 0), int)):
+                return False
+            return not is_span or (len(times) == 2 and isinstance(event.get("cat"), str))
+    return False
 
 
 def _sums(trace: dict[str, Any]) -> dict[int, tuple[float, float]]:

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import DTypeError, EngineError, FileAccessError, FormatError, MissingFileError, NotReady, ParameterError, UnknownKey
 from ..formats.dict_keys import check_keys
 from ..formats.files import open_file, read_file
+from ..formats.json_text import utf8
 from ..formats.recordio import RecordReader, RecordWriter, load_index
 
 #: Held while a forked process opens a file again. The file's own lock cannot be used: the fork copied it, perhaps while a thread of the
@@ -332,8 +333,9 @@ class MXIndexedRecordIO(MXRecordIO):
         # first, because a wrong key must not leave a record without an entry
         key = self.key_type(idx)
         offset = self.tell()  # before the record is written: where it will start
+        entry = utf8(f"{key}\t{offset}\n", "a key")
         self.write(buf)
-        self._index.write(f"{key}\t{offset}\n".encode())
+        self._index.write(entry)
         self.idx[key] = offset
         self.keys.append(key)
 

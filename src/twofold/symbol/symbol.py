@@ -11,6 +11,7 @@ from ..dtype import DTypeLike
 from ..errors import IndexingError, NotImplementedForSymbol, OperatorError, ParameterError, WrongArgument
 from ..extension_points import shown_in_notebooks
 from ..formats.files import write_file
+from ..formats.json_text import utf8
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from ..suggestions import did_you_mean
@@ -230,7 +231,7 @@ class Symbol:
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
         """Write the JSON text to a file (a path, or a URL such as ``s3://…``)."""
-        write_file(fname, [self.tojson(remove_amp_cast).encode()])
+        write_file(fname, [utf8(self.tojson(remove_amp_cast), "a symbol")])
 
     def __reduce__(self) -> tuple[object, ...]:
         return _from_json, (self.tojson(remove_amp_cast=False),)  # with the casts: a copy must compute the same

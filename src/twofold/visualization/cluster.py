@@ -58,8 +58,9 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
         If nothing is left to draw.
     """
     content = read_trace(trace)
-    names = content.get("otherData", {}).get("processes")
-    if names is None:
+    other = content.get("otherData")
+    names = other.get("processes") if isinstance(other, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FormatError("not the trace of a cluster", None, "merge the workers' traces: mx.profiler.merge_traces", path=str(trace))
     events = [e for e in content["traceEvents"] if e.get("ph") == "X" and e.get("cat") in (*COMPUTING, COMMUNICATION)]
     start = min((e["ts"] for e in events), default=0.0)

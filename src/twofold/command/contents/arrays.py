@@ -3,6 +3,7 @@
 import ast
 import math
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from tokenize import TokenError
@@ -102,7 +103,7 @@ def read_npz(source: InspectedFile, content: Content, selection: Selection) -> N
                     continue
                 with archive.open(entry) as file:
                     content.arrays.append(_npy_content(entry.filename.removesuffix(".npy"), file, entry.file_size))  # type: ignore[arg-type]
-    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError) as error:  # RuntimeError: it is encrypted
+    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, UnicodeError, zlib.error) as error:  # RuntimeError: it is encrypted
         raise FormatError("a damaged archive of arrays", str(error)) from None
 
 
@@ -110,7 +111,7 @@ def _npy_content(name: str, file: BinaryIO, size: int) -> ArrayContent:
     """A table's row for an array in NumPy's format. Pickled objects in it are not read."""
     try:
         shape, dtype = _npy_header(file)
-    except (ValueError, EOFError, SyntaxError, KeyError, TypeError, TokenError) as error:
+    except (ValueError, EOFError, SyntaxError, KeyError, TypeError, TokenError, MemoryError, RecursionError) as error:
         raise FormatError(f"array {name}: not a header of NumPy's", str(error)[:200], offset=0) from None
     if dtype.hasobject:
         return ArrayContent(name, shape, "pickled objects, not read", size)

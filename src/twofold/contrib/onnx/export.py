@@ -104,7 +104,11 @@ def export_model(
     shapes = input_shape if input_shape is not None else in_shapes
     kinds = input_type if input_type is not None else in_types
     inputs = network.inputs(shapes, kinds)
-    model = _model(network, inputs, opset, _varying(network, inputs, dynamic, dynamic_input_shapes))
+    try:
+        model = _model(network, inputs, opset, _varying(network, inputs, dynamic, dynamic_input_shapes))
+    except UnicodeEncodeError as error:
+        what = "export_model: a name contains half of a surrogate pair, which no file can hold"
+        raise ParameterError(what, ascii(error.object), "choose another name") from None
     onnx = onnx_package("export_model")
     if run_shape_inference:
         model = onnx.shape_inference.infer_shapes(model)

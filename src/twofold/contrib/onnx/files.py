@@ -130,7 +130,7 @@ def _with_external_data(tensor: "TensorProto", model_file: str) -> None:
 def _beside(model_file: str, location: str) -> str | None:
     """The name of a file in the folder of a model, or in folders in it; None for any other place."""
     parts = PurePosixPath(location)
-    if not location or Path(location).is_absolute() or is_url(location):
+    if not location or "\0" in location or Path(location).is_absolute() or is_url(location):
         return None
     if is_url(model_file):
         return None if parts.is_absolute() or ".." in parts.parts else join_path(model_file.rpartition("/")[0], location)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TextIO
 
 import numpy as np
 
@@ -189,10 +189,20 @@ class WrongVectors(FormatError, AssertionError):
     """A file that does not hold word vectors."""
 
 
+def _lines(file: TextIO, path: str | PathLike[str], encoding: str) -> Iterator[str]:
+    line = 1
+    try:
+        for text in file:
+            yield text
+            line += 1
+    except UnicodeError as error:
+        raise _wrong_file(path, line, f"the text is not {encoding}: {error}") from None
+
+
 def _rows(path: str | PathLike[str], delimiter: str, encoding: str) -> Iterator[tuple[int, str, np.ndarray]]:
     """Line number, word and vector of each line of a file; a first line of two numbers, as fastText writes it, is skipped."""
     with open_text(path, encoding) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(_lines(file, path, encoding), 1):
             token, *elements = line.rstrip().split(delimiter)
             if not elements:
                 raise _wrong_file(path, number, "there is no vector")

@@ -16,6 +16,7 @@ from ...device import Device
 from ...errors import DTypeError, InvalidValue, ParameterError
 from ...extension_points import shown_in_notebooks
 from ...imperative.array import Array
+from ...imperative.generator import numpy_state
 from ...io.skipped import SkippedSamples
 from ...io.states import checked_state, whole_number
 from ...numpy_extension import is_np_array
@@ -336,8 +337,8 @@ def _is_numpy_state(value: Any) -> bool:
     """Whether a value is None or a result of `np.random.get_state`, in which tuples may have become lists."""
     try:
         if value is not None:
-            np.random.RandomState().set_state(tuple(value))
-    except (TypeError, ValueError):
+            numpy_state(value)
+    except ValueError:
         return False
     return True
 
