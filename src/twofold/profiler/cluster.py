@@ -82,9 +82,9 @@ def read_trace(filename: Path) -> dict[str, Any]:
 
 def _is_event(event: object) -> bool:
     """Whether an event has what its readers rely on."""
+    if not isinstance(event, dict) or not isinstance(event.get("tid", 0), int):
+        return False
     match event:
-        case {"tid": tid} if not isinstance(tid, int):
-            return False
         case {"name": "process_name" | "thread_name", "pid": int()}:
             return isinstance(event.get("args"), dict) and isinstance(event["args"].get("name"), str)
         case {"name": str(), "pid": int()}:
