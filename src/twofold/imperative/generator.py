@@ -122,7 +122,7 @@ def _below(bits: int, value: int) -> int:
     return int(value)
 
 
-def numpy_state(value: object) -> tuple[object, ...]:
+def numpy_state(value: object) -> tuple[str, np.ndarray, int, int, float]:
     """A result of ``np.random.get_state``, from a file in which tuples have become lists.
 
     Raises
