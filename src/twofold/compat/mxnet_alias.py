@@ -164,7 +164,7 @@ class _Proxy(ModuleType):
         # a module found in a module must be a proxy too, so that it has MXNet's names
         if value is sys.modules[ROOT]:  # `mx` of test_utils
             return import_module("mxnet")
-        if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
+        if isinstance(value, ModuleType) and (value.__name__.startswith(ROOT + ".") or self._has_submodule(name)):
             return self._submodule_or_shared(name)
         # from now on an attribute of the module, found without this method; but not what the source computes anew for each look-up
         if name not in getattr(source, "COMPUTED", ()):
@@ -178,6 +178,10 @@ class _Proxy(ModuleType):
         ):
             return
         super().__setattr__(name, value)
+
+    def _has_submodule(self, name: str) -> bool:
+        """Whether MXNet has a module here, though a source has imported another one of that name: Python's `io` in `mxnet.io`."""
+        return _exists(f"{self.__name__}.{name}".partition(".")[2])
 
     def _submodule_or_shared(self, name: str) -> Any:
         """A submodule that is not an attribute of the sources, such as ``gluon.utils``, or what all modules of MXNet had imported."""

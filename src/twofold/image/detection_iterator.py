@@ -147,7 +147,10 @@ class ImageDetIter(ImageIter):
         return data, label
 
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
-        return nd.zeros(self.provide_data[0][1]), nd.full(self.provide_label[0][1], NO_OBJECT)
+        return nd.zeros((self.batch_size, *self.data_shape)), nd.full(self.provide_label[0][1], NO_OBJECT)
+
+    def _is_valid(self, image: NDArray | list[NDArray]) -> bool:
+        return super()._is_valid([image])  # type: ignore[list-item]
 
     def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Label) -> None:
         # a copy, because augmenters write into labels, and this one may be a view of the list's

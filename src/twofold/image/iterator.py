@@ -281,7 +281,8 @@ class ImageIter(DataIter):
         return DataBatch([data], [label], self.batch_size - rolled if rolled else pad)
 
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
-        return written(nd.zeros(self.provide_data[0][1])), written(nd.zeros(self.provide_label[0][1]))
+        # a subclass may describe other data, which it makes of these batches
+        return written(nd.zeros((self.batch_size, *self.data_shape))), written(nd.zeros(self.provide_label[0][1]))
 
     def _batchify(self, batch_data: NDArray, batch_label: NDArray, start: int = 0) -> int:
         """Fill a batch from a row on; return the number of its rows."""
@@ -302,12 +303,23 @@ class ImageIter(DataIter):
         """Load the next sample into a row of a batch; return whether it could be read."""
         try:
             label, compressed = self.next_sample()
-            self._write(batch_data, batch_label, row, self.imdecode(compressed), label)
+            image = self.imdecode(compressed)
+            if not self._is_valid(image):
+                return False
+            self._write(batch_data, batch_label, row, image, label)
         except BAD_SAMPLE as error:
             if not self.skipped.are_wanted:
                 raise
             place = self._place()
             self.skipped.add(place, error if place in str(error) else f"{place}: {error}")
+            return False
+        return True
+
+    def _is_valid(self, image: NDArray | list[NDArray]) -> bool:
+        """Whether `check_valid_image`, which a subclass may override, lets an image pass; others are left out."""
+        try:
+            self.check_valid_image(image)
+        except RuntimeError:
             return False
         return True
 
@@ -327,8 +339,8 @@ class ImageIter(DataIter):
         if data_shape[0] != 3:
             raise InvalidValue("This iterator expects inputs to have 3 channels.", f"{tuple(data_shape)}")
 
-    def check_valid_image(self, data: Sequence[NDArray]) -> None:
-        """Raise an error if an image has no axes."""
+    def check_valid_image(self, data: NDArray | Sequence[NDArray]) -> None:
+        """Raise an error if an image has no axes. Images for which it raises a `RuntimeError` are left out."""
         if not data[0].shape:
             raise MXNetError("Data shape is wrong")
 

@@ -109,3 +109,10 @@ def libraries_of_operators(mx: Any) -> Any:
 def shares_of_devices(mx: Any) -> Any:
     split = import_module("mxnet.module.executor_group")._split_input_slice
     return [[s.start, s.stop] for s in split(10, [1, 3])], fails(lambda: split(1, [1, 1, 1]))
+
+
+def modules_named_like_those_of_python(mx: Any) -> Any:
+    from mxnet.image import image
+    from mxnet.io import io
+
+    return [io.__name__, io.DataBatch is mx.io.DataBatch, image.__name__, import_module("mxnet.io").io is io]

@@ -316,6 +316,44 @@ def iterators_over_records(mx: Any) -> Any:
     return found
 
 
+def iterators_of_subclasses(mx: Any) -> Any:
+    """Subclasses describe what they make of the batches, and leave images out."""
+
+    class Gray(mx.image.ImageIter):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.provide_data = [("gray", (2, 1, 4, 4))]
+
+        def next(self) -> Any:
+            batch = super().next()
+            return mx.io.DataBatch([batch.data[0].mean(axis=1, keepdims=True)], batch.label, pad=batch.pad)
+
+    class Chosen(mx.image.ImageIter):
+        def check_valid_image(self, data: Any) -> None:
+            if float(data.asnumpy().sum()) % 2:
+                raise RuntimeError("odd")
+
+    class ChosenWithBoxes(mx.image.ImageDetIter):
+        def check_valid_image(self, data: Any) -> None:
+            if float(data[0].asnumpy().sum()) % 2:
+                raise RuntimeError("odd")
+
+    class Failing(mx.image.ImageIter):
+        def check_valid_image(self, data: Any) -> None:
+            raise ValueError("not these")
+
+    with tempfile.TemporaryDirectory() as folder:
+        rec, idx = _records(mx, folder, [float(k) for k in range(5)])
+        sources = {"path_imgrec": rec, "path_imgidx": idx}
+        gray = Gray(2, (3, 4, 4), **sources)
+        found = [_layout(gray), _epochs(gray), _epochs(Chosen(2, (3, 4, 4), **sources))]
+        found.append(fails(Failing(2, (3, 4, 4), **sources).next))
+    with tempfile.TemporaryDirectory() as folder:
+        rec, idx = _records(mx, folder, BOXES)
+        found.append(_epochs(ChosenWithBoxes(2, (3, 4, 4), path_imgrec=rec, path_imgidx=idx)))
+    return found
+
+
 def iterators_that_are_wrong(mx: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         rec, _idx = _records(mx, folder, [float(k) for k in range(5)])
