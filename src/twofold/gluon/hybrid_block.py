@@ -101,7 +101,7 @@ class HybridBlock(Block):
         super().__setattr__(name, value)
         if isinstance(value, HybridBlock):  # the trace holds the old child's graph
             self._clear_cached_graph()
-        elif isinstance(value, Parameter):
+        elif isinstance(value, Parameter) or name == "hybrid_forward":
             self._forward_names = None
 
     def register_child(self, block: Block, name: str | None = None) -> None:
@@ -223,7 +223,8 @@ class HybridBlock(Block):
     def _parameters_of_forward(self) -> tuple[str, ...]:
         """Names of the block's parameters that `hybrid_forward` takes: MXNet passes all parameters, and fails if one is unknown."""
         if self._forward_names is None:
-            names, takes_all = parameter_names(type(self).hybrid_forward)
+            # an instance's own, where libraries replace that of a layer
+            names, takes_all = parameter_names(self.hybrid_forward)
             self._forward_names = tuple(n for n in self._reg_params if takes_all or n in names)
         return self._forward_names
 
