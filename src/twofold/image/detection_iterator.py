@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,8 @@ class ImageDetIter(ImageIter):
     MXNetError
         If a label is malformed, or no object has a width and a height.
     """
+
+    _checks_lists: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -148,9 +150,6 @@ class ImageDetIter(ImageIter):
 
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
         return nd.zeros((self.batch_size, *self.data_shape)), nd.full(self.provide_label[0][1], NO_OBJECT)
-
-    def _is_valid(self, image: NDArray | list[NDArray]) -> bool:
-        return super()._is_valid([image])  # type: ignore[list-item]
 
     def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Label) -> None:
         # a copy, because augmenters write into labels, and this one may be a view of the list's

@@ -6,7 +6,7 @@ import random
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -89,6 +89,9 @@ class ImageIter(DataIter):
     ShapeError
         While iterating, if an image has neither one label nor ``label_width``.
     """
+
+    #: Whether `check_valid_image` gets each image in a list.
+    _checks_lists: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -315,10 +318,10 @@ class ImageIter(DataIter):
             return False
         return True
 
-    def _is_valid(self, image: NDArray | list[NDArray]) -> bool:
+    def _is_valid(self, image: NDArray) -> bool:
         """Whether `check_valid_image`, which a subclass may override, lets an image pass; others are left out."""
         try:
-            self.check_valid_image(image)
+            self.check_valid_image([image] if self._checks_lists else image)
         except RuntimeError:
             return False
         return True
