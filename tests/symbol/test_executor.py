@@ -422,6 +422,16 @@ def test_shapes_that_depend_on_values_are_those_of_each_run():
     assert ("fc_output", (2, 1)) in seen
 
 
+def test_a_monitor_sees_hidden_outputs_of_shapes_that_depend_on_values():
+    chosen = mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"), name="chosen")
+    executor = mx.sym.BatchNorm(chosen, name="bn").simple_bind(mx.cpu(), x=(3, 2), mask=(3,))
+    seen = {}
+    executor.set_monitor_callback(lambda name, value: seen.update({name: value.asnumpy().tolist()}))
+    executor.forward(is_train=True, x=mx.nd.array([[1, 2], [3, 4], [5, 6]]), mask=mx.nd.array([1, 0, 1]))
+    assert list(seen) == ["chosen_output", "bn_output", "bn_mean", "bn_var"]
+    assert seen["bn_mean"] == [3, 4]
+
+
 def test_shapes_that_depend_on_values_are_not_compiled():
     with pytest.raises(ParameterError, match="compile: shapes that depend on values cannot be compiled: given chosen"):
         mx.compile(mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"), name="chosen"))

@@ -116,7 +116,7 @@ class SegmentRunner:
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
         """(name, whether a node reads it, value) of all inner values, computed again."""
         nodes = [n for n in topological(self._heads) if not n.is_variable]
-        inner = [Head(n, k) for n in nodes for k in range(n.visible)]
+        inner = [Head(n, k) for n in nodes for k in range(n.count)]
         function = SegmentedGraph("executor", inner, stored=self._types.stored)
         arrays = dict(zip([Head(v, 0) for v in function.variables], [self._bound[v] for v in function.variables], strict=True))
         with Scope(False, training):
@@ -127,7 +127,7 @@ class SegmentRunner:
                 if head.node.is_variable:
                     yield head.node.name, True, arrays[head]
                 yield f"{node.name}_{name}", True, arrays[head]
-            for k in range(node.visible):
+            for k in range(node.count):
                 yield node.output_name(k), False, arrays[Head(node, k)]
 
 

@@ -134,8 +134,8 @@ class _Segment:
             new[head] = head if is_variable else Head(SymbolNode(VARIABLE, f"({head.node.output_name(head.place)})", {}), 0)
         for node in nodes:
             copy = copied(node, tuple(new[h] for h in node.inputs))
-            new |= {Head(node, k): Head(copy, k) for k in range(node.visible)}
-        self.makes = [h for n in nodes for k in range(n.visible) if (h := Head(n, k)) in given_away]
+            new |= {Head(node, k): Head(copy, k) for k in range(node.count)}
+        self.makes = [h for n in nodes for k in range(n.count) if (h := Head(n, k)) in given_away]
         replayer = Replayer([new[h] for h in self.makes])
         outside: Mapping[SymbolNode, Head] = {v.node: h for h, v in new.items() if v.node.is_variable}
         self.reads = [outside[v] for v in replayer.variables]
