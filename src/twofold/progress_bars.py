@@ -30,6 +30,11 @@ BYTES = "B"
 class _Bar(AbstractContextManager["_Bar"], Protocol):
     """A library's bar. Entering it draws it for the first time."""
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether somebody may see it."""
+        ...
+
     def draw(self, done: int, total: int | None, text: str) -> None:
         """Show the number of steps done and the number of all, and a text after the bar."""
 
@@ -132,17 +137,22 @@ class Progress(Generic[Item]):
             self._appear()
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        # the last steps may have come sooner than the interval
-        if self._bar is not None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        # The last steps may have come sooner than the interval. After an error metrics are left alone: reading them might raise another.
+        if self._bar is not None and (kind is None or not issubclass(kind, Exception)):
             self._bar.draw(self._done, self.total, self._text())
         self._bar = self._kind = None
         self._open.close()
 
     def _appear(self) -> None:
-        if self._kind is not None:
-            self._bar = self._open.enter_context(self._kind(self._title, self.total, self._unit))
-            self._open.enter_context(_records_above(self._bar, self._logger))
+        if self._kind is None:
+            return
+        bar = self._open.enter_context(self._kind(self._title, self.total, self._unit))
+        if bar.is_shown:
+            self._bar = bar
+            self._open.enter_context(_records_above(bar, self._logger))
+        else:  # metrics need not be read
+            self._kind = None
 
     @property
     def done(self) -> int:
@@ -272,7 +282,7 @@ def _kind() -> "type[_RichBar | _TqdmBar] | None":
         return None
     if find_spec("rich") is not None:
         return _RichBar if _is_seen_by_rich() else None
-    # tqdm recognizes notebooks itself, and with `disable=None` draws nothing into files
+    # tqdm recognizes notebooks itself, and with `disable=None` says of files that it draws nothing into them
     return _TqdmBar if find_spec("tqdm") is not None else None
 
 
@@ -310,6 +320,10 @@ class _RichBar:
     def is_drawn(cls) -> bool:
         """Whether the display is on the terminal."""
         return cls._display is not None
+
+    @property
+    def is_shown(self) -> bool:
+        return True
 
     def draw(self, done: int, total: int | None, text: str) -> None:
         self._shared.update(self._task, completed=done, total=total, metrics=text)
@@ -373,6 +387,10 @@ class _TqdmBar:
 
     def __enter__(self) -> Self:
         return self
+
+    @property
+    def is_shown(self) -> bool:
+        return not self._bar.disable
 
     def draw(self, done: int, total: int | None, text: str) -> None:
         self._bar.total = total

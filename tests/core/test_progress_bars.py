@@ -29,7 +29,7 @@ def drawn(monkeypatch):
     class Bar:
         def __init__(self, desc: str | None, total: int | None, disable: bool | None, **unit: object) -> None:
             told.append((desc, total, disable))
-            self.n = 0
+            self.n, self.disable = 0, desc == "into a file"
 
         def set_postfix_str(self, text: str, refresh: bool) -> None:
             self.text = text
@@ -71,6 +71,22 @@ def test_a_loop_that_is_left_closes_its_bar(drawn):
     for _ in mx.progress([1, 2, 3]):
         break
     assert drawn == [(None, 3, None), (0, ""), ("closed",)]
+
+
+def test_metrics_of_a_bar_that_nobody_sees_are_not_read(drawn):
+    bar = mx.progress([1, 2], "into a file", loss=lambda: pytest.fail("was read"))
+    assert list(bar) == [1, 2]
+    assert not bar.is_seen
+    assert drawn == [("into a file", 2, None), ("closed",)]
+
+
+def test_an_error_in_a_loop_is_not_replaced_by_one_of_a_metric(drawn):
+    def loss() -> float:
+        raise ZeroDivisionError
+
+    with pytest.raises(ValueError, match="the loop's"), mx.progress([1], loss=loss):
+        raise ValueError("the loop's")
+    assert drawn == [(None, 1, None), ("closed",)]
 
 
 def test_steps_are_counted_without_an_iterable(drawn):
