@@ -29,6 +29,8 @@ def called(function, *args):
     return kind(function(*args))
 def drained(generator):
     return [kind(x) for x in generator]
+def converted(x):
+    return bool(numpy.asarray(x)[1] == 3.0)
 def attribute(owner, name):
     return kind(vars(owner)[name])
 def method(owner, name, *args):
@@ -93,6 +95,11 @@ class Own:
         return folds(a), self.inner(a * 2.0), folds(self.a)
     def inner(self, a):
         return folds(a)
+class Shown:
+    def __init__(self, a):
+        self.a = a
+    def __array__(self, dtype=None, copy=None):
+        return self.a
 class Derived(Base):
     def answer(self, a):
         return a * 3.0
@@ -139,6 +146,7 @@ CHECKS = {
     "library.method(Own(y), 'answer', x)": True,
     "Derived(y).ask(x)": True,
     "Derived(y).whole(x * 2.0)": True,
+    "library.converted(Shown(y))": True,
     "decorated(x)": True,
     "table.take(x * 2.0)": True,
     "Table.of(y)": True,
@@ -206,6 +214,9 @@ class Compiled:
     def total(self):
         return other(self.a)
 Fast = jitclass([])(Compiled)
+def aggregate(values, index):
+    return other(values)
+len([1].agg(aggregate, engine="numba"))
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 print(fib(20), math.sqrt(fib(3)), np.sum(np.ones(3) * 2), len([1]), sorted([2, 1], key=lambda t: t))

@@ -11,6 +11,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from enum import EnumType
 from functools import partial
+from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, TypeGuard
@@ -45,6 +46,8 @@ STORES = (
     NDARRAY,
     np.generic,
 )
+#: The endings of compiled modules' files.
+COMPILED = tuple(EXTENSION_SUFFIXES)
 #: An array of NumPy's class, for ``type(x)``.
 EXACT = np.empty(0)
 ROOT = __name__.partition(".")[0]
@@ -152,9 +155,14 @@ def _is_programs(kind: type) -> bool:
         if base is object or base is type or base in STORES or issubclass(base, BaseException):
             continue
         module = sys.modules.get(base.__module__)
-        if base.__module__ not in ("typing", "abc") and (module is None or not is_own(vars(module))):
+        if base.__module__ not in ("typing", "abc") and (module is None or not _is_own_source(module)):
             return False
     return True
+
+
+def _is_own_source(module: ModuleType) -> bool:
+    """Whether a module is the program's, and Python's code: a package may have compiled modules, too."""
+    return is_own(vars(module)) and not str(getattr(module, "__file__", "")).endswith(COMPILED)
 
 
 #: What rewritten code calls these functions, and what it compares with.

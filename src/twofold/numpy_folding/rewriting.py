@@ -158,7 +158,8 @@ class _Names(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name):
             self._called[node.func.id] += 1
-        if self.is_of(node.func, COMPILERS):
+        engines = [k.value.value for k in node.keywords if k.arg == "engine" and isinstance(k.value, ast.Constant)]
+        if self.is_of(node.func, COMPILERS) or not COMPILERS.isdisjoint(engines):  # `groupby.agg(f, engine="numba")`
             self._compiled |= {a.id for a in node.args if isinstance(a, ast.Name)}
         self.generic_visit(node)
 
@@ -308,8 +309,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def __init__(self, names: _Names) -> None:
         self._names = names
-        #: Whether others may call the innermost function around the current place.
-        self._is_handed_out = False
+        #: The function of `leaving` that the results of the innermost function around the current place pass through: none if only the
+        #: program calls it, and in ``__array__``, which NumPy calls without a frame, always NumPy's array.
+        self._leaving = ""
         #: The methods of the innermost class around it, if its bases are the program's; and the functions in the body of any class.
         self._own_methods: set[str] | None = None
         self._methods: set[ast.AST] = set()
@@ -321,9 +323,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_FunctionDef(self, node: Function) -> ast.AST:
         if self._names.is_compiled(node):
             return node
-        before, self._is_handed_out = self._is_handed_out, node in self._methods or self._names.is_handed_out(node)
+        before, self._leaving = self._leaving, "__returned__" if self._names.is_handed_out(node) else ""
+        if node in self._methods:
+            self._leaving = "__given__" if node.name == "__array__" else "__returned__"
         self.generic_visit(node)
-        self._is_handed_out = before
+        self._leaving = before
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -346,8 +350,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
-        if node.value is not None and self._is_handed_out:
-            node.value = _tested(node.value, "__returned__")
+        if node.value is not None and self._leaving:
+            node.value = _tested(node.value, self._leaving)
         return node
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
