@@ -25,7 +25,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -79,6 +79,9 @@ test-free-threaded: ## Run the tests of threads on a Python without a global loc
 
 test-libraries: $(DEV) ## Try libraries built on MXNet beside MXNet 1.9.1, in hours (ARGS="--only gluonnlp --parts imports", "--write")
 	@$(PY) -m tools.libraries $(ARGS)
+
+test-numpy-libraries: $(DEV) ## Run the tests of pandas, SciPy, numba and others with folding arrays, in hours (ARGS="--only pandas", "--write")
+	@$(PY) -m tools.numpy_libraries $(ARGS)
 
 fuzz: $(DEV) ## Run the random searches with N cases each (N=2000)
 	@FUZZ_CASES=$(N) $(PY) -m pytest -n $(JOBS) --dist worksteal -m fuzz $(ARGS)

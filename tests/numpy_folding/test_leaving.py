@@ -23,6 +23,8 @@ def kind(x):
     return type(x) is numpy.ndarray
 def kinds(*args, **options):
     return [kind(x) for x in [*args, *options.values()]]
+def same(x, y):
+    return x is y
 def inside(holder):
     return [kind(x) for x in (holder.values() if isinstance(holder, dict) else holder)]
 def called(function, *args):
@@ -128,6 +130,7 @@ q = queue.Queue()
 CHECKS = {
     "kinds(y)": [True],
     "kinds(y + 1.0, k=x * 2.0)": [True, True],
+    "library.same(y, y), library.same(y, y[1:]), library.same(x[1:], x[1:])": (True, False, False),
     "library.kinds(*holder, **options)": [True, False, True, False],
     "library.inside(holder)": [True, False],
     "library.inside([y, x * 2.0])": [True, True],

@@ -237,8 +237,18 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float 
 # order
 
 
-def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
+def sort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:
     """The elements sorted along an axis (flattened if None), by NumPy's algorithm for the ``kind`` unless it is recorded or on a device.
+
+    ``descending`` is the array API's: the largest element comes first.
 
     Raises
     ------
@@ -246,7 +256,7 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
         If ``order`` is given: arrays have no fields.
     """
     x, axis = operand(a), _sortable(axis, order)
-    memory = memory_of(x) if x.dtype.kind in "biuf" else None
+    memory = memory_of(x) if x.dtype.kind in "biuf" and not descending else None
     if memory is not None:
         try:
             named: Any = kind  # of any text, which NumPy refuses
@@ -258,15 +268,23 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
         COUNTERS.inline += 1
         return wrap(ndarray, content(HOST.as_array(found), CPU))
     _sorted(np.sort, np.empty(0), -1, kind, stable)  # rejects the options that NumPy rejects
-    return run(ordering.sort_axis, x, axis=axis)
+    return run(ordering.sort_axis, x, axis=axis, is_ascend=not descending)
 
 
-def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
+def argsort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:
     """The indices that sort the elements along an axis; parameters as for `sort`. On a device the order of equal elements is kept."""
     x, axis = operand(a), _sortable(axis, order)
-    if x.context is not CPU or x.dtype.kind not in "biuf":
+    if x.context is not CPU or x.dtype.kind not in "biuf" or descending:
         _sorted(np.argsort, np.empty(0), -1, kind, stable)
-        return run(ordering.argsort_axis, x, axis=axis, dtype="int64")
+        return run(ordering.argsort_axis, x, axis=axis, is_ascend=not descending, dtype="int64")
     COUNTERS.inline += 1
     return wrap(ndarray, content(_sorted(np.argsort, host_of(x), axis, kind, stable), CPU))
 

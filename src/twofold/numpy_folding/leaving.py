@@ -15,6 +15,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, TypeGuard
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -50,6 +51,8 @@ STORES = (
 COMPILED = tuple(EXTENSION_SUFFIXES)
 #: An array of NumPy's class, for ``type(x)``.
 EXACT = np.empty(0)
+#: The arrays that others hold, by the ids of what they are views of.
+_VIEWS: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
 ROOT = __name__.partition(".")[0]
 
 
@@ -95,8 +98,17 @@ def stored(x: object, owner: object = None) -> object:
 
 
 def _left(x: FoldingArray) -> np.ndarray:
+    """NumPy's array over the memory: the same one as long as others hold it, since libraries compare arrays by identity."""
     site().count(HANDED_OUT)
-    return x.shown().view()
+    shown = x.shown()
+    found = _VIEWS.get(id(shown))
+    if (
+        found is None
+        or (found.base is not shown and found.base is not shown.base)
+        or found.__array_interface__ != shown.__array_interface__
+    ):
+        found = _VIEWS[id(shown)] = shown.view()
+    return found
 
 
 def _holds(x: object) -> TypeGuard[Holder]:

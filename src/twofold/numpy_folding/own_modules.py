@@ -5,20 +5,17 @@ import marshal
 import os
 import runpy
 import sys
-import zlib
 from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from . import leaving, rewriting
+from .code_readers import CHANGES, TAG, texts
 from .importing import Importers, compilers, first_code
 
 ROOT = __name__.partition(".")[0]
-#: The module of pytest that compiles test modules.
-PYTEST = "_pytest.assertion.rewrite"
 
 
 class OwnLoader(SourceFileLoader):
@@ -47,24 +44,15 @@ class OwnLoader(SourceFileLoader):
 
 
 OwnLoader.__name__ = SourceFileLoader.__name__
-#: Compiled files are of this version of the rewriting alone.
-TAG = f"{zlib.crc32(Path(rewriting.__file__).read_bytes()):x}"
 
 
-class _PytestLoader(SourceFileLoader):
-    """Loads the module with which pytest compiles test modules: it rewrites them, too, and keeps them in files of their own."""
+class _ChangingLoader(SourceFileLoader):
+    """Loads a module of a library that reads code, and changes it."""
 
-    def exec_module(self, module: Any) -> None:
+    def exec_module(self, module: ModuleType) -> None:
         """Run the module, and change it."""
         super().exec_module(module)
-        before = module.rewrite_asserts
-
-        def rewrite_asserts(tree: ast.Module, *rest: object) -> None:
-            before(tree, *rest)
-            rewriting.rewritten(tree)
-
-        module.rewrite_asserts = rewrite_asserts
-        module.PYC_TAIL = f".folding{TAG}{module.PYC_TAIL}"
+        CHANGES[module.__name__](module)
 
 
 class _Finder:
@@ -75,10 +63,10 @@ class _Finder:
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module's specification, with the loader of the program's modules; None for other modules."""
-        if name == PYTEST:
+        if name in CHANGES:
             spec = PathFinder.find_spec(name, path, target)
             if spec is not None and type(spec.loader) is SourceFileLoader:
-                spec.loader = _PytestLoader(name, spec.loader.path)
+                spec.loader = _ChangingLoader(name, spec.loader.path)
             return spec
         head = name.partition(".")[0]
         if head == ROOT or (path is not None and head in sys.modules and not self._importers.have(name, {})):
@@ -119,6 +107,7 @@ def uninstall() -> None:
 
 
 def _first_code(source: bytes, file: str) -> CodeType:
+    texts[file] = source
     return rewriting.compiled(source, file, is_first=True)
 
 

@@ -48,6 +48,8 @@ STORING = {
 }
 #: Attributes through which tables are written.
 LOCATORS = {"loc", "iloc", "at", "iat", "attrs"}
+#: The functions of `leaving` that rewritten code calls.
+ASKED = ("__given__", "__returned__", "__stored__")
 #: The name that is true until the first folding array is made: up to then, a test costs 4 ns.
 UNFOLDED = "__unfolded__"
 #: Nodes of an expression that never stands in the code twice.

@@ -1,0 +1,83 @@
+"""What the array API's inspection says of this namespace: devices, dtypes, capabilities."""
+
+from typing import Any
+
+import numpy as np
+
+from ..backend.loader import gpu_count
+from ..device import CPU, Device, current_device
+from ..errors import ParameterError
+
+_NUMPYS = np.__array_namespace_info__()
+
+
+class NamespaceInfo:
+    """The array API's inspection of ``twofold.np``; ``np.__array_namespace_info__()`` makes it.
+
+    Source: Python array API standard 2023.12, "Inspection".
+
+    Examples
+    --------
+    >>> info = mx.np.__array_namespace_info__()
+    >>> info.default_device(), info.capabilities()["boolean indexing"]
+    (cpu(0), True)
+    """
+
+    def devices(self) -> list[Device]:
+        """The devices that arrays can be on: the CPU, then the GPUs."""
+        return [CPU, *(Device("gpu", k) for k in range(gpu_count()))]
+
+    def default_device(self) -> Device:
+        """The device on which functions make arrays: that of the innermost context."""
+        return current_device()
+
+    def capabilities(self) -> dict[str, object]:
+        """What the standard leaves open: boolean indices, shapes that depend on values, and the largest number of axes."""
+        return dict(_NUMPYS.capabilities())
+
+    def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, np.dtype]:
+        """The dtypes of new arrays, by kind.
+
+        Parameters
+        ----------
+        device
+            A device, which makes no difference.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such device.
+        """
+        self._check(device)
+        found: Any = _NUMPYS.default_dtypes()  # whose keys NumPy declares one by one
+        return dict(found)
+
+    def dtypes(self, *, device: Device | str | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, np.dtype]:
+        """The standard's dtypes by name.
+
+        Parameters
+        ----------
+        device
+            A device, which makes no difference.
+        kind
+            Only those of one kind, such as ``"real floating"``, or of several; None for all.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such device.
+        ValueError
+            If there is no such kind.
+        """
+        self._check(device)
+        named: Any = kind  # of any text, which NumPy refuses
+        found: Any = _NUMPYS.dtypes(kind=named)
+        return dict(found)
+
+    def _check(self, device: Device | str | None) -> None:
+        if device is None or device in self.devices() or (isinstance(device, str) and device in map(str, (CPU, CPU.device_type))):
+            return
+        if isinstance(device, Device) and device.is_host:
+            return
+        known = ", ".join(map(str, self.devices()))
+        raise ParameterError("__array_namespace_info__: there is no such device", repr(device), f"pass None or one of {known}")

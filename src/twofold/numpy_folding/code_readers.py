@@ -1,0 +1,76 @@
+"""Libraries that read the code of functions: they get the code as the program's text has it, without the tests of `rewriting`.
+
+numba compiles a function from its code, cloudpickle sends the code to processes that do not know the names of the tests, and pytest
+compiles test modules by itself. `own_modules` loads these libraries' modules and then calls what `CHANGES` has for them.
+"""
+
+import ast
+import linecache
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from . import rewriting
+
+#: Compiled files are of this version of the rewriting alone.
+TAG = f"{zlib.crc32(Path(rewriting.__file__).read_bytes()):x}"
+#: Texts that are in no file, such as that of ``-c``, by the names that their code has for files.
+texts: dict[str, bytes | str] = {}
+_NAMES = {*rewriting.ASKED, rewriting.UNFOLDED}
+
+
+def original(code: CodeType) -> CodeType:
+    """Code as the program's text has it; the same code if it has no tests, or if its text cannot be found."""
+    if not any(_NAMES.intersection(part.co_names) for part in _parts(code)):
+        return code
+    text = texts.get(code.co_filename) or "".join(linecache.getlines(code.co_filename))
+    for found in _parts(compile(text, code.co_filename, "exec", dont_inherit=True)):
+        if (found.co_qualname, found.co_firstlineno) == (code.co_qualname, code.co_firstlineno):
+            return found
+    return code
+
+
+def _parts(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those of the functions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _parts(constant)
+
+
+def _change_numba(module: Any) -> None:
+    before = module.get_code_object
+
+    def get_code_object(thing: object) -> object:
+        code = before(thing)
+        return original(code) if isinstance(code, CodeType) else code
+
+    module.get_code_object = get_code_object
+
+
+def _change_cloudpickle(module: Any) -> None:
+    table = module.CloudPickler.dispatch_table
+    before = table[CodeType]
+    table[CodeType] = lambda code: before(original(code))
+
+
+def _change_pytest(module: Any) -> None:
+    before = module.rewrite_asserts
+
+    def rewrite_asserts(tree: ast.Module, *rest: object) -> None:
+        before(tree, *rest)
+        rewriting.rewritten(tree)
+
+    module.rewrite_asserts = rewrite_asserts
+    module.PYC_TAIL = f".folding{TAG}{module.PYC_TAIL}"  # a plain Python would not know the names in these files
+
+
+#: By the name of a library's module, what changes it once it has been loaded.
+CHANGES: dict[str, Callable[[Any], None]] = {
+    "numba.core.bytecode": _change_numba,
+    "cloudpickle.cloudpickle": _change_cloudpickle,
+    "joblib.externals.cloudpickle.cloudpickle": _change_cloudpickle,
+    "_pytest.assertion.rewrite": _change_pytest,
+}
