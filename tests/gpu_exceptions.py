@@ -14,9 +14,6 @@ WHY_NOT = {
     "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
         "tests/ops/test_conformance.py",
     ),
-    "the CPU's short path of comparisons records nothing; elsewhere they are operations like others": (
-        "tests/ndarray/test_oracle_differences.py::test_program_gives_what_its_definition_says[differing.gradients_of_comparisons]",
-    ),
     "counts the frames and buffers of the CPU's inline path": (
         "tests/ndarray/test_hot_paths.py",
         "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",

@@ -22,7 +22,6 @@ PROGRAMS = all_programs()
 EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
 #: What MXNet runs and Twofold refuses, with the reason.
 REFUSED = {
-    "gradients.backward_of_a_comparison": "a result that depends on no variable through floats is not recorded",
     "gradients.head_gradient_of_another_shape": "MXNet reads beyond the memory of the head gradient",
     "batches.batch_size_of_zero": "MXNet only creates the iterator, and never ends an epoch of it",
     "blocks.negative_sizes": "MXNet only creates the layer, and cannot run it",

@@ -229,7 +229,7 @@ class Executor:
         for key, target in self._targets:
             content = grads.get(key)
             if content is None:  # the outputs are integers, which carry no gradient
-                if self.grad_req[key[1]] == "write":
+                if self.grad_req[key[1]] == "write" and target.stype == "default":
                     target[:] = 0
                 continue
             if self.grad_req[key[1]] == "add":

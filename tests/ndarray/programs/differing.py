@@ -45,14 +45,6 @@ def numbers_on_the_left_of_sparse_arrays(mx):
     return [mx.nd.sparse.subtract(2, x).asnumpy(), mx.nd.sparse.divide(2, x + 0).asnumpy()[:, 2]]
 
 
-def gradients_of_comparisons(mx):
-    x = mx.nd.array([1.0, -2.0])
-    x.attach_grad()
-    with mx.autograd.record():
-        y = mx.nd.where(x > 0, mx.nd.ones(2), mx.nd.zeros(2))
-    return fails(y.backward)
-
-
 def gradients_of_what_is_not_stored(mx):
     found = []
     for stype in ("row_sparse", "csr"):
