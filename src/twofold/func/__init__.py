@@ -3,6 +3,7 @@
 from .forward import hessian, hvp, jacfwd, jvp, linearize
 from .functional import functional_call
 from .reverse import checkpoint, grad, jacrev, value_and_grad, vjp
+from .vectorized import vmap
 
 __all__ = [
     "checkpoint",
@@ -16,4 +17,5 @@ __all__ = [
     "linearize",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]

@@ -153,7 +153,7 @@ def traced(
     what: str,
     function: Function,
     args: Sequence[object],
-    options: Mapping[str, object],
+    options: Mapping[str, Tree],
     places: Sequence[int],
     followed: Arguments,
     has_aux: bool = False,
@@ -184,10 +184,21 @@ def traced(
     for k, tree in zip(places, followed.trees(inner), strict=True):
         given[k] = tree
     del inner
+    return Traced(trace, len(values), called(trace, function, given, options, has_aux))
+
+
+def called(trace: Trace, function: Function, given: list[Tree], options: Mapping[str, Tree], has_aux: bool = False) -> list[Result]:
+    """The results of a function whose arguments are arrays of a trace. The list of arguments is emptied.
+
+    Raises
+    ------
+    AutogradError
+        If the function writes to an array from outside.
+    """
     was, tls.tape = tls.tape, trace
     try:
         found = function(*given, **options)
-        results = [result_of(trace, part) for part in _parts(what, found, has_aux)]
+        results = [result_of(trace, part) for part in _parts(trace.what, found, has_aux)]
     except BaseException:
         # the function's own arrays may live on in the traceback; that they get old contents back does no harm
         trace.restore()
@@ -196,9 +207,10 @@ def traced(
         tls.tape = was
     # of the function's own arrays none is left now: what it has written and still lives was there before
     # (`result_of` has taken the nodes of the results)
-    given = found = None
+    given.clear()
+    found = None
     trace.check_writes()
-    return Traced(trace, len(values), results)
+    return results
 
 
 def cell_value(cell: Array) -> Value:

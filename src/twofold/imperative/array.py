@@ -25,7 +25,7 @@ from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, wrap
 from .guards import has_gradient, is_differentiated
 from .invoke import Argument, check_has_gradient, content, data_of, full_content, host_of, invoke, type_of
 from .tape import TapeEntry, tls
-from .trace import Trace
+from .trace import Trace, TracedEntry
 from .transfer import written_out
 from .views import ViewMixin
 from .window import flush_all, force
@@ -186,7 +186,7 @@ class Array(Cell):
         """
         v = self._content
         if v.__class__ is Value:
-            if v.data is None:
+            if v.data is None and not isinstance(v.entry, TracedEntry):  # a trace computes nothing unless a value is read
                 force(v)
             if v.device is not CPU:
                 backend_for(v.device).synchronize(v.device)

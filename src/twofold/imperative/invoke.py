@@ -189,7 +189,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
         args, contents = _with_key(op, args, contents, where)
     if scalars and bound_op.legacy and op.elementwise:
         contents = _legacy_scalars(bound_op, contents)
-    if tracked and isinstance(tape, Trace):
+    if isinstance(tape, Trace) and (tracked or op.random):
         return [*tape.add(bound_op, args, contents, where)]
     lazy = lazy and (tracked or not op.execution.alone or not ready)
     mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=exposed, inline=op.dynamic_shape)

@@ -13,7 +13,7 @@ from ..device import Device
 from ..dtype import COMPLEX, is_float
 from ..errors import AutogradError
 from ..graph.build import G, apply
-from ..graph.ir import Leaf, Node, leaf
+from ..graph.ir import Leaf, Node, leaf, leaves_of
 from ..opdef import BoundOp
 from ..program.cache import program_of
 from ..scheduler.streams import run_on
@@ -128,19 +128,21 @@ class Trace(Tape):
 
     def finish(self) -> None:
         """Compute the values of all living arrays; they remain part of the trace."""
-        live = [v for r in self._pending if (v := r()) is not None and v.data is None]
-        # `force` raises `error` for Values that have no data afterwards
-        if not live or any(v is None for v in self.operands):
+        living = [v for r in self._pending if (v := r()) is not None and v.data is None]
+        known = {n: v for n, v in zip(self.inputs, self.operands, strict=True) if v is not None}
+        # `force` raises `error` for Values that have no data afterwards: those computed from arguments without values
+        live = [v for v in living if isinstance(v.entry, TracedEntry) and known.keys() >= set(leaves_of([v.entry.of]))]
+        if not live:
             return
         device = live[0].device
         nodes = [v.entry.of for v in live if isinstance(v.entry, TracedEntry)]
-        program = program_of(nodes, self.inputs, backend_for(device), device=device)
-        arrays = [force(v) if isinstance(v, Value) else v for v in self.operands]
+        program = program_of(nodes, list(known), backend_for(device), device=device)
+        arrays = [force(v) if isinstance(v, Value) else v for v in known.values()]
         # shared for good: the program of the transform computes the same values again, from the operands
         for v, data in zip(live, run_on(device, program.run, arrays), strict=True):
             v.sharing = ALWAYS
             v.data = data
-        self._pending = []
+        self._pending = [ref(v) for v in living if v.data is None]
 
     # writes to arrays from outside
 

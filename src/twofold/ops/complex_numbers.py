@@ -13,22 +13,22 @@ def _with_imaginary_part(np, data):
     return found
 
 
-@primitive(host_only=True, reference=lambda np, data: np.real(data).copy(), complex_gradient=True, linear="joint")
+@primitive(host_only=True, reference=lambda np, data: np.real(data).copy(), complex_gradient=True, linear="joint", batch="leading")
 def real_part(xp, data):
     """The real parts of complex numbers; real numbers do not change."""
 
 
-@primitive(host_only=True, reference=lambda np, data: np.imag(data).copy(), complex_gradient=True, linear="joint")
+@primitive(host_only=True, reference=lambda np, data: np.imag(data).copy(), complex_gradient=True, linear="joint", batch="leading")
 def imaginary_part(xp, data):
     """The imaginary parts of complex numbers; zeros for real ones."""
 
 
-@primitive(host_only=True, reference=_with_imaginary_part, floats=tuple(WHOLE), complex_gradient=True, linear="joint")
+@primitive(host_only=True, reference=_with_imaginary_part, floats=tuple(WHOLE), complex_gradient=True, linear="joint", batch="leading")
 def imaginary_number(xp, data):
     """The complex numbers with real part 0 and these imaginary parts."""
 
 
-@primitive(host_only=True, reference=lambda np, data: np.conjugate(data), complex_gradient=True, linear="joint")
+@primitive(host_only=True, reference=lambda np, data: np.conjugate(data), complex_gradient=True, linear="joint", batch="leading")
 def conjugate(xp, data):
     """Complex conjugates; real numbers do not change."""
 

@@ -16,6 +16,7 @@ from .linear_algebra import FLOATS, NUMBERS, expand_scalars, eye_like, require_m
     floats=NUMBERS,
     complex_gradient=True,
     row="linalg.det(a)",
+    batch="leading",
 )
 def det(xp, A):
     """Determinants of (…, n, n) matrices."""
@@ -82,6 +83,12 @@ def cofactors(xp, A, *directions):
     """
 
 
+@cofactors.batched
+def _(xp, size, flags, *matrices):
+    # the leading axes of the matrix and of all directions are the same
+    return xp.cofactors(*[a if f else xp.broadcast_to(a, shape=(size, *a.shape)) for a, f in zip(matrices, flags, strict=True)])
+
+
 cofactors.type(lambda A, *directions: type_of_square(A))
 
 
@@ -106,6 +113,7 @@ def _(draw):
     outputs=2,
     floats=FLOATS,
     row="linalg.slogdet(a)",
+    batch="leading",
 )
 def slogdet(xp, A):
     """Signs and logarithms of the magnitudes of determinants; 0 and -inf for singular matrices, whose gradient is 0, as in MXNet."""

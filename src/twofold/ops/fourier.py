@@ -16,17 +16,17 @@ def _to_real(np, data, *, size):
     return np.fft.irfft(data, size, norm="forward").astype(PART[data.dtype.name], copy=False)
 
 
-@primitive(host_only=True, reference=_transform, floats=("complex64", "complex128"), complex_gradient=True, linear="joint")
+@primitive(host_only=True, reference=_transform, floats=("complex64", "complex128"), complex_gradient=True, linear="joint", batch="leading")
 def fourier(xp, data, *, inverse: bool):
     """The sums Σ data[j] exp(∓2πi · jk / n) for each frequency k, with + if inverse."""
 
 
-@primitive(host_only=True, reference=_of_real, floats=("float32", "float64"), complex_gradient=True, linear="joint")
+@primitive(host_only=True, reference=_of_real, floats=("float32", "float64"), complex_gradient=True, linear="joint", batch="leading")
 def real_fourier(xp, data):
     """The frequencies 0 to n // 2 of the transform of real numbers (…, n)."""
 
 
-@primitive(host_only=True, reference=_to_real, floats=("complex64", "complex128"), complex_gradient=True, linear="joint")
+@primitive(host_only=True, reference=_to_real, floats=("complex64", "complex128"), complex_gradient=True, linear="joint", batch="leading")
 def inverse_real_fourier(xp, data, *, size: int):
     """The real signal (…, size) with given frequencies (…, size // 2 + 1), times its size. Other frequencies follow by symmetry."""
 

@@ -104,7 +104,7 @@ WHY = "finite differences leave the symmetric matrices"
 # linear equations
 
 
-@primitive(reference=lambda np, a, b: np.linalg.solve(a, b), floats=NUMBERS, complex_gradient=True)
+@primitive(reference=lambda np, a, b: np.linalg.solve(a, b), floats=NUMBERS, complex_gradient=True, batch="leading")
 def solve(xp, a, b):
     """``x`` with a · x = b: (…, n, n) and (…, n, k), whose leading axes broadcast, to (…, n, k)."""
 
@@ -151,6 +151,7 @@ solve_vectors.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditione
     keeps_shape=True,
     complex_gradient=True,
     row="linalg.inv(a)",
+    batch="leading",
 )
 def inverse(xp, A):
     """Inverses of (…, n, n) matrices."""
@@ -165,7 +166,7 @@ inverse.sample(lambda draw: [draw(draw.real((2, 3, 3), then=well_conditioned)), 
 # triangular and orthogonal factors
 
 
-@primitive(reference=lambda np, A: np.linalg.cholesky(A), floats=FLOATS, keeps_shape=True)
+@primitive(reference=lambda np, A: np.linalg.cholesky(A), floats=FLOATS, keeps_shape=True, batch="leading")
 def cholesky(xp, A):
     """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices. Only the lower triangle is read."""
 
@@ -187,7 +188,7 @@ def _(xp, dout, out):
 cholesky.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY))
 
 
-@primitive(reference=lambda np, A: tuple(np.linalg.qr(A)), outputs=2, floats=FLOATS)
+@primitive(reference=lambda np, A: tuple(np.linalg.qr(A)), outputs=2, floats=FLOATS, batch="leading")
 def qr(xp, A):
     """Q (…, m, k) with orthonormal columns and upper triangular R (…, k, n), k = min(m, n), with Q · R = A."""
 
@@ -226,7 +227,7 @@ def _qr_gradient(xp, q, r, dq, dr):
 qr.sample(lambda draw: [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))])
 
 
-@primitive(reference=lambda np, U: np.linalg.qr(U, mode="complete")[0][..., U.shape[-1] :], floats=FLOATS)
+@primitive(reference=lambda np, U: np.linalg.qr(U, mode="complete")[0][..., U.shape[-1] :], floats=FLOATS, batch="leading")
 def complement(xp, U):
     """Orthonormal columns (…, m, m - k) that complete orthonormal columns (…, m, k) to a basis.
 
@@ -271,7 +272,7 @@ def _eigh(np, A, *, upper=False):
     return tuple(np.linalg.eigh(A, UPLO="U") if upper else np.linalg.eigh(A))
 
 
-@primitive(reference=_eigh, outputs=2, floats=FLOATS)
+@primitive(reference=_eigh, outputs=2, floats=FLOATS, batch="leading")
 def eigh(xp, A, *, upper: bool = False):
     """Eigenvalues (…, n), ascending, and eigenvectors in columns of symmetric matrices. Only the lower or upper triangle is read."""
 
@@ -336,7 +337,7 @@ def _real_eigenvectors(np, A):
     return w, v
 
 
-@primitive(reference=_real_eigenvectors, outputs=2, floats=FLOATS, host_only=True)
+@primitive(reference=_real_eigenvectors, outputs=2, floats=FLOATS, host_only=True, batch="leading")
 def real_eig(xp, A):
     """Eigenvalues (…, n), unordered, and eigenvectors of length 1 as columns; complex eigenvalues raise."""
 
@@ -367,7 +368,12 @@ real_eig.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned)))
 
 
 @primitive(
-    "_npi_svd", reference=lambda np, A: tuple(np.linalg.svd(A, full_matrices=False)), outputs=3, floats=FLOATS, row="linalg.svd(a) -> tuple"
+    "_npi_svd",
+    reference=lambda np, A: tuple(np.linalg.svd(A, full_matrices=False)),
+    outputs=3,
+    floats=FLOATS,
+    row="linalg.svd(a) -> tuple",
+    batch="leading",
 )
 def svd(xp, A):
     """U (…, m, k), singular values (…, k), descending, and V (…, k, n), k = min(m, n): A = U · diag(values) · V."""

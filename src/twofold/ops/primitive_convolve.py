@@ -20,6 +20,50 @@ convolve.type(lambda data, weight, **params: (convolved_shape(data.shape, weight
 convolve.cost(lambda result, data, weight: multiplications(result, weight))
 
 
+def _merged(x, axis):
+    """A shape with the batch, its first axis, merged into another one."""
+    rest = x.shape[1:]
+    return (*rest[:axis], x.shape[0] * rest[axis], *rest[axis + 1 :])
+
+
+def batch_of_products(name, of_weights):
+    """The rule of a convolution. Images of a batch are further images; weights of a batch are groups of their own.
+
+    Parameters
+    ----------
+    name
+        The primitive: a form of (images, weights or images).
+    of_weights
+        Whether the second operand is a weight, rather than images whose products with the first make one.
+    """
+
+    def rule(xp, count, flags, first, second, /, *, groups, channels_last, **params):
+        if channels_last:
+            return None
+        form = getattr(xp, name)
+        if of_weights and not flags[1]:
+            found = form(xp.reshape(first, shape=_merged(first, 0)), second, groups=groups, channels_last=False, **params)
+            return xp.reshape(found, shape=(count, found.shape[0] // count, *found.shape[1:]))
+        # the channels of all examples side by side, each in its own groups
+        first, second = (x if f else xp.broadcast_to(x, shape=(count, *x.shape)) for x, f in zip((first, second), flags, strict=True))
+        first = xp.moveaxis(first, 0, 1)
+        first = xp.reshape(first, shape=(first.shape[0], count * first.shape[2], *first.shape[3:]))
+        second = second if of_weights else xp.moveaxis(second, 0, 1)
+        at = 0 if of_weights else 1
+        rest = second.shape[2:] if of_weights else second.shape[3:]
+        second = xp.reshape(second, shape=(*second.shape[:at], count * second.shape[at + 1], *rest))
+        found = form(first, second, groups=count * groups, channels_last=False, **params)
+        if not of_weights:
+            return xp.reshape(found, shape=(count, found.shape[0] // count, *found.shape[1:]))
+        found = xp.reshape(found, shape=(found.shape[0], count, found.shape[1] // count, *found.shape[2:]))
+        return xp.moveaxis(found, 1, 0)
+
+    return rule
+
+
+convolve.batched(batch_of_products("convolve", True))
+
+
 @convolve.grad
 def _(xp, dout, data, weight, **params):
     return (
@@ -40,6 +84,7 @@ def _(result, weight, *, size, stride, dilate, pad, groups, channels_last):
     return _shape(n, weight.shape[1] * groups, size, channels_last), _common(result, weight)
 
 
+convolve_data.batched(batch_of_products("convolve_data", True))
 convolve_data.cost(lambda data, result, weight: multiplications(result, weight))
 
 
@@ -61,6 +106,7 @@ def _(data, result, *, kernel, stride, dilate, pad, groups, channels_last):
     return (f, c // groups, *kernel), _common(data, result)
 
 
+convolve_weight.batched(batch_of_products("convolve_weight", False))
 convolve_weight.cost(lambda weight, data, result: multiplications(data, weight))
 
 

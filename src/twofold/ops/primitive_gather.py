@@ -16,6 +16,17 @@ def _(data, index, *, axis):
     return (*data.shape[:at], *index.shape, *data.shape[at + 1 :]), data.dtype
 
 
+@take.batched
+def _(xp, size, flags, data, index, *, axis):
+    if not flags[1]:
+        return xp.take(data, index, axis=axis % (len(data.shape) - 1) + 1)
+    if not flags[0]:
+        return xp.moveaxis(xp.take(data, index, axis=axis), axis % len(data.shape), 0)
+    at = axis % (len(data.shape) - 1)
+    key = (*[None] * at, 0, *[None] * (len(data.shape) - at - 2))
+    return batch_of_index(xp, size, flags, data, index, key=key)
+
+
 @take.grad
 def _(xp, dout, data, index, *, axis):
     at = axis % len(data.shape)
@@ -46,6 +57,13 @@ def _(data, index, *, axis):
     shape = list(broadcast_shapes("take_along_axis", [tuple(open_), tuple(1 if k == at else n for k, n in enumerate(index.shape))]))
     shape[at] = index.shape[at]
     return tuple(shape), data.dtype
+
+
+@take_along_axis.batched
+def _(xp, size, flags, data, index, *, axis):
+    ndim = len(index.shape) - flags[1]
+    both = [a if f else xp.expand_dims(a, 0) for a, f in zip((data, index), flags, strict=True)]
+    return xp.take_along_axis(*both, axis=axis % ndim + 1)
 
 
 take_along_axis.grad(lambda xp, dout, data, index, *, axis: (put_along_axis(xp, dout, index, axis, data.shape[axis]), None))
@@ -101,6 +119,58 @@ def index(xp, data, *arrays, key: Integers):
 index.type(lambda data, *arrays, key: (indexed_shape(data.shape, arrays, key), data.dtype))
 
 
+@index.batched
+def batch_of_index(xp, size, flags, data, *arrays, key):
+    """The selections of a batch. The batch is indexed as well, so that its axis is the first one of the index."""
+    if not flags[0]:
+        data = xp.broadcast_to(data, shape=(size, *data.shape))
+    places, whole = batch_places(xp, size, flags[1:], arrays, key)
+    found = xp.index(data, *places, key=whole)
+    # (examples, *index, *rest), where NumPy's order may have axes of the rest before the index
+    return xp.permute_dims(found, axes=_moved(len(found.shape), index_axis(key), _extent(arrays, flags[1:])))
+
+
+def _extent(arrays, flags):
+    """Number of axes of the broadcast index of an example."""
+    return max(len(a.shape) - f for a, f in zip(arrays, flags, strict=True))
+
+
+def _moved(ndim, at, extent):
+    """The axes of (examples, *index, *rest) in an order in which ``at`` axes of the rest come before the index."""
+    rest = range(1 + extent, ndim)
+    return (0, *rest[:at], *range(1, 1 + extent), *rest[at:])
+
+
+def batch_places(xp, size, flags, arrays, key):
+    """Index arrays and a key that select from a batch: the examples' numbers, and the arrays of examples with axes that broadcast."""
+    extent = _extent(arrays, flags)
+    examples = xp.reshape(xp.iota(size=size, dtype="int64"), shape=(size, *[1] * extent))
+    places = [
+        xp.reshape(a, shape=(size, *[1] * (extent + 1 - len(a.shape)), *a.shape[1:])) if f else a
+        for a, f in zip(arrays, flags, strict=True)
+    ]
+    return (examples, *places), (0, *[None if k is None else k + 1 for k in key])
+
+
+def batch_of_update(write):
+    """The rule of a primitive that writes at index arrays."""
+
+    def rule(xp, size, flags, data, value, *arrays, key):
+        data = data if flags[0] else xp.broadcast_to(data, shape=(size, *data.shape))
+        places, whole = batch_places(xp, size, flags[2:], arrays, key)
+        if value.shape:
+            at, extent = index_axis(key), _extent(arrays, flags[2:])
+            ndim = len(data.shape) - len([k for k in key if k is not None]) + extent
+            lead = (size,) if flags[1] else (1,)
+            example = value.shape[flags[1] :]
+            value = xp.reshape(value, shape=(*lead, *[1] * (ndim - 1 - len(example)), *example))
+            # (examples, *index, *rest): the axes of the rest that an example has before the index come after it
+            value = xp.permute_dims(value, axes=(0, *range(1 + at, 1 + at + extent), *range(1, 1 + at), *range(1 + at + extent, ndim)))
+        return getattr(xp, write)(data, value, *places, key=whole)
+
+    return rule
+
+
 @index.grad
 def _(xp, dout, data, arrays, *, key):
     return (xp.index_add(xp.zeros(data.shape, dout.dtype), dout, *arrays, key=key), *[None] * len(arrays))
@@ -136,6 +206,7 @@ def index_add(xp, data, value, *arrays, key: Integers):
     """``data`` with ``value`` added at index arrays; duplicate indices accumulate."""
 
 
+index_add.batched(batch_of_update("index_add"))
 index_add.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
 index_add.grad(lambda xp, dout, value, arrays, *, key: (dout, xp.index(dout, *arrays, key=key), *[None] * len(arrays)))
 
@@ -170,6 +241,7 @@ def index_update(xp, data, value, *arrays, key: Integers):
     """``data`` with the elements at index arrays replaced by ``value``; of duplicate indices the last one wins."""
 
 
+index_update.batched(batch_of_update("index_update"))
 index_update.type(lambda data, value, *arrays, key: (data.shape, data.dtype))
 
 
@@ -203,7 +275,7 @@ def survives(xp, shape, arrays, key):
     return xp.reshape(last, shape=(*extent, *[1] * (len(key) - len(used) - index_axis(key))))
 
 
-@primitive(differentiable=False)
+@primitive(differentiable=False, batch="leading")
 def checked_index(xp, index, *, size: int, negative: bool):
     """Indices as positions in [0, size); with ``negative``, indices below 0 count from the end. Others raise when the result is read."""
 

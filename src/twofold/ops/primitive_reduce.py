@@ -1,6 +1,8 @@
 """Primitives that reduce or scan along axes, sort, or multiply matrices, with their gradients."""
 
+import builtins
 import math
+import string
 
 from ..dtype import promote
 from ..errors import ShapeError
@@ -38,7 +40,7 @@ def spread(xp, value, data, axis, keepdims):
     return xp.broadcast_to(value, shape=data.shape)
 
 
-@reduction(_wide, packed=True, row_reduction=True, symbol=("sum",), complex_gradient=True, linear="joint")
+@reduction(_wide, packed=True, row_reduction=True, symbol=("sum",), complex_gradient=True, linear="joint", batch="axis")
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
 
@@ -54,7 +56,7 @@ def _(xp, node):
     return None if found is None else xp.log_sum_exp(found, normalized_axes(axis, len(terms.shape)), node.shape)
 
 
-@reduction(_wide, symbol=("prod",), reference=lambda np, data, **params: np.prod(data, **params), complex_gradient=True)
+@reduction(_wide, symbol=("prod",), reference=lambda np, data, **params: np.prod(data, **params), complex_gradient=True, batch="axis")
 def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Product over axes."""
 
@@ -76,12 +78,16 @@ def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
     return spread(xp, dout, data, axis, keepdims) * xp.equal(data, spread(xp, out, data, axis, keepdims))
 
 
-@reduction(_same, packed=True, row_reduction=True, symbol=("max",), reference=lambda np, data, **params: np.max(data, **params))
+@reduction(
+    _same, packed=True, row_reduction=True, symbol=("max",), reference=lambda np, data, **params: np.max(data, **params), batch="axis"
+)
 def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Maximum over axes."""
 
 
-@reduction(_same, packed=True, row_reduction=True, symbol=("min",), reference=lambda np, data, **params: np.min(data, **params))
+@reduction(
+    _same, packed=True, row_reduction=True, symbol=("min",), reference=lambda np, data, **params: np.min(data, **params), batch="axis"
+)
 def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Minimum over axes."""
 
@@ -100,12 +106,12 @@ for _op in (sum, max, min):
     _op.simplify(_of_single_elements)
 
 
-@reduction(lambda dtype: "bool", differentiable=False, reference=lambda np, data, **params: np.any(data, **params))
+@reduction(lambda dtype: "bool", differentiable=False, reference=lambda np, data, **params: np.any(data, **params), batch="axis")
 def any(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether any element along axes is nonzero."""
 
 
-@reduction(lambda dtype: "bool", differentiable=False, reference=lambda np, data, **params: np.all(data, **params))
+@reduction(lambda dtype: "bool", differentiable=False, reference=lambda np, data, **params: np.all(data, **params), batch="axis")
 def all(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether all elements along axes are nonzero."""
 
@@ -132,12 +138,12 @@ for _op in (sum, prod, max, min, any, all):
     _op.cases(_reduction_cases(_op.name))
 
 
-@reduction(lambda dtype: "int64", differentiable=False, reference=lambda np, data, **params: np.argmax(data, **params))
+@reduction(lambda dtype: "int64", differentiable=False, reference=lambda np, data, **params: np.argmax(data, **params), batch="axis")
 def argmax(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first maximum along an axis (flattened if None)."""
 
 
-@reduction(lambda dtype: "int64", differentiable=False, reference=lambda np, data, **params: np.argmin(data, **params))
+@reduction(lambda dtype: "int64", differentiable=False, reference=lambda np, data, **params: np.argmin(data, **params), batch="axis")
 def argmin(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first minimum along an axis (flattened if None)."""
 
@@ -159,7 +165,7 @@ for _op in (argmax, argmin):
     _op.cases(_extremum_cases(_op.name))
 
 
-@primitive(reference=lambda np, data, *, axis: np.cumsum(data, axis), complex_gradient=True, linear="joint")
+@primitive(reference=lambda np, data, *, axis: np.cumsum(data, axis), complex_gradient=True, linear="joint", batch="axis")
 def cumulative_sum(xp, data, *, axis: int):
     """Running sum along an axis."""
 
@@ -169,7 +175,7 @@ cumulative_sum.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
 cumulative_sum.grad(lambda xp, dout, *, axis: xp.flip(xp.cumulative_sum(xp.flip(dout, axis), axis=axis), axis))
 
 
-@primitive(reference=lambda np, data, *, axis: np.cumprod(data, axis), complex_gradient=True)
+@primitive(reference=lambda np, data, *, axis: np.cumprod(data, axis), complex_gradient=True, batch="axis")
 def cumulative_prod(xp, data, *, axis: int):
     """Running product along an axis."""
 
@@ -223,7 +229,7 @@ def _sorting(np, data, *, axis, descending):
     return np.flip(data.shape[axis] - 1 - np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
 
 
-@primitive(differentiable=False, host_only=True, reference=_sorting)
+@primitive(differentiable=False, host_only=True, reference=_sorting, batch="axis")
 def argsort(xp, data, *, axis: int, descending: bool = False):
     """Indices (int64) that sort along an axis; the sort is stable, in descending order too."""
 
@@ -248,7 +254,7 @@ def _sorted(np, data, *, axis, descending):
     return np.flip(found, axis) if descending else found
 
 
-@primitive(host_only=True, reference=_sorted, complex_gradient=True)
+@primitive(host_only=True, reference=_sorted, complex_gradient=True, batch="axis")
 def sort(xp, data, *, axis: int, descending: bool = False):
     """The elements along an axis in order; equal ones, such as 0.0 and -0.0, in any order."""
 
@@ -285,6 +291,27 @@ def _(lhs, rhs):
 
 
 matmul.cost(lambda result, lhs, rhs: result.size * lhs.shape[-1])
+
+
+@matmul.batched
+def _(xp, size, flags, lhs, rhs):
+    a, b = len(lhs.shape) - flags[0], len(rhs.shape) - flags[1]
+    # a matrix that all examples share: the rows of all examples are those of one product
+    if not flags[1] and b < 3:
+        rows = xp.matmul(xp.reshape(lhs, shape=(math.prod(lhs.shape[:-1]), lhs.shape[-1])), rhs)
+        return xp.reshape(rows, shape=(*lhs.shape[:-1], *rhs.shape[1:]))
+    if not flags[0] and a < 3 and b == 1:
+        return xp.matmul(rhs, lhs if a == 1 else xp.matrix_transpose(lhs))
+    # vectors become a row and a column; the batch comes before as many axes as the other operand has
+    lhs = xp.expand_dims(lhs, -2) if a == 1 else lhs
+    rhs = xp.expand_dims(rhs, -1) if b == 1 else rhs
+    most = builtins.max(a, b, 2) + 1
+    wide = [
+        xp.reshape(x, shape=(size, *[1] * (most - len(x.shape)), *x.shape[1:])) if f else x for x, f in zip((lhs, rhs), flags, strict=True)
+    ]
+    found = xp.matmul(*wide)
+    found = xp.squeeze(found, -1) if b == 1 else found
+    return xp.squeeze(found, -1 if b == 1 else -2) if a == 1 else found
 
 
 @matmul.grad
@@ -335,6 +362,14 @@ def _(*arrays, subscripts):
                 raise ShapeError("einsum: an index has two sizes", f"{letter}: {sizes[letter]} and {n} in {subscripts}", "make them equal")
             sizes[letter] = n if sizes[letter] == 1 else sizes[letter]
     return tuple(sizes[letter] for letter in right), promote(*[a.dtype for a in arrays])
+
+
+@einsum.batched
+def _(xp, size, flags, *arrays, subscripts):
+    terms, right = _terms(subscripts)
+    letter = next(c for c in string.ascii_letters if c not in subscripts)
+    lead = [letter + t if f else t for t, f in zip(terms, flags, strict=True)]
+    return xp.einsum(*arrays, subscripts=",".join(lead) + "->" + letter + right)
 
 
 @einsum.grad

@@ -32,6 +32,7 @@ def _(xp, row_form, node):
     return row_form(data) if data.shape[:1] == node.shape[:1] else None
 
 
+reshape.batched(lambda xp, size, flags, data, *, shape: xp.reshape(data, shape=(size, *shape)))
 reshape.grad(lambda xp, dout, data: xp.reshape(dout, shape=data.shape))
 
 
@@ -81,6 +82,7 @@ def _inverse(axes):
     return tuple(back)
 
 
+permute_dims.batched(lambda xp, size, flags, data, *, axes: xp.permute_dims(data, axes=(0, *[a % len(axes) + 1 for a in axes])))
 permute_dims.grad(lambda xp, dout, *, axes: xp.permute_dims(dout, axes=_inverse(axes)))
 
 
@@ -115,6 +117,13 @@ def _(data, *, shape):
     if broadcast_shapes("broadcast_to", [data.shape, shape]) != shape:
         raise ShapeError("broadcast_to: cannot broadcast to this shape", f"{data.shape} to {shape}", "only axes of size 1 can be broadcast")
     return shape, data.dtype
+
+
+@broadcast_to.batched
+def _(xp, size, flags, data, *, shape):
+    example = data.shape[1:]
+    wide = xp.reshape(data, shape=(size, *[1] * (len(shape) - len(example)), *example))
+    return xp.broadcast_to(wide, shape=(size, *shape))
 
 
 @broadcast_to.grad
@@ -159,6 +168,7 @@ def slice(xp, data, *, key: Triples):
     """``data[begin:end:step, …]``: one (begin, end, step) triple per axis, as in a Python slice."""
 
 
+slice.batched(lambda xp, size, flags, data, *, key: xp.slice(data, key=(FULL, *key)))
 slice.type(lambda data, *, key: (sliced_shape(data.shape, key), data.dtype))
 
 
@@ -209,6 +219,14 @@ def _(data, value, *, key):
     return data.shape, data.dtype
 
 
+@slice_update.batched
+def _(xp, size, flags, data, value, *, key):
+    data = data if flags[0] else xp.broadcast_to(data, shape=(size, *data.shape))
+    if flags[1]:
+        value = xp.reshape(value, shape=(size, *[1] * (len(data.shape) - len(value.shape)), *value.shape[1:]))
+    return xp.slice_update(data, value, key=(FULL, *key))
+
+
 @slice_update.grad
 def _(xp, dout, *, key):
     part = xp.slice(dout, key=key)
@@ -256,6 +274,12 @@ def _(*arrays, axis):
     return (*first.shape[:at], sum(a.shape[at] for a in arrays), *first.shape[at + 1 :]), dtype
 
 
+@concat.batched
+def _(xp, size, flags, *arrays, axis):
+    whole = [a if f else xp.broadcast_to(a, shape=(size, *a.shape)) for a, f in zip(arrays, flags, strict=True)]
+    return xp.concat(*whole, axis=axis % (len(whole[0].shape) - 1) + 1)
+
+
 @concat.grad
 def _(xp, dout, arrays, *, axis):
     grads, start = [], 0
@@ -294,6 +318,7 @@ def pad(xp, data, *, width: Triples, value: float = 0.0):
 
 
 pad.type(lambda data, *, width, value: (tuple(n + a + b for n, (a, b) in zip(data.shape, width, strict=True)), data.dtype))
+pad.batched(lambda xp, size, flags, data, *, width, value: xp.pad(data, width=((0, 0), *width), value=value))
 pad.grad(lambda xp, dout, data, *, width: xp.slice(dout, key=tuple((a, a + n, None) for n, (a, _) in zip(data.shape, width, strict=True))))
 pad.channels_last(lambda last, data, *, width, value: {"width": last(width)})
 
@@ -308,7 +333,7 @@ def _(make):
     yield make(make.distinct((0, 2)), width=((1, 1), (0, 0)), value=0.0, want=want)
 
 
-@primitive(view=True, complex_gradient=True, linear="joint")
+@primitive(view=True, complex_gradient=True, linear="joint", batch="leading")
 def unfold(xp, data, *, kernel: Shape, stride: Shape, dilate: Shape):
     """Windows over the trailing axes: (…, d1…dk) to (…, o1…ok, kernel1…kernelk), without a copy."""
 
@@ -349,7 +374,7 @@ def _(make):
     yield make(make.distinct((1, 2, 5, 6)), **_PLANE, want=want)
 
 
-@primitive(complex_gradient=True, linear="joint")
+@primitive(complex_gradient=True, linear="joint", batch="leading")
 def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
     """The transpose of `unfold`: windows summed where they overlap, into trailing axes of ``size``."""
 
@@ -373,7 +398,7 @@ def _(make):
     yield make(make.distinct((2, 2, 3), "int32"), size=(8,), **_LINE, want=want)
 
 
-@primitive(moves=True, packed=True, symbol=("_copy",))
+@primitive(moves=True, packed=True, symbol=("_copy",), batch="leading")
 def contiguous(xp, data):
     """The data in row-major order; a copy if it is not."""
 

@@ -20,12 +20,12 @@ def _unscaled_inverse(np, data):
     return (np.real(np.fft.fft(pairs[..., 0])) + np.imag(np.fft.fft(pairs[..., 1]))).astype(data.dtype)
 
 
-@primitive(reference=_interleaved, floats=("float32", "float64"), linear="joint")
+@primitive(reference=_interleaved, floats=("float32", "float64"), linear="joint", batch="leading")
 def fourier_pairs(xp, data):
     """The discrete Fourier transform of each row of real numbers (…, d), as (…, 2 · d): real part, imaginary part of each frequency."""
 
 
-@primitive(reference=_unscaled_inverse, floats=("float32", "float64"), linear="joint")
+@primitive(reference=_unscaled_inverse, floats=("float32", "float64"), linear="joint", batch="leading")
 def fourier_sums(xp, data):
     """The real part of the inverse transform of `fourier_pairs`, without the division by d: (…, 2 · d) to (…, d)."""
 

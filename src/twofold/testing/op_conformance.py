@@ -3,6 +3,7 @@
 ``CHECKS`` names them all; a test-suite runs every check on every sample, an adapter's author the ones on its backend.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, is_float, scalar_dtype
+from ..graph.batch import Batch
 from ..graph.build import apply, run_rule
 from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Node, leaf
@@ -244,6 +246,44 @@ def check_tangent(op: Op, sample: Sample) -> None:
     assert abs(have - want) <= 1e-9 * sample.tolerance * max(1.0, abs(want)), f"{op.title}: tangent {have}, gradient {want}"
 
 
+def check_batch(op: Op, sample: Sample) -> None:
+    """The graph of a batch gives the results and gradients of its examples, whichever inputs they share."""
+    if op.random or op.execution.user_method or op.title == "reset_arrays":  # which has no results
+        return
+    examples = [make_operands(op, sample, "float64", seed) for seed in (0, 7)]
+    nodes = leaves_for(examples[0], sample)
+    node = apply(sig_of(op, sample, legacy=False), tuple(nodes))
+    outputs = list(node.parts[: node.bound_op.visible])
+    arrays = [k for k, a in enumerate(examples[0]) if isinstance(a, np.ndarray)]
+    heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
+    tracked = [(o, h) for o, h in zip(outputs, heads, strict=True) if o.tracked and sample.gradient]
+    given = [n for n in nodes if n is not None]
+    draw = np.random.default_rng(6)
+    values = [draw.uniform(-1, 1, (2, *o.shape)) for o in outputs]
+    for mapped in {tuple(arrays), *[(k,) for k in arrays]}:
+        own = [(k, n) for k, n in enumerate(nodes) if n is not None and k in mapped]
+        batches: dict[Node, Node] = {n: leaf(("batch", k), (2, *n.shape), n.dtype, n.tracked) for k, n in own}
+        wrt = [n for _, n in own if n.tracked]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that an operator without a rule runs in a loop
+            found = Batch(2).of(outputs, batches)
+        wide = {h: leaf(("heads", k), (2, *h.shape), h.dtype) for k, h in enumerate(heads)}
+        pairs = [(f, wide[h]) for f, o, h in zip(found, outputs, heads, strict=True) if (o, h) in tracked and f.tracked]
+        grads = gradient([f for f, _ in pairs], [h for _, h in pairs], [batches[w] for w in wrt]) if pairs else []
+        each = gradient([o for o, _ in tracked], [h for _, h in tracked], wrt) if pairs else []
+        one = Program([*outputs, *each], [*given, *heads], HOST)
+        all_of = Program([*found, *grads], [*[batches.get(n, n) for n in given], *wide.values()], HOST)
+        runs = []
+        for example, projected in zip(examples, zip(*values, strict=True), strict=True):
+            operands = [a if k in mapped else shared for k, (a, shared) in enumerate(zip(example, examples[0], strict=True))]
+            runs.append(one.run([*[a for a in operands if a is not None], *projected]))
+        operands = [np.stack(both) if k in mapped else both[0] for k, both in enumerate(zip(*examples, strict=True))]
+        got = all_of.run([*[a for a in operands if a is not None], *values])
+        for a, b in zip(got, zip(*runs, strict=True), strict=True):
+            assert a.shape == (2, *b[0].shape), f"{op.title}: {a.shape} for two of {b[0].shape}"
+            np.testing.assert_allclose(np.asarray(a, np.float64), np.stack(b).astype(np.float64), rtol=1e-9 * sample.tolerance, atol=1e-9)
+
+
 def check_recorded_gradient(op: Op, sample: Sample) -> None:
     """Backward over the tape gives bitwise equal gradients in naive, inline and deferred execution."""
     arrays, bound_op = make_operands(op, sample), sig_of(op, sample)
@@ -336,6 +376,7 @@ CHECKS: dict[str, Callable[[Op, Sample], None]] = {
     "gradient": check_gradient,
     "second gradient": check_second_gradient,
     "tangent": check_tangent,
+    "batch": check_batch,
     "recorded gradient": check_recorded_gradient,
     "dtypes": check_dtypes,
     "parameters": check_parameters,
