@@ -1,5 +1,6 @@
 """Methods of ``ndarray`` that are also functions, and NumPy's protocols, through which its functions dispatch to ``twofold.np``."""
 
+import gc
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -8,10 +9,13 @@ import numpy as np
 
 from ..calls.host_calls import refuse_cut, to_numpy
 from ..dtype import COMPLEX
-from ..errors import DTypeError
+from ..errors import DTypeError, ParameterError
+from ..imperative.array import Array
+from ..imperative.cell import PINNED, Value
+from ..imperative.views import ViewMixin
 from ..ndarray.types import ArrayLike, Shape
 from . import linalg, linear, reductions, selecting, shapes, stride_tricks
-from .array import Out, ndarray, ndarrayElement
+from .array import Out, ndarray, ndarrayElement, ndarrayView
 from .creation import read_only
 from .fallback import by_numpy
 from .indexing import changed_inline
@@ -149,11 +153,24 @@ def _by_numpy(name: str) -> Callable[..., Any]:
     return method
 
 
+def _set_shape(self: ndarray, value: Shape) -> None:
+    """Reshape an array in place, as NumPy does, if nothing else sees its memory."""
+    v = self._content
+    is_bound = isinstance(v, Value) and (v.sharing is PINNED or v.entry is not None)
+    # only its views know that they are views of it: the search takes milliseconds
+    if is_bound or isinstance(self, ViewMixin) or any(isinstance(x, ViewMixin) and x._base is self for x in gc.get_referrers(self)):
+        given = f"shape {self.shape}, to become {value}"
+        todo = "write x = x.reshape(shape)"
+        raise ParameterError("shape: an array keeps its shape if it is recorded, or shares memory with a view or other code", given, todo)
+    self._content = self.reshape(value).copy()._content
+
+
 def attach() -> None:
     """Attach the methods to `ndarray`."""
     own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
     own |= {
         "real": property(_real, _set_real),
+        "shape": property(vars(Array)["shape"].fget, _set_shape),
         "imag": property(_imag, _set_imag),
         "__array_ufunc__": _array_ufunc,
         "__array_function__": _array_function,
@@ -162,8 +179,11 @@ def attach() -> None:
     for module, names in METHODS.items():
         own |= {name: in_short(name, getattr(module, name), getattr(np.ndarray, name)) for name in names.split()}
     own |= {name: in_short(name, getattr(ndarray, name), getattr(np.ndarray, name)) for name in ("astype", "copy", "flatten")}
-    for name, value in own.items():
-        setattr(ndarray, name, value)
+    # views read their shape in another way, and keep it
+    views = {"shape": property(vars(ViewMixin)["shape"].fget, _set_shape)}
+    for cls, members in ((ndarray, own), (ndarrayView, views)):
+        for name, value in members.items():
+            setattr(cls, name, value)
 
 
 attach()

@@ -6,10 +6,11 @@ compiles test modules by itself. `own_modules` loads these libraries' modules an
 
 import ast
 import linecache
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType
+from types import CodeType, MethodType, ModuleType
 from typing import Any
 
 from . import rewriting
@@ -18,6 +19,8 @@ from . import rewriting
 TAG = f"{zlib.crc32(Path(rewriting.__file__).read_bytes()):x}"
 #: Texts that are in no file, such as that of ``-c``, by the names that their code has for files.
 texts: dict[str, bytes | str] = {}
+#: The module whose objects functions of the face are bound to.
+FACE = f"{__package__}.face"
 _NAMES = {*rewriting.ASKED, rewriting.UNFOLDED}
 
 
@@ -50,6 +53,21 @@ def _change_numba(module: Any) -> None:
     module.get_code_object = get_code_object
 
 
+def _change_interpreter(module: Any) -> None:
+    """Numba looks for functions of NumPy's own module among a function's global variables."""
+    before = module.Interpreter.get_global_value
+
+    def get_global_value(self: object, name: str) -> object:
+        found = before(self, name)
+        if isinstance(found, ModuleType) and found.__name__ in ("numpy", "numpy.random"):
+            return sys.modules[found.__name__]
+        if isinstance(found, MethodType) and type(found.__self__).__module__ == FACE:
+            return getattr(sys.modules["numpy"], found.__name__, found)
+        return found
+
+    module.Interpreter.get_global_value = get_global_value
+
+
 def _change_cloudpickle(module: Any) -> None:
     table = module.CloudPickler.dispatch_table
     before = table[CodeType]
@@ -70,6 +88,7 @@ def _change_pytest(module: Any) -> None:
 #: By the name of a library's module, what changes it once it has been loaded.
 CHANGES: dict[str, Callable[[Any], None]] = {
     "numba.core.bytecode": _change_numba,
+    "numba.core.interpreter": _change_interpreter,
     "cloudpickle.cloudpickle": _change_cloudpickle,
     "joblib.externals.cloudpickle.cloudpickle": _change_cloudpickle,
     "_pytest.assertion.rewrite": _change_pytest,
