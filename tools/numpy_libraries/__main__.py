@@ -30,6 +30,7 @@ TABLE = Path(__file__).with_name("libraries.toml")
 PAGE = ROOT / "docs" / "reference" / "numpy-libraries.md"
 FOLDER = ROOT / ".venv-numpy-libraries"
 RESULTS = ROOT / "build" / "numpy_libraries"
+CHOSEN = RESULTS / "chosen.txt"
 KEPT = Path(__file__).with_name("results.json")
 PYTHON = FOLDER / "bin" / "python"
 SEED = 20
@@ -67,7 +68,7 @@ def table() -> dict[str, Any]:
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
-def pytest(row: dict[str, Any], way: str, words: list[str], log: Path) -> str:
+def pytest(row: dict[str, Any], way: str, words: list[str], log: Path, variables: dict[str, str] | None = None) -> str:
     """Run pytest on NumPy, or with what folds this way; its output."""
     package = row.get("package", row["name"])
     options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={site_packages()}", "-W", "ignore", f"--timeout={SECONDS}"]
@@ -105,12 +106,9 @@ def outcomes(row: dict[str, Any], way: str, names: list[str]) -> dict[str, Any]:
     for k in range(0, len(names), AT_ONCE):
         report = RESULTS / f"{row['name']}_{way}_{k}.xml"
         report.unlink(missing_ok=True)
-        pytest(
-            row,
-            way,
-            [f"--junitxml={report}", *[str(site_packages() / name) for name in names[k : k + AT_ONCE]]],
-            report.with_suffix(".log"),
-        )
+        CHOSEN.write_text("\n".join(names[k : k + AT_ONCE]), encoding="utf-8")
+        files = sorted({str(site_packages() / name.partition("::")[0]) for name in names[k : k + AT_ONCE]})
+        pytest(row, way, [f"--junitxml={report}", *files], report.with_suffix(".log"), {"CHOSEN_TESTS": str(CHOSEN)})
         part = read(report) if report.exists() else {"passed": 0, "skipped": 0, "failed": {f"tests {k} …": "the process died"}}
         found["passed"] += part["passed"]
         found["skipped"] += part["skipped"]
@@ -125,7 +123,8 @@ def compared(row: dict[str, Any], share: float) -> dict[str, Any]:
     result: dict[str, Any] = {"sample": plain["passed"], "differ": {}}
     for way in WAYS[1:]:
         found = outcomes(row, way, names)
-        differ = {name: said for name, said in found["failed"].items() if name not in plain["failed"]}
+        failed = {name: said.replace(str(site_packages()), "…").replace(str(ROOT), "…") for name, said in found["failed"].items()}
+        differ = {name: said for name, said in failed.items() if name not in plain["failed"]}
         result[way], result["differ"][way] = plain["passed"] - len(differ), differ
         print(
             f"{row['name']}: {way}: {result[way]} of {plain['passed']}", *[f"  {n}: {s}" for n, s in differ.items()], sep="\n", flush=True
