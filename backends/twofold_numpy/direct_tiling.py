@@ -1,7 +1,6 @@
 """How a direct convolution is cut into items, and the numbers that its machine code reads; see `direct`."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,14 +55,10 @@ class Plane(NamedTuple):
     is_reversed: bool
 
     @property
-    def taps(self) -> Iterator[tuple[int, int, int, int]]:
-        """Channel, place in the padded rows and columns, and element of the weight, of each tap of a filter."""
-        (height, width), last = self.kernel, math.prod(self.kernel) - 1
-        for c in range(self.channels):
-            for y in range(height):
-                for x in range(width):
-                    k = y * width + x
-                    yield c, y * self.dilate[0], x * self.dilate[1], c * self.steps[2] + (last - k if self.is_reversed else k)
+    def places(self) -> list[tuple[int, int]]:
+        """Row and column, in the padded image, of each element of the kernel, in the order in which they are added."""
+        (height, width), (down, across) = self.kernel, self.dilate
+        return [(y * down, x * across) for y in range(height) for x in range(width)]
 
 
 class DirectTiling(NamedTuple):
@@ -78,14 +73,14 @@ class DirectTiling(NamedTuple):
     words
         The values of `WORDS`.
     rows, taps
-        The tables of copied rows and of taps.
+        The tables of copied rows and of taps: the bytes to an element of the image, and to one of the weight (n, 2).
     """
 
     pieces: int
     nanoseconds: float
     words: dict[str, int]
     rows: list[tuple[int, int, int, int]]
-    taps: list[tuple[int, int]]
+    taps: np.ndarray
 
     @property
     def scratch(self) -> int:
@@ -94,7 +89,7 @@ class DirectTiling(NamedTuple):
 
     def numbers(self, epilogue: int) -> list[int]:
         """All numbers in the order in which machine code reads them, given an epilogue's address; the halves of a tap are one number."""
-        taps = np.array(self.taps, np.int32).view(np.int64).ravel().tolist()
+        taps = self.taps.view(np.int64).ravel().tolist()
         words = self.words | {"epilogue": epilogue}
         return [*[words[name] for name in WORDS], *[n for row in self.rows for n in row], *taps]
 
@@ -134,16 +129,17 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
     in_tiles
         Whether all results go through a tile.
     """
-    taps = list(p.taps)
+    kernel = p.places
+    taps = p.channels * len(kernel)
     (rows, columns), (height, width) = p.out, p.size
     copies = any(p.pad) or p.stride != (1, 1)
     # the planes that some tap reads: of a 1x1 kernel with stride 2 only one of the four
-    phases = sorted({(y % p.stride[0], x % p.stride[1]) for _, y, x, _ in taps})
-    deep, wide = (max(t[1 + k] // p.stride[k] for t in taps) for k in (0, 1))
+    phases = sorted({(y % p.stride[0], x % p.stride[1]) for y, x in kernel})
+    deep, wide = (max(place[k] // p.stride[k] for place in kernel) for k in (0, 1))
     # a row of a copied plane: the results' columns, and the columns beyond them that taps reach
     pitch = columns + wide if copies else width
     of_row = ITEM * p.channels * len(phases) * pitch
-    work = p.n * p.groups * p.filters * len(taps) * rows * columns
+    work = p.n * p.groups * p.filters * taps * rows * columns
     pieces = 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
     least = -(-rows // max(1, min(rows, BAND // of_row, PLACES // pitch)))
     if least > 1 and p.n * p.groups == 1:
@@ -173,17 +169,25 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
         "ranges": ranges,
         "range.filters": filters,
         "pitch": pitch,
-        "taps": len(taps),
+        "taps": taps,
         "copied.rows": len(phases) * plane_rows if copies else 0,
         **_sizes(p),
     }
     places = {phase: k * plane_rows * pitch for k, phase in enumerate(phases)} if copies else {(0, 0): 0}
-    offsets = [
-        (ITEM * (c * channel + places[y % p.stride[0], x % p.stride[1]] + y // p.stride[0] * pitch + x // p.stride[1]), ITEM * w)
-        for c, y, x, w in taps
-    ]
+    of_kernel = [places[y % p.stride[0], x % p.stride[1]] + y // p.stride[0] * pitch + x // p.stride[1] for y, x in kernel]
+    elements = range(len(kernel))[:: -1 if p.is_reversed else 1]
     copied_rows = [_copied_row(p, phase, row, pitch) for phase in phases for row in range(plane_rows)] if copies else []
-    return DirectTiling(pieces, work * MULTIPLICATION, words, copied_rows, offsets)
+    return DirectTiling(
+        pieces, work * MULTIPLICATION, words, copied_rows, _tap_table(p.channels, (channel, of_kernel), (p.steps[2], elements))
+    )
+
+
+def _tap_table(channels: int, *parts: tuple[int, Sequence[int]]) -> np.ndarray:
+    """The bytes to each tap's element: for the image and for the weight, a step for each channel and the places of the kernel."""
+    # not a list of tuples: a network's tables have thousands of rows, which would set off Python's garbage collector
+    each = np.arange(channels)[:, None]
+    places = [ITEM * (each * step + np.array(kernel)) for step, kernel in parts]
+    return np.stack(places, axis=-1).reshape(-1, 2).astype(np.int32)  # they fit: see `REACH`
 
 
 def _sizes(p: Plane) -> dict[str, int]:
