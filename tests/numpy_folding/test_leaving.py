@@ -31,6 +31,14 @@ def called(function, *args):
     return kind(function(*args))
 def drained(generator):
     return [kind(x) for x in generator]
+def fill(holder):
+    if isinstance(holder, dict):
+        holder["new"] = 1
+    else:
+        holder.append(1)
+    return inside(holder)
+def with_state(function, state):
+    function(state)
 def converted(x):
     return bool(numpy.asarray(x)[1] == 3.0)
 def attribute(owner, name):
@@ -63,7 +71,7 @@ class Base:
 """
 
 PROGRAM = """
-import functools, pickle, copy, queue, threading
+import functools, pickle, copy, queue, threading, weakref
 from dataclasses import dataclass
 import numpy as np
 import library
@@ -113,7 +121,25 @@ class Derived(Base):
 class Record:
     a: object
 
+class Strange(dict):
+    __getattr__ = dict.__getitem__
+    def __call__(self, a):
+        return folds(a)
+class Closing:
+    closed = False
+    def close(self):
+        self.closed = True
+        del self.method
+        return 3
+def write(state):
+    state["written"] = True
+def annotated(a: kinds("text") = None) -> kinds("result"):
+    return a
+def own_only(holder):
+    return folds(holder[0])
+strange = Strange()
 y = x * 2.0 + 1.0
+kept = [y]
 table = Table()
 table.value = y
 table["a"] = y
@@ -169,11 +195,27 @@ CHECKS = {
     "folds(Record(y).a)": True,
     "remembered(1)": (True, 1),
     "folds((lambda a: a * 2.0)(y))": True,
-    "folds(holder[0]), folds(options['a'])": (True, True),
-    "holder[0] is y, [a is y for a in (y,)]": (True, [True]),
+    "[a is y for a in (y,)], [a is y for a in [y]]": ([True], [True]),
+    "len(kept), print() or folds(kept[0]), own_only(kept), folds(kept[0])": (1, True, True, True),
+    # a list or dictionary that a library gets holds NumPy's arrays from then on
+    "folds(holder[0]), folds(options['a'])": (False, False),
     "folds(max([y], key=lambda a: a[0]))": True,
     "folds(np.add(x, y)), folds(np.where(y > 1.0, x, y))": (True, True),
     "q.put(y) or library.kind(q.get())": True,
+    # what a library writes into a container of the program stays there
+    "library.fill(holder), holder[-1], len(holder)": ([True, False, False], 1, 3),
+    "library.fill(options), options['new']": ([True, False, False], 1),
+    "library.with_state(write, options), options['written']": (None, True),
+    "(space := {'y': y}, exec('z = 5', space), space['z'])[2]": 5,
+    "(s := {'y': y}, t := threading.Thread(target=write, args=(s,)), t.start(), t.join(), s['written'])[4]": True,
+    "(r := weakref.ref(y), r() is y)[1]": True,
+    "type('C', (), {'a': y}).a.shape": (300_000,),
+    "strange(y)": True,
+    "setattr(table, 'other', y) or library.attribute(table, 'other')": True,
+    "list(map(library.kind, [y])), sorted([y], key=library.kind) and True": ([True], True),
+    # callees are evaluated once
+    "(d := {'a': len}, d['a'](d.pop('a', 'text') and 'abc'))[1]": 3,
+    "(c := Closing(), setattr(c, 'method', str), c.method(c.close()))[2]": "3",
     "folds(copy.copy(y)) in (True, False)": True,
 }
 
@@ -298,6 +340,49 @@ def test_the_rest_of_a_program_computes_the_same(monkeypatch):
         before, after = expected[name].__code__, found[name].__code__
         assert after.co_varnames == before.co_varnames
         assert {line for *_, line in after.co_lines() if line} == {line for *_, line in before.co_lines() if line}
+
+
+def test_deep_sources_are_compiled():
+    for text in ("x = " + "+".join(["1"] * 700), "x = 'a'" + ".strip()" * 300):
+        found = {}
+        exec(compiled(text, "deep.py"), found)
+        assert found["x"] in (700, "a")
+
+
+def test_annotations_are_kept_as_they_are():
+    text = "from __future__ import annotations\ndef f(a: g(b), *c: g(d)) -> g(e):\n    x: g(h) = 1\ny: g(k)\n"
+    assert ast.unparse(rewritten(ast.parse(text))) == ast.unparse(ast.parse(text))
+
+
+def test_each_of_two_functions_on_one_line_has_its_own_original(monkeypatch):
+    from twofold.numpy_folding import code_readers
+
+    text = "f, g = (lambda a: h(a) + 1), (lambda a: h(a) * 10)\n"
+    monkeypatch.setitem(code_readers.texts, "lambdas.py", text)
+    found = {}
+    exec(compiled(text, "lambdas.py", is_first=True), found)
+    for name, constant in (("f", 1), ("g", 10)):
+        plain = code_readers.original(found[name].__code__)
+        assert constant in plain.co_consts
+        assert plain.co_names == ("h",)
+
+
+def test_compiled_files_belong_to_their_source_and_to_the_options(tmp_path):
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "module.py").write_text("def f(x):\n    assert x\n    return f.__code__.co_filename\n", encoding="utf-8")
+    (tmp_path / "first" / "module.py").chmod(0o600)
+    environment = {k: v for k, v in os.environ.items() if k not in PYCACHE}
+
+    def say(folder, *options):
+        code = "import module\ntry: print(module.f(0))\nexcept AssertionError: print('refused')"
+        command = [sys.executable, *options, "-m", "twofold", "run", "--numpy", "-c", code]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+    assert say(tmp_path / "first", "-O").endswith("first/module.py")
+    assert say(tmp_path / "first") == "refused"
+    assert {p.stat().st_mode & 0o077 for p in (tmp_path / "first" / "__pycache__").iterdir()} == {0}
+    (tmp_path / "first").rename(tmp_path / "second")
+    assert say(tmp_path / "second", "-O").endswith("second/module.py")
 
 
 @pytest.mark.parametrize("text", ["return 1", "x = = 2", "def f(a, a): pass", "nonlocal x", "'\\N{no}'", "f(a for a in b, 1)"])

@@ -29,7 +29,7 @@ Holder = list[object] | tuple[object, ...] | dict[object, object]
 #: Containers that are searched, one level deep.
 HOLDERS = frozenset({list, tuple, dict})
 #: Items of a container that are searched: so many large arrays do not fit into memory.
-SEARCHED = 1000
+SEARCHED = 100
 #: Classes whose objects only store what they are given, or are NumPy's.
 STORES = (
     list,
@@ -47,6 +47,8 @@ STORES = (
     NDARRAY,
     np.generic,
 )
+#: Modules of Python whose classes do the same.
+STORING = {"collections", "contextvars", "queue", "_queue", "types", "weakref"}
 #: The endings of compiled modules' files.
 COMPILED = tuple(EXTENSION_SUFFIXES)
 #: An array of NumPy's class, for ``type(x)``.
@@ -56,23 +58,35 @@ _VIEWS: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
 ROOT = __name__.partition(".")[0]
 
 
-def given(x: object, callee: object = None) -> object:
+def given(x: object, root: object = None, *path: str) -> object:
     """An argument, as a callee gets it: NumPy's arrays for folding ones, unless the callee is the program's own or NumPy's.
 
     Parameters
     ----------
     x
         The argument.
-    callee
-        What is called; None if it is not known.
+    root, *path
+        What is called: an object, or an attribute of it, of an attribute of it …; None if it is not known.
     """
     if type(x) is FoldingArray:
-        if callee is type:
+        if root is type and not path:
             return EXACT
-        return x if callee is not None and takes_folding(callee) else _left(x)
-    if type(x) in HOLDERS and _holds(x) and (callee is None or not takes_folding(callee)):
-        return _copied(x)
+        return x if _keeps(root, path) else _left(x)
+    if type(x) in HOLDERS and _holds(x) and not _keeps(root, path):
+        return _unfolded(x)
     return x
+
+
+def _keeps(root: object, path: tuple[str, ...]) -> bool:
+    """Whether what is called takes folding arrays."""
+    callee = _found(root, path)
+    return callee is not None and takes_folding(callee)
+
+
+def _found(root: object, path: tuple[str, ...]) -> object:
+    for name in path:
+        root = getattr(root, name, None)
+    return root
 
 
 def returned(x: object) -> object:
@@ -80,7 +94,7 @@ def returned(x: object) -> object:
     if type(x) is FoldingArray:
         return _left(x) if _is_called_from_outside() else x
     if type(x) in HOLDERS and _holds(x) and _is_called_from_outside():
-        return _copied(x)
+        return _unfolded(x)
     return x
 
 
@@ -90,11 +104,20 @@ def _is_called_from_outside() -> bool:
     return frame is not None and not is_own(frame.f_globals) and not _is_numpys(frame.f_globals.get("__name__"))
 
 
-def stored(x: object, owner: object = None) -> object:
-    """A value that is stored in an object, as an attribute or under a key."""
-    if type(x) is not FoldingArray or isinstance(owner, STORES) or (owner is not None and _is_programs(type(owner))):
+def stored(x: object, root: object = None, *path: str) -> object:
+    """A value that is stored in an object, as an attribute or under a key; parameters as for `given`."""
+    if type(x) is not FoldingArray:
         return x
-    return _left(x)
+    owner = _found(root, path)
+    return x if owner is not None and _only_stores(owner) else _left(x)
+
+
+def _only_stores(owner: object) -> bool:
+    """Whether an object only stores what it is given, or belongs to the program."""
+    if isinstance(owner, ModuleType):
+        return is_own(vars(owner))
+    kind = type(owner)
+    return kind in STORES or kind.__module__ in STORING or isinstance(owner, np.generic) or _is_programs(kind)
 
 
 def _left(x: FoldingArray) -> np.ndarray:
@@ -124,11 +147,14 @@ def _holds(x: object) -> TypeGuard[Holder]:
     return found
 
 
-def _copied(x: Holder) -> Holder:
-    if isinstance(x, dict):
-        return {k: _left(y) if type(y) is FoldingArray else y for k, y in x.items()}
-    items = [_left(y) if type(y) is FoldingArray else y for y in x]
-    return items if isinstance(x, list) else tuple(items)
+def _unfolded(x: Holder) -> Holder:
+    """A container with NumPy's arrays for folding ones: the same one if it can be written, since others may hold or write it."""
+    if isinstance(x, tuple):
+        return tuple([_left(y) if type(y) is FoldingArray else y for y in x])
+    for key, y in x.items() if isinstance(x, dict) else enumerate(x):
+        if type(y) is FoldingArray:
+            x[key] = _left(y)  # type: ignore[index]
+    return x
 
 
 def takes_folding(callee: Any) -> bool:
@@ -142,16 +168,15 @@ def takes_folding(callee: Any) -> bool:
         owner = callee.__self__
         if isinstance(owner, ModuleType):
             return _is_numpys(owner.__name__) or owner.__name__ in HARMLESS or (owner is builtins and callee.__name__ in BUILT_IN)
-        return isinstance(owner, STORES) or _is_numpys(type(owner).__module__) or (isinstance(owner, type) and takes_folding(owner))
+        return _only_stores(owner) or _is_numpys(type(owner).__module__) or (isinstance(owner, type) and takes_folding(owner))
     if isinstance(callee, type):
-        return _is_programs(callee) or callee in STORES or _is_numpys(callee.__module__)
+        return _is_programs(callee) or callee in STORES or callee.__module__ in STORING or _is_numpys(callee.__module__)
     if kind is partial:
         return takes_folding(callee.func)
     if _is_numpys(kind.__module__):
         return True
-    wrapped = getattr(callee, "__wrapped__", None)  # as `functools.lru_cache` makes it
-    if wrapped is not None and kind.__module__ == "functools":
-        return takes_folding(wrapped)
+    if kind.__module__ == "functools" and hasattr(callee, "__wrapped__"):  # as `lru_cache` makes it
+        return takes_folding(callee.__wrapped__)
     return _is_programs(kind)
 
 

@@ -30,20 +30,29 @@ class OwnLoader(SourceFileLoader):
         path = self.get_filename(fullname)
         stats = self.path_stats(path)
         header = MAGIC_NUMBER + b"".join((int(n) & 0xFFFFFFFF).to_bytes(4, "little") for n in (0, stats["mtime"], stats["size"]))
-        cached = cache_from_source(path, optimization=f"folding{TAG}")
+        cached = cache_from_source(path, optimization=f"folding{TAG}o{sys.flags.optimize}")
         try:
             data = self.get_data(cached)
             if data.startswith(header):
-                return marshal.loads(memoryview(data)[len(header) :])
+                return _placed(marshal.loads(memoryview(data)[len(header) :]), path)
         except (OSError, ValueError, EOFError, TypeError):
             pass  # there is none, or it is damaged, as Python's own may be
         code = self.source_to_code(self.get_data(path), path)
         if not sys.dont_write_bytecode:
-            self.set_data(cached, header + marshal.dumps(code))  # which does nothing where it cannot write
+            # readable by those who can read the source; where it cannot write, this does nothing
+            self.set_data(cached, header + marshal.dumps(code), _mode=os.stat(path).st_mode | 0o200)
         return code
 
 
 OwnLoader.__name__ = SourceFileLoader.__name__
+
+
+def _placed(code: CodeType, path: str) -> CodeType:
+    """Code with the path of its source, which may have been moved with its compiled file."""
+    if code.co_filename == path:
+        return code
+    parts = [_placed(x, path) if isinstance(x, CodeType) else x for x in code.co_consts]
+    return code.replace(co_filename=path, co_consts=tuple(parts))
 
 
 class _ChangingLoader(SourceFileLoader):

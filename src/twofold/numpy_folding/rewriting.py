@@ -6,12 +6,13 @@ be NumPy's or the program's own; what a function returns that others may call; w
 
     pandas.cut(y, 10)    pandas.cut(y if __unfolded__ or __kind__(y) is not __folding__ and … else __given__(y, pandas.cut), 10)
 
-The test takes some 20 ns for a name and 40 for any other expression, and 4 before the first array has folded. Nothing else changes: no
-variable, no line, no order of evaluation. Functions that other compilers read (`COMPILERS`) stay as they are.
+The test takes some 20 ns for a name and 40 for any other expression; before the first array has folded, 4 for names, arithmetic and
+elements. No variable and no line changes. Functions that other compilers read (`COMPILERS`) stay as they are.
 """
 
 import ast
 import builtins
+import sys
 from collections import Counter
 from collections.abc import Collection
 from itertools import islice
@@ -21,14 +22,16 @@ from types import CodeType
 COMPILERS = {"numba", "cython", "pythran", "transonic", "taichi", "triton"}
 #: Modules whose functions take no arrays, or only look at them.
 HARMLESS = {
-    "abc", "argparse", "cmath", "contextlib", "dataclasses", "datetime", "decimal", "enum", "fractions", "gc", "glob", "hashlib", "io",
-    "itertools", "logging", "math", "operator", "os", "pathlib", "platform", "random", "re", "resource", "shutil", "signal", "statistics",
-    "string", "struct", "subprocess", "sys", "textwrap", "time", "timeit", "traceback", "tracemalloc", "typing", "warnings",
+    "abc", "argparse", "cmath", "dataclasses", "datetime", "decimal", "enum", "fractions", "gc", "glob", "hashlib", "io",
+    "logging", "math", "os", "pathlib", "platform", "random", "re", "resource", "shutil", "signal", "statistics",
+    "string", "struct", "subprocess", "sys", "textwrap", "time", "timeit", "traceback", "tracemalloc", "typing", "warnings", "weakref",
 }  # fmt: skip
 #: Modules whose functions take folding arrays.
 NUMPYS = {"numpy"}
 #: Built-in functions that look at folding arrays, as NumPy's do, but not ``type``, which must say what NumPy would say.
-BUILT_IN = {name for name in dir(builtins) if name not in ("type", "issubclass", "eval", "exec", "compile", "__import__")}
+BUILT_IN = {name for name in dir(builtins) if name not in ("type", "issubclass", "setattr", "compile", "__import__")}
+#: Those that call a function that they are given: first, or as ``key``.
+CALLING = {"map", "filter", "sorted", "min", "max"}
 #: Methods of Python's containers, which only store. Their arguments are tested, but not searched for folding arrays.
 STORING = {
     "append",
@@ -52,6 +55,8 @@ LOCATORS = {"loc", "iloc", "at", "iat", "attrs"}
 ASKED = ("__given__", "__returned__", "__stored__")
 #: The name that is true until the first folding array is made: up to then, a test costs 4 ns.
 UNFOLDED = "__unfolded__"
+#: Calls that rewriting may nest: three for each level of a program's expressions.
+DEEP = 20_000
 #: Nodes of an expression that never stands in the code twice.
 LONG = 30
 #: Parts of expressions that make no arrays but by operators and slices. An attribute may be a property.
@@ -82,7 +87,15 @@ def compiled(source: bytes | str, file: str, is_first: bool = False) -> CodeType
     # not by `ast.parse`, which would be in the traceback of a syntax error
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Module)
-    return compile(rewritten(tree, is_first), file, "exec", dont_inherit=True)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEEP))
+    try:
+        rewritten(tree, is_first)
+    except RecursionError:  # deeper than Python itself compiles, or nearly: without tests
+        return compile(source, file, "exec", dont_inherit=True)
+    finally:
+        sys.setrecursionlimit(limit)
+    return compile(tree, file, "exec", dont_inherit=True)
 
 
 def rewritten(tree: ast.Module, is_first: bool = False) -> ast.Module:
@@ -187,18 +200,19 @@ class _Names(ast.NodeVisitor):
         """Whether a class derives from classes of this module alone."""
         return all(isinstance(b, ast.Name) and b.id in {*self.own, "object"} for b in node.bases) and not node.keywords
 
-    def keeps(self, callee: ast.expr) -> bool:
-        """Whether a callee is known to take folding arrays, or to look at no array."""
+    def keeps(self, call: ast.Call) -> bool:
+        """Whether the callee of a call is known to take folding arrays, or to look at no array."""
+        callee = call.func
         if isinstance(callee, ast.Name):
-            if not self._bound[callee.id] and callee.id in BUILT_IN and self._stars <= NUMPYS:
-                return True
+            if self.is_built_in(callee):
+                return callee.id not in CALLING or self._calls_own(call)
             if callee.id in self.own:
                 return True
         if isinstance(callee, ast.Lambda) or (isinstance(callee, ast.Attribute) and self._is_simple(callee.value)):
             return True
         if self.is_of(callee, HARMLESS):
             return True
-        # ``numpy.ndarray.sum`` is NumPy's own, which refuses folding arrays; what ``numpy.f(…)`` returns need not be NumPy's
+        # ``numpy.ndarray.sum`` is NumPy's own, which refuses folding arrays
         return self.is_of(callee, NUMPYS) and "ndarray" not in _parts(callee)
 
     def _is_simple(self, node: ast.expr) -> bool:
@@ -212,10 +226,20 @@ class _Names(ast.NodeVisitor):
         """Whether another compiler reads a function or a class."""
         return node.name in self._compiled or any(self.is_of(d, COMPILERS) for d in node.decorator_list)
 
+    def is_built_in(self, callee: ast.expr) -> bool:
+        """Whether a callee is one of `BUILT_IN`."""
+        return isinstance(callee, ast.Name) and callee.id in BUILT_IN and not self._bound[callee.id] and self._stars <= NUMPYS
+
+    def _calls_own(self, call: ast.Call) -> bool:
+        """Whether ``map``, ``sorted`` and their like call nothing, or a function of this module."""
+        first = call.args[:1] if _is_name(call.func, "map") or _is_name(call.func, "filter") else []
+        given = [*first, *(k.value for k in call.keywords if k.arg == "key")]
+        return all(isinstance(f, ast.Lambda) or (isinstance(f, ast.Name) and f.id in self.own) for f in given)
+
     def is_handed_out(self, function: Function) -> bool:
         """Whether others than the program may call a function: it is used otherwise than to be called."""
         name = function.name
-        return bool(function.decorator_list) or self._read[name] != self._called[name] or (not self._is_first and name in self.own)
+        return bool(function.decorator_list) or self._read[name] != self._called[name] or not self._is_first
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
@@ -232,20 +256,17 @@ def _parts(node: ast.AST) -> list[str]:
     return found
 
 
-def _again(node: ast.expr) -> ast.expr:
-    """An expression once more, or None if evaluating it again could do something else: it is only asked for when an array folds."""
-    nothing = _at(node, ast.Constant(None))
-    if isinstance(node, ast.Name):
-        return _name(node.id, node)
-    if not isinstance(node, (ast.Attribute, ast.Subscript)) or isinstance(value := _again(node.value), ast.Constant):
-        return nothing
-    if isinstance(node, ast.Attribute):
-        return _at(node, ast.Attribute(value, node.attr, ast.Load()))
-    if isinstance(node.slice, ast.Name):
-        return _at(node, ast.Subscript(value, _again(node.slice), ast.Load()))
-    if isinstance(node.slice, ast.Constant):
-        return _at(node, ast.Subscript(value, _at(node, ast.Constant(node.slice.value)), ast.Load()))
-    return nothing
+def _path_of(node: ast.expr) -> list[ast.expr]:
+    """What an expression such as ``a.b.c`` is found by again: the name, and the attributes as texts. None for others.
+
+    Reading a name has no effect; the attributes, which may be properties, are only read when an array folds.
+    """
+    attributes: list[ast.expr] = []
+    at = node
+    while isinstance(at, ast.Attribute):
+        attributes.insert(0, _at(node, ast.Constant(at.attr)))
+        at = at.value
+    return [_name(at.id, node), *attributes] if isinstance(at, ast.Name) else [_at(node, ast.Constant(None))]
 
 
 def _at(place: ast.AST, node: ast.expr) -> ast.expr:
@@ -328,11 +349,20 @@ class _Rewriter(ast.NodeTransformer):
         before, self._leaving = self._leaving, "__returned__" if self._names.is_handed_out(node) else ""
         if node in self._methods:
             self._leaving = "__given__" if node.name == "__array__" else "__returned__"
+        returns, node.returns = node.returns, None
         self.generic_visit(node)
-        self._leaving = before
+        self._leaving, node.returns = before, returns
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        return node  # an annotation may be kept as text
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         if self._names.is_compiled(node):
@@ -365,18 +395,21 @@ class _Rewriter(ast.NodeTransformer):
     # calls
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if self._names.keeps(node.func) or self._is_own_method(node.func):
-            # the key of ``sorted`` and its like: what it returns does not leave the program
-            self._inner.update(x for x in (*node.args, *[k.value for k in node.keywords]) if isinstance(x, ast.Lambda))
+        if self._names.keeps(node) or self._is_own_method(node.func):
+            if self._names.is_built_in(node.func):
+                # the key of ``sorted`` and its like: what it returns does not leave the program
+                self._inner.update(k.value for k in node.keywords if isinstance(k.value, ast.Lambda))
             return self.generic_visit(node)
-        callee = _again(node.func)
+        callee = _path_of(node.func)
+        if _is_name(node.func, "type") and len(node.args) != 1:
+            callee = [_at(node, ast.Constant(None))]  # it makes a class of them
         self.generic_visit(node)
         tested = [a for a in node.args if not (isinstance(a, ast.Name) and a.id in self._names.own)]
         searched = not (isinstance(node.func, ast.Attribute) and node.func.attr in STORING)
         # a function of the program is no array
-        node.args = [_tested(a, "__given__", callee, searched=searched) if a in tested else a for a in node.args]
+        node.args = [_tested(a, "__given__", *callee, searched=searched) if a in tested else a for a in node.args]
         for keyword in node.keywords:
-            keyword.value = _tested(keyword.value, "__given__", callee, searched=searched)
+            keyword.value = _tested(keyword.value, "__given__", *callee, searched=searched)
         return node
 
     def _is_own_method(self, callee: ast.expr) -> bool:
@@ -390,10 +423,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
-        for target in node.targets:
-            if isinstance(target, (ast.Attribute, ast.Subscript)) and self._may_leave_by(target, node.value):
-                node.value = _tested(node.value, "__stored__", _again(target.value), searched=False)
-                break
+        leaving = [t for t in node.targets if isinstance(t, (ast.Attribute, ast.Subscript)) and self._may_leave_by(t, node.value)]
+        if leaving:
+            # in ``a = a.b = x`` the name is bound before the attribute is
+            owner = _path_of(leaving[0].value) if len(node.targets) == 1 else [_at(node, ast.Constant(None))]
+            node.value = _tested(node.value, "__stored__", *owner, searched=False)
         return node
 
     def _may_leave_by(self, target: ast.Attribute | ast.Subscript, value: ast.expr) -> bool:
