@@ -73,17 +73,10 @@ def pytest(row: dict[str, Any], way: str, words: list[str], log: Path, variables
     package = row.get("package", row["name"])
     options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={site_packages()}", "-W", "ignore", f"--timeout={SECONDS}"]
     folding = [] if way == "numpy" else ["-m", "twofold", "run", "--numpy", "--packages", package if way == "package" else row["tests"]]
-    environment = os.environ | {"TWOFOLD_FOLD_ELEMENTS": "1"}
+    environment = os.environ | {"TWOFOLD_FOLD_ELEMENTS": "1", "PYTHONPATH": str(ROOT)} | (variables or {})
+    command = [PYTHON, *folding, "-m", "pytest", *options, "-p", "tools.numpy_libraries.chosen", *words]
     with log.open("w", encoding="utf-8") as file:
-        subprocess.run(
-            [PYTHON, *folding, "-m", "pytest", *options, *words],
-            cwd=RESULTS,
-            env=environment,
-            stdout=file,
-            stderr=file,
-            timeout=LIMIT,
-            check=False,
-        )
+        subprocess.run(command, cwd=RESULTS, env=environment, stdout=file, stderr=file, timeout=LIMIT, check=False)
     return log.read_text(encoding="utf-8")
 
 

@@ -151,9 +151,10 @@ def _unfolded(x: Holder) -> Holder:
     """A container with NumPy's arrays for folding ones: the same one if it can be written, since others may hold or write it."""
     if isinstance(x, tuple):
         return tuple([_left(y) if type(y) is FoldingArray else y for y in x])
-    for key, y in x.items() if isinstance(x, dict) else enumerate(x):
-        if type(y) is FoldingArray:
-            x[key] = _left(y)  # type: ignore[index]
+    if isinstance(x, dict):
+        x.update({k: _left(y) for k, y in x.items() if type(y) is FoldingArray})
+    else:
+        x[:] = [_left(y) if type(y) is FoldingArray else y for y in x]
     return x
 
 
