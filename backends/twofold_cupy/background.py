@@ -112,7 +112,7 @@ class Workers:
     def _end_bar(self) -> None:
         # done by the last thread: until then others may be compiling
         if self._threads == 0 and self._bar is not None:
-            self._bar.__exit__()
+            self._bar.__exit__(None)
             self._bar = None
 
     def after_fork(self) -> None:
