@@ -62,7 +62,7 @@ class Batch:
         """The batches of an application's results; None if they do not depend on the example."""
         op, params = node.bound_op.op, node.bound_op.params
         flags = tuple([i in found for i in node.inputs])
-        if op is random_bits and not any(flags):
+        if applies(node, random_bits) and not any(flags):
             return [self._drawn(node)]
         if not any(flags):
             return [None] * len(node.parts)
