@@ -138,7 +138,8 @@ import numpy.random as npr
 from numpy import ones
 x = np.arange(3.0) + ones(3)
 large = np.zeros((300, 300))
-print(x.tolist(), type(x) is np.ndarray, type(large) is np.ndarray, large.__array_priority__ > 0, isinstance(large, np.ndarray), npr.rand(2).shape)
+kinds = type(x) is np.ndarray, type(large) is np.ndarray, large.__array_priority__ > 0, isinstance(large, np.ndarray)
+print(x.tolist(), *kinds, npr.rand(2).shape)
 """
 
 

@@ -7,7 +7,9 @@ from ..errors import AutogradError
 from ..opdef import Static, primitive
 
 
-@primitive(outputs=lambda types, needs, label: len(types), dynamic_shape=True, run_by_program=True, user_method="forward", adds_gradient=True)
+@primitive(
+    outputs=lambda types, needs, label: len(types), dynamic_shape=True, run_by_program=True, user_method="forward", adds_gradient=True
+)
 def user_forward(xp, handle, *arrays, types: Static, needs: Static, label: str):
     """``handle.forward(arrays)``: results of the given ``types``.
 

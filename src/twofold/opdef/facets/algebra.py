@@ -18,8 +18,8 @@ class Algebra:
     #: ``leading``: works on trailing axes, whatever leading ones the inputs have, which broadcast; ``axis``: on the axes in the parameter
     #: ``axis`` of its only input. So are batches of examples computed, as are those of element-wise operators.
     batch: Literal["", "leading", "axis"] = ""
-    #: ``batched``: the result for a batch of examples, ``(xp, size, flags, *inputs, **params) -> node``, None if there is no better way than
-    #: a loop. ``flags`` says which inputs have the batch as their first axis; others are the same for all examples.
+    #: ``batched``: the result for a batch of examples, ``(xp, size, flags, *inputs, **params) -> node``, None if there is no better way
+    #: than a loop. ``flags`` says which inputs have the batch as their first axis; others are the same for all examples.
     batch_rule: Rule | None = None
     #: Compares two numbers by value, however large an integer is.
     compares: bool = False
