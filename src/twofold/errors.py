@@ -13,6 +13,7 @@
     │   ├── WrongArgument (TypeError)           an argument of another kind than the function takes
     │   ├── NotSupported (NotImplementedError)  a value that NumPy takes and MXNet's function does not
     │   ├── ZeroStep (ZeroDivisionError)        a range whose step is 0
+    │   ├── TooLarge (OverflowError)            a number too large for the computer's integers
     │   ├── UnknownKey (KeyError)               a key or name that a table does not have
     │   ├── ShapesNotInferred                   shapes of a block's parameters that do not follow from its inputs
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
@@ -21,6 +22,7 @@
     ├── UnboundArgumentError (KeyError)         a graph argument without an array
     ├── DeviceError                             a context that does not exist, or arrays on different ones
     │   ├── UnknownDevice (KeyError)            a kind of device that does not exist
+    │   ├── FixedDevice (AttributeError)        the kind or number of a device is set
     │   ├── DeviceOutOfMemory (MemoryError)     the device is out of memory
     │   └── BackendUnavailable                  no array library for that kind of device is installed
     ├── NotReady (AssertionError)               a method called before the one that it needs

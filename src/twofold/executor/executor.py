@@ -226,10 +226,12 @@ class Executor:
         if not self._has_backward:
             return
         grads = self._run.backward(bool(is_train), zip(self._keys, heads, strict=True))
+        # Outputs that are integers carry no gradient, which is zero; without a gradient beside others, as masks are, arrays keep theirs.
+        integers = all(grads.get(key) is None for key, _ in self._targets)
         for key, target in self._targets:
             content = grads.get(key)
-            if content is None:  # the outputs are integers, which carry no gradient
-                if self.grad_req[key[1]] == "write" and target.stype == "default":
+            if content is None:
+                if integers and self.grad_req[key[1]] == "write" and target.stype == "default":
                     target[:] = 0
                 continue
             if self.grad_req[key[1]] == "add":

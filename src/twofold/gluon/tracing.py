@@ -2,8 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import TypedDict
+from weakref import WeakKeyDictionary
 
 from .. import symbol as sym
 from ..ndarray.array import NDArray
@@ -137,8 +137,16 @@ def iter_arrays(values: Iterable[object]) -> Iterator[NDArray | ndarray | Symbol
             yield from iter_arrays(value)
 
 
-@cache
+#: What `parameter_names` has found; a function that refers to a network goes with it.
+_NAMES: WeakKeyDictionary[Callable[..., object], tuple[frozenset[str], bool]] = WeakKeyDictionary()
+
+
 def parameter_names(function: Callable[..., object]) -> tuple[frozenset[str], bool]:
     """Names of a function's parameters, and whether it takes any keyword."""
-    params = inspect.signature(function).parameters.values()
-    return frozenset(p.name for p in params if p.kind is not p.VAR_POSITIONAL), any(p.kind is p.VAR_KEYWORD for p in params)
+    function = getattr(function, "__func__", function)
+    found = _NAMES.get(function)
+    if found is None:
+        params = inspect.signature(function).parameters.values()
+        names = frozenset(p.name for p in params if p.kind is not p.VAR_POSITIONAL)
+        found = _NAMES[function] = names, any(p.kind is p.VAR_KEYWORD for p in params)
+    return found

@@ -291,6 +291,7 @@ def force(v: Value) -> Array:
     if v.data is None:
         producer[0].finish()
         if v.data is None:
+            OPEN.pop(getattr(producer[0], "serial", 0), None)  # `waitall` does not raise again what a read raises
             raise producer[0].error.with_traceback(None)  # every reader gets this error: it must not collect their frames
     return v.data
 
@@ -434,9 +435,8 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
     found: list[tuple[int, BaseException]] = []
     for w in windows():
         flush(w)
-        if w.error is not None:
+        if w.error is not None and OPEN.pop(w.serial, None):
             found.append((w.serial, w.error))
-            OPEN.pop(w.serial, None)
     found += QUEUE.drain()
     errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
     for device in list(USED):
