@@ -23,6 +23,7 @@ from ..imperative.guards import is_tracked
 from ..imperative.invoke import invoke
 from ..imperative.residuals import cache_of
 from ..imperative.tape import tls
+from ..imperative.trace import Source, Trace
 from ..opdef import Input, Op
 from ..opdef.facets.execution import WHOLE, Execution
 from ..program.cache import Cache, CacheEntry
@@ -76,6 +77,8 @@ class Recordable:
         if operation.draws or operation.objects:
             keys = [Value(key, device=device) for key in random_keys(operation.draws, device)]
             operands = [*cells, *keys, *user_objects(operation.objects, device, cells)]
+            if isinstance(tls.tape, Trace):
+                tls.tape.owner.sources += [Source((key, key)) for key in keys]
         if LISTENERS:
             with span("", "", device, symbolic=True):
                 contents = invoke(operation.bound_op, operands)

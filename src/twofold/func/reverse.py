@@ -142,7 +142,7 @@ def _differentiated(what: str, fun: Function, argnums: ArgNums, has_aux: bool, p
         aux = call.results[1].arrays if has_aux else []
 
         def make() -> list[Node]:
-            return [loss, *gradient([loss], [ones_head(loss)], call.wrt), *aux]
+            return opened([loss, *gradient([loss], [ones_head(loss)], call.wrt), *aux])
 
         # the key has the arguments' number, as their leaves come first, and results of both kinds in order
         contents = run(operator_of(("grad", call.arguments, loss, *aux), call.trace.inputs, make), call.trace.operands)
@@ -151,6 +151,11 @@ def _differentiated(what: str, fun: Function, argnums: ArgNums, has_aux: bool, p
         return pack(value, found, call.results[1].tree(contents[1 + call.arguments :]) if has_aux else None)
 
     return differentiated
+
+
+def opened(nodes: Sequence[Node]) -> list[Node]:
+    """Results of reverse mode, with the definitions of operators that have a gradient for reverse mode only: forward mode may follow."""
+    return lower(nodes, keep=lambda op: not op.reverse_only)
 
 
 def trees(followed: Arguments, argnums: ArgNums, contents: Sequence[Content]) -> Tree:
@@ -195,7 +200,7 @@ def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> tuple[Tree, ...
     # an integer result has a head as well, which no gradient reads: cotangents are given for every array
     heads = [leaf(("head", k), n.shape, n.dtype) for k, n in enumerate(made)]
     grads = gradient([n for n in made if n.tracked], [h for n, h in zip(made, heads, strict=True) if n.tracked], call.wrt)
-    contents, saved, pulled = split(call, grads)
+    contents, saved, pulled = split(call, opened(grads))
 
     def vjp_fun(cotangents: Tree) -> tuple[Tree, ...]:
         given = matching("vjp", cotangents, result.structure)
@@ -283,7 +288,7 @@ def jacrev(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Functi
     >>> mx.func.jacrev(lambda x: np.array([x[0] * x[1], x[1] ** 2]))(np.array([2.0, 3.0])).tolist()
     [[3.0, 2.0], [0.0, 6.0]]
     """
-    return jacobian_by("jacrev", fun, argnums, has_aux, lambda made, wrt: [row for n in made for row in rows(n, wrt)])
+    return jacobian_by("jacrev", fun, argnums, has_aux, lambda made, wrt: [row for n in made for row in opened(rows(n, wrt))])
 
 
 def jacobian_by(

@@ -205,6 +205,8 @@ def called(trace: Trace, function: Function, given: list[Tree], options: Mapping
         raise
     finally:
         tls.tape = was
+    if isinstance(was, Trace):
+        was.owner.sources += trace.sources
     # of the function's own arrays none is left now: what it has written and still lives was there before
     # (`result_of` has taken the nodes of the results)
     given.clear()
@@ -256,10 +258,10 @@ def result_of(trace: Trace, value: object) -> Result:
 
 
 class _Entry(CacheEntry):
-    """A graph of a transform as an operator."""
+    """An operator of a transform."""
 
-    def __init__(self, operation: Operation) -> None:
-        self.operation = operation
+    def __init__(self, bound_op: BoundOp) -> None:
+        self.bound_op = bound_op
 
 
 OPERATIONS = Cache(HELD)
@@ -286,16 +288,21 @@ def operator_of(
         The class of operations.
     """
 
-    def build() -> _Entry:
+    def build() -> BoundOp:
         outputs = list(make())
 
         def graph(leaves: Sequence[Node], training: bool) -> TypedGraph:
             return TypedGraph(leaves, substitute(outputs, dict(zip(inputs, leaves, strict=True))))
 
-        return _Entry(kind(str(key[0]), graph, [(n.shape, n.dtype) for n in inputs], False, False))
+        return kind(str(key[0]), graph, [(n.shape, n.dtype) for n in inputs], False, False).bound_op
 
+    return kept_operator((*key, tuple(inputs)), build)
+
+
+def kept_operator(key: tuple[object, ...], make: Callable[[], BoundOp]) -> BoundOp:
+    """An operator, made once for each key; see `operator_of`."""
     # the key is found by identities: nodes are interned, so that a repeated call hashes pointers only
-    return OPERATIONS.get_or((*key, tuple(inputs)), build).operation.bound_op
+    return OPERATIONS.get_or(key, lambda: _Entry(make())).bound_op
 
 
 def run(bound_op: BoundOp, operands: Sequence[Operand]) -> list[Content]:

@@ -147,6 +147,7 @@ class Batch:
             variadic=True,
             outputs=len(single.parts),
             differentiable=op.differentiable,
+            reverse_only=op.reverse_only,
             grad_rule=grad_rule,
         )
         return apply(made.bind(), tuple(inputs)).parts

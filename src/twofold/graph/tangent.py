@@ -49,7 +49,7 @@ def _is_kept(op: Op) -> bool:
 def _tangents_of(node: Application, given: Sequence[Node | None]) -> Sequence[Node | None]:
     """The tangents of an application's results, given those of its inputs."""
     op = node.bound_op.op
-    if op.execution.user_method:
+    if op.execution.user_method or op.reverse_only:
         what = f"{op.title} has no derivative in forward mode: its gradient is code of the user's"
         raise AutogradError(what, "an argument that depends on the inputs of jvp", "use reverse mode, or func.custom_jvp")
     if not op.differentiable or (op.primitive and op.grad_rule is None):

@@ -38,7 +38,6 @@ class Array(Cell):
     __slots__ = ()
     #: Whether operators follow MXNet's ``nd`` convention.
     _legacy: ClassVar[bool]
-    _root: "ClassVar[type[Array] | None]" = None
     #: Of arrays of NumPy's kind: the class of those that are neither views nor elements.
     _ordinary: ClassVar[Any]
     #: Whether only some of the elements are stored.

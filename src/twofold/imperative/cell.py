@@ -5,7 +5,7 @@ cpu(0) and not recorded: one test of its class answers every question of the fas
 views, tape entries and windows. A tape, window, alias or export that captures a plain content turns it into a Value.
 """
 
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 from weakref import ref
 
 from ..assembly import fragment, inlined
@@ -187,6 +187,8 @@ class Cell:
     _variable = Variable
     #: The content, but None for a view with gaps whose content would be a large copy: see `array.ViewMixin`.
     _operand: Any
+    #: Of a view or an element: the class of arrays that users know.
+    _root: "ClassVar[type[Any] | None]" = None
 
     def _rebind(self, v: "Content") -> None:
         """Bind the result of a write."""

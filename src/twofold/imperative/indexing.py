@@ -11,13 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..device import CPU
+from ..dtype import INTEGERS, is_float
 from ..errors import IndexingError, ShapeError
 from ..opdef import BoundOp, broadcast_shapes, checked_index
 from ..ops import primitive_gather, primitive_shape
+from ..ops.primitive_arithmetic import astype
 from .array import Array, adopted, from_host
 from .cell import PLAIN, Cell, Content, Value, wrap
+from .guards import is_tracked
 from .index_rules import Assigned, Basic, Rules, Triple
 from .invoke import invoke
+from .tape import tls
+from .trace import Trace
 from .write import Chain, write
 
 FULL: Triple = (None, None, None)
@@ -110,7 +115,7 @@ class Indexer:
         shape: list[int] = []
         source = x.shape
         items = [
-            i if i is None or i is Ellipsis or isinstance(i, slice) else self.rules.places(i)
+            i if i is None or i is Ellipsis or isinstance(i, slice) or self.is_followed(i) else self.rules.places(i)
             for i in (index if isinstance(index, tuple) else (index,))
         ]
         separator: int | None = None
@@ -122,7 +127,7 @@ class Indexer:
                 arrays.append(np.zeros(int(item), np.int64) if is_mask else None)  # a single bool is a new axis of size 1 or 0
                 shape.append(1)
                 continue
-            for a in [None] if isinstance(item, slice) else _index_arrays(item, source, len(key)):
+            for a in [None] if isinstance(item, slice) else _index_arrays(item, source, len(key), x):
                 triple = _triple(item) if isinstance(item, slice) else FULL
                 key.append(triple)
                 shape.append(len(range(*slice(*triple).indices(source[len(key) - 1]))))
@@ -131,6 +136,13 @@ class Indexer:
         if len(shape) > len(source):
             chain.append(primitive_shape.reshape.bind(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
+
+    def is_followed(self, item: object) -> bool:
+        """Whether an item is an array of integers that a trace follows: its values are not read."""
+        if tls.tape.__class__ is not Trace or not isinstance(item, Array):
+            return False
+        # MXNet's arrays are float32 by default, so indices may be floats
+        return (item._dtype in INTEGERS or (bool(self.rules.element) and is_float(item._dtype))) and is_tracked(item._content)
 
     def gather_as_given(self, x: Array, index: object) -> Any:
         """``x[index]`` for index arrays that can be operands without conversion (see `_as_given`); None for any other index."""
@@ -167,10 +179,17 @@ class Indexer:
         If the index has slices or new axes too, the arrays are the coordinates of every selected element.
         """
         places = self._places(x, index)
-        arrays: Sequence[np.ndarray | None] = places.arrays
+        arrays: Sequence[np.ndarray | Array | None] = places.arrays
         if places.chain:
-            where = tuple(slice(None) if a is None else a for a in places.arrays)
-            arrays = [_coordinates(x.shape, k, places)[where].reshape(_selected_shape(places)) for k in range(x.ndim)]
+            selected = _selected_shape(places)
+            if any(isinstance(a, Array) for a in places.arrays):
+                bound_op, cells = _index_sig(places.arrays, x)
+                columns = [adopted(_class_of(x), np.ascontiguousarray(_coordinates(x.shape, k, places)), x.context) for k in range(x.ndim)]
+                found = [wrap(_class_of(x), invoke(bound_op, (column, *cells))[0]) for column in columns]
+                arrays = [_applied(f, [primitive_shape.reshape.bind(shape=selected)]) for f in found]
+            else:
+                where = tuple(slice(None) if a is None else a for a in places.arrays)
+                arrays = [_coordinates(x.shape, k, places)[where].reshape(selected) for k in range(x.ndim)]
         return *_index_sig(arrays, x), _selected_shape(places)
 
 
@@ -270,7 +289,7 @@ def _expanded(items: Sequence[Any], ndim: int, separates: bool = False) -> list[
         raise IndexingError("Cannot use more than one ellipsis (`...`) for indexing")
     at = dots[0] if dots else len(items)
     beside = items[max(at - 1, 0) : at + 2]
-    between_arrays = dots and len(beside) == 3 and isinstance(beside[0], np.ndarray) and isinstance(beside[2], np.ndarray)
+    between_arrays = dots and len(beside) == 3 and all(isinstance(i, (np.ndarray, Array)) for i in (beside[0], beside[2]))
     written_out = [Ellipsis] if separates and used == ndim and between_arrays else [slice(None)] * (ndim - used)
     return [*items[:at], *written_out, *items[at + 1 :]]
 
@@ -305,14 +324,19 @@ def _is_there(value: Array, root: Cell, chain: Sequence[BoundOp]) -> bool:
 # index arrays
 
 
-def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[np.ndarray]:
+def _index_arrays(item: np.ndarray | Array, shape: tuple[int, ...], axis: int, like: Array) -> list[Any]:
     """The index arrays of one item: integers in [0, size), one array for each axis of a mask.
+
+    An array that a trace follows is checked when its values are known.
 
     Raises
     ------
     IndexingError
         If an index is out of bounds, or a mask's shape differs from that of the axes it indexes.
     """
+    if isinstance(item, Array):
+        chain = [astype.bind(dtype="int64"), primitive_gather.checked_index.bind(size=shape[axis], negative=True)]
+        return [_applied(wrap(_class_of(like), item._content), chain)]
     if item.dtype == bool:
         if item.shape != (axes := shape[axis : axis + item.ndim]):
             raise IndexingError("the mask's shape differs from that of the axes it indexes", f"{item.shape} for {axes}")
@@ -324,7 +348,7 @@ def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[n
     return [np.where(item < 0, item + size, item) if low < 0 else item]
 
 
-def _index_sig(arrays: Sequence[np.ndarray | None], like: Array) -> tuple[BoundOp, list[Array]]:
+def _index_sig(arrays: Sequence[np.ndarray | Array | None], like: Array) -> tuple[BoundOp, list[Array]]:
     """The ``index`` primitive for an item per axis (an index array, or None for the whole axis), and the arrays on the device."""
     used = [a for a in arrays if a is not None]
     try:
@@ -334,7 +358,8 @@ def _index_sig(arrays: Sequence[np.ndarray | None], like: Array) -> tuple[BoundO
         raise IndexingError("index arrays do not broadcast", given, "pass arrays of the same shape") from error
     numbers = iter(range(len(used)))
     key = tuple(None if a is None else next(numbers) for a in arrays)
-    return primitive_gather.index.bind(key=key), [adopted(_class_of(like), a, like.context) for a in used]
+    cells = [a if isinstance(a, Array) else adopted(_class_of(like), a, like.context) for a in used]
+    return primitive_gather.index.bind(key=key), cells
 
 
 def _selected_shape(places: Places) -> tuple[int, ...]:

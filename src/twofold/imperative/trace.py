@@ -6,6 +6,7 @@ instead. Its arrays are pending: nothing is computed until the transformed graph
 
 import gc
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 from weakref import ref
 
 from ..backend.loader import backend_for
@@ -31,6 +32,24 @@ class TracedEntry(TapeEntry):
     of: Node
 
 
+class Source(NamedTuple):
+    """Where an input of a trace from outside comes from, so that its value of a later time can be read.
+
+    Attributes
+    ----------
+    values
+        What stands for it here, and in a trace outside.
+    cell
+        The array; None for a random key.
+    chain
+        The view operations that select it from the array.
+    """
+
+    values: tuple[Operand, Operand]
+    cell: ref[Cell] | None = None
+    chain: tuple[BoundOp, ...] = ()
+
+
 class Trace(Tape):
     """The graph of a function that is being called.
 
@@ -41,11 +60,13 @@ class Trace(Tape):
     inputs, operands
         The leaves of the graph (arguments, then what the function reads from outside), and what they stand for; None for an argument
         whose value is not known.
+    sources
+        Where inputs come from: arrays from outside, and random keys, also those of traces inside this one.
     owner, paused
         The trace, and the same one inside ``autograd.pause()``, where results are constants.
     """
 
-    __slots__ = ("_held", "_pending", "_places", "_writes", "inputs", "operands", "owner", "paused", "what")
+    __slots__ = ("_held", "_pending", "_places", "_writes", "inputs", "operands", "owner", "paused", "sources", "what")
     # as a `Producer`
     closed = True
     is_done = False
@@ -60,6 +81,7 @@ class Trace(Tape):
         self._held: list[Value] = []
         self._pending: list[ref[Value]] = []
         self._writes: list[tuple[ref[Cell], Content]] = []
+        self.sources: list[Source] = []
         self.owner = self if owner is None else owner
         self.paused = Trace(what, self) if owner is None else self
 
@@ -85,6 +107,9 @@ class Trace(Tape):
     def add(self, bound_op: BoundOp, args: Sequence[object], contents: Sequence[Operand], device: Device) -> list[Value]:
         """The results of an operation, of whose operands at least one is traced or recorded. ``args`` own the plain contents."""
         owner = self.owner
+        if bound_op.op.random:
+            key = contents[len(bound_op.op.inputs) - 1]
+            owner.sources.append(Source((key, key)))
         nodes = [owner.node_of(v, own) for v, own in zip(contents, args, strict=True)]
         # what a paused scope computes depends on nothing
         if owner is not self:
@@ -113,7 +138,17 @@ class Trace(Tape):
             self._held.append(v)
             shape, dtype = v.type
             found = self._places[id(v)] = self._input(lent(v, self), shape, dtype, False)
+            if isinstance(own, Cell):
+                view: Any = own
+                root, chain = (own, ()) if type(own)._root is None else (view._base, view._chain)
+                self.sources.append(Source((v, self.operands[-1]), ref(root), chain))
         return found
+
+    def sources_by_place(self) -> dict[int, Source]:
+        """The sources of inputs, by position."""
+        places = {node: k for k, node in enumerate(self.inputs)}
+        found = ((self._places.get(id(v)), s) for s in self.sources for v in s.values)
+        return {places[node]: s for node, s in found if isinstance(node, Leaf)}
 
     # reading values
 

@@ -19,6 +19,7 @@ from ..imperative.index_rules import Rules
 from ..imperative.indexing import Indexer
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.tape import tls
+from ..imperative.trace import Trace
 from ..imperative.transfer import on_device
 from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
@@ -87,6 +88,8 @@ def get(x: ndarray, index: object) -> ndarray:
     basic = INDEXER.basic(x.shape, index)
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)  # type: ignore[attr-defined]
     if basic is None:
+        if is_followed(index):
+            return INDEXER.gather(x, index)
         single = _without_arrays(index)
         if single is not None:
             # NumPy copies where the index is a 0-d array, not a scalar (see `_without_arrays`)
@@ -142,6 +145,9 @@ def _piece(x: Any, key: Any) -> ndarray | None:
 
 def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
+    if is_followed(index):
+        INDEXER.put(x, index, value)
+        return
     single = _without_arrays(index)
     # at an index without arrays, a value that is pending or on a device may be written later
     if single is None or (root_of(x)._content.__class__ is PLAIN and not (isinstance(value, Array) and value._content.__class__ is Value)):
@@ -202,6 +208,11 @@ def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
         x[index] = x[index] + value
     else:
         x[...] = wrap(ndarray, INDEXER.added(x, index, value))
+
+
+def is_followed(index: object) -> bool:
+    """Whether an index has arrays that a trace follows, so that their values are not read."""
+    return tls.tape.__class__ is Trace and any(map(INDEXER.is_followed, _items(index)))
 
 
 def _items(index: Any) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
 from .array import Out, ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
-from .indexing import INDEXER, memory_of, root_of
+from .indexing import INDEXER, is_followed, memory_of, root_of
 from .operators import NUMBERS, applied, holds, name_of_operand
 from .parts import concatenate
 from .reductions import all, run
@@ -108,9 +108,19 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
         gathered = INDEXER.gather_as_given(x, (*[slice(None)] * at, indices))
         if gathered is not None:
             return deliver(gathered, out)
+    if is_followed(indices) and mode in FOLLOWED:
+        return deliver(INDEXER.gather(x, (*[slice(None)] * at, FOLLOWED[mode](indices, x.shape[at]))), out)
     places = _places(indices, x.shape[at], mode)
     result = run(primitive_gather.take, x, adopted(ndarray, places, x.context), axis=at)
     return deliver(result, out)
+
+
+#: By mode, indices that a trace follows as indices that may be negative: where they are out of range, reading the result raises.
+FOLLOWED: dict[str, Callable[[Any, int], Any]] = {
+    "raise": lambda indices, size: indices,
+    "wrap": lambda indices, size: indices % size,
+    "clip": lambda indices, size: clip(indices, 0, size - 1),
+}
 
 
 def _places(indices: ArrayLike, size: int, mode: str) -> np.ndarray:
@@ -143,7 +153,10 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
     if index.ndim != x.ndim:
         raise ShapeError("`indices` and `arr` must have the same number of dimensions", f"{index.shape} and {x.shape}", "reshape one")
-    places = adopted(ndarray, _places(index, x.shape[at], "raise"), x.context)
+    if is_followed(index):
+        places = run(primitive_gather.checked_index, index.astype("int64"), size=x.shape[at], negative=True)
+    else:
+        places = adopted(ndarray, _places(index, x.shape[at], "raise"), x.context)
     return run(primitive_gather.take_along_axis, x, places, axis=at)
 
 

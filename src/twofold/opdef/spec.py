@@ -106,6 +106,8 @@ class Op:
     complex_gradient: bool = False
     #: The gradient does not depend on the head gradient (losses).
     ignores_head: bool = False
+    #: Its gradient rule may not be linear in the head gradient, so that forward mode cannot be derived from it.
+    reverse_only: bool = False
     #: It adds to the head gradient, or user code may, so that it has a gradient even without one.
     adds_gradient: bool = False
 

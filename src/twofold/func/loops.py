@@ -1,0 +1,117 @@
+"""`scan`: a loop that is one operation, whose body is traced once."""
+
+import numpy as np
+
+from ..backend.loader import backend_for
+from ..device import Device, current_device
+from ..errors import ShapeError, WrongArgument
+from ..graph.build import G
+from ..graph.control_flow import SubGraph, apply_foreach
+from ..graph.ir import Node, leaf
+from ..imperative.cell import Value, wrap
+from ..imperative.generator import STREAMS
+from ..imperative.invoke import device_of
+from ..imperative.trace import Trace
+from .pytree import Tree, shown
+from .traced_calls import Function, arguments, called, cell_value, class_of, operator_of, run
+
+
+def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, reverse: bool = False) -> tuple[Tree, Tree]:
+    """Carry a state through a loop over the first axis of arrays, as one operation of a program.
+
+    Parameters
+    ----------
+    f
+        Takes ``(carry, x)`` and returns ``(new carry, y)``, pytrees of arrays. It is called once, with arrays that have no values; ``x``
+        holds a slice of each array of ``xs``. The new carry has the structure, shapes and dtypes of the old one.
+    init
+        The first carry.
+    xs
+        A pytree of arrays of shape (steps, …), or None.
+    length
+        Number of steps; needed only without ``xs``.
+    reverse
+        Whether the loop runs from the last slice to the first. The results keep the order of ``xs``.
+
+    Returns
+    -------
+    tuple
+        The last carry, and the values of y, stacked: arrays of shape (steps, …).
+
+    Raises
+    ------
+    ShapeError
+        If arrays of ``xs`` have other numbers of steps, or the carry changes its shape or dtype.
+    WrongArgument
+        If ``f`` returns no pair, or a carry of another structure.
+    AutogradError
+        If ``f`` asks for a value, or writes to an array from outside.
+
+    Notes
+    -----
+    Random numbers of ``mx.nd`` are drawn anew in each step.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> np = mx.np
+    >>> total, sums = mx.func.scan(lambda carry, x: (carry + x, carry + x), np.array(0.0), np.array([1.0, 2.0, 3.0]))
+    >>> float(total), sums.tolist()
+    (6.0, [1.0, 3.0, 6.0])
+    """
+    start, data = arguments("scan", [init]), arguments("scan", [xs])
+    steps = _steps({c.shape[0] if c.shape else None for c in data.cells}, length)
+    states, rows = [cell_value(c) for c in start.cells], [cell_value(c) for c in data.cells]
+    device = next((device_of(v) for v in (*states, *rows)), None) or current_device()
+    trace = Trace("scan")
+    slices = [wrap(class_of(c), trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
+    carry = [wrap(class_of(c), trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
+    new, outs = called(trace, f, [*start.trees(carry), *data.trees(slices)], {}, has_aux=True)
+    if new.structure != start.structures[0] or None in new.nodes:
+        what = "scan: the new carry differs from the old one"
+        raise WrongArgument(what, f"{shown(new.structure)} for {shown(start.structures[0])}", "return arrays nested in the same way")
+
+    # random keys are slices: each step has its own. Without any, the steps are counted
+    outside = trace.inputs[len(rows) + len(states) :]
+    of_keys = {trace.inputs[k] for k, source in trace.sources_by_place().items() if source.cell is None}
+    keys = [n for n in outside if n in of_keys]
+    closure = [(n, v) for n, v in zip(outside, trace.operands[len(rows) + len(states) :], strict=True) if n not in of_keys]
+    rows += [Value(backend_for(device).from_host(_keys(steps, device), device), device=device) for _ in keys]
+    counter = [] if rows else [leaf("step", (), "int64")]
+    rows += [Value(backend_for(device).from_host(np.arange(steps), device), device=device) for _ in counter]
+    data_leaves = [*trace.inputs[: len(slices)], *keys, *counter]
+    leaves = [*data_leaves, *trace.inputs[len(slices) : len(slices) + len(states)], *(n for n, _ in closure)]
+    count, ends = len(data_leaves), len(data_leaves) + len(states)
+    inputs = [leaf(("scan", k), (steps, *n.shape) if k < count else n.shape, n.dtype, n.tracked) for k, n in enumerate(leaves)]
+
+    def make() -> list[Node]:
+        body = SubGraph.of([*outs.arrays, *new.arrays], leaves, "scan")
+        stacks = [G.flip(i, 0) if reverse else i for i in inputs[:count]]
+        found = apply_foreach(body, stacks, inputs[count:ends], inputs[ends:])[: len(body.outputs)]
+        ys = [G.flip(y, 0) if reverse else y for y in found[: len(outs.arrays)]]
+        return [*found[len(ys) :], *ys]
+
+    bound_op = operator_of(("scan", steps, reverse, count, *new.arrays, "and", *outs.arrays, *leaves), inputs, make)
+    contents = run(bound_op, [*rows, *states, *(v for _, v in closure)])
+    return new.tree(contents[: len(states)]), outs.tree(contents[len(states) :])
+
+
+def _steps(sizes: set[int | None], length: int | None) -> int:
+    """Number of steps.
+
+    Raises
+    ------
+    ShapeError
+        If it is unknown or ambiguous.
+    """
+    found = sizes | ({length} if length is not None else set())
+    (steps, *others) = found or {None}
+    if steps is None or others:
+        given = ", ".join(map(str, found)) or "neither xs nor length"
+        raise ShapeError("scan: the number of steps is not clear", given, "pass arrays of the same first axis, or length")
+    return steps
+
+
+def _keys(steps: int, device: Device) -> np.ndarray:
+    """A random key for each step."""
+    return np.stack([STREAMS.of(device).next_key() for _ in range(steps)]) if steps else np.empty((0, 6), np.uint64)

@@ -1,0 +1,270 @@
+"""`mx.func`: loops, compiled functions, and derivatives of the user's."""
+
+from functools import partial
+
+import numpy as host
+import pytest
+
+import twofold as mx
+from twofold import autograd
+from twofold.errors import AutogradError, ParameterError, ShapeError, WrongArgument
+
+np, nd, func = mx.np, mx.nd, mx.func
+
+
+def equal(found, expected, rtol=1e-12):
+    host.testing.assert_allclose(found.asnumpy(), expected, rtol=rtol, atol=1e-12)
+
+
+# scan
+
+
+def test_a_scan_is_the_loop():
+    w, xs = np.random.normal(size=(2, 2)), np.random.normal(size=(5, 2))
+
+    def step(carry, x):
+        new = {"h": np.tanh(w @ carry["h"] + x), "n": carry["n"] + 1}
+        return new, (new["h"] * 2, carry["n"])
+
+    for reverse in (False, True):
+        last, (ys, counts) = func.scan(step, {"h": np.zeros(2), "n": np.array(0)}, xs, reverse=reverse)
+        h, rows = host.zeros(2), []
+        for x in xs.asnumpy()[:: -1 if reverse else 1]:
+            h = host.tanh(w.asnumpy() @ h + x)
+            rows.append(2 * h)
+        equal(last["h"], h)
+        equal(ys, rows[:: -1 if reverse else 1])
+        assert int(last["n"]) == 5
+        assert counts.tolist() == list(range(5))[:: -1 if reverse else 1]
+
+
+def test_a_scan_has_gradients_on_a_tape_and_random_numbers_of_its_own():
+    w = np.array([0.5, 0.25])
+    w.attach_grad()
+    with autograd.record():
+        total, _ = func.scan(lambda c, _: (c * w, None), np.ones(2), length=3)
+        total.sum().backward()
+    equal(w.grad, 3 * w.asnumpy() ** 2)
+    _, drawn = func.scan(lambda c, _: (c, nd.random.uniform(shape=(2,)) + c), nd.zeros((2,)), length=4)
+    assert len(set(drawn.asnumpy().ravel().tolist())) == 8
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: func.scan(lambda c, x: (c, x), np.ones(2)), ShapeError, "length"),
+        (lambda: func.scan(lambda c, x: (c, x[0]), np.ones(2), (np.ones(2), np.ones(3))), ShapeError, "number of steps"),
+        (lambda: func.scan(lambda c, x: (c[:1], x), np.ones(2), np.ones(2)), ShapeError, "changes its type"),
+        (lambda: func.scan(lambda c, x: ((c, c), x), np.ones(2), np.ones(2)), WrongArgument, "carry"),
+        (lambda: func.scan(lambda c, x: c, np.ones(2), np.ones(2)), WrongArgument, "pair"),
+        (lambda: func.scan(lambda c, x: (c if c > 0 else -c, x), np.ones(()), np.ones(2)), AutogradError, "value"),
+    ],
+)
+def test_mistakes_with_scan(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+# jit
+
+
+def test_a_compiled_function_is_called_once_for_each_kind_of_arguments():
+    kinds = []
+
+    @func.jit
+    def f(x, tree, power=2):
+        kinds.append((x.shape, power))
+        return {"y": x**power + tree["a"]}, power
+
+    for _ in range(2):
+        for shape, power in (((2,), 2), ((2,), 3), ((3,), 2)):
+            found, same = f(np.ones(shape) * 2, {"a": np.ones(shape)}, power=power)
+            equal(found["y"], host.full(shape, 2.0**power + 1))
+            assert same == power
+    assert kinds == [((2,), 2), ((2,), 3), ((3,), 2)]
+    assert isinstance(f(nd.ones((2,)), {"a": nd.ones((2,))})[0]["y"], nd.NDArray)
+
+
+def test_a_compiled_function_reads_arrays_from_outside_anew():
+    w = np.array([1.0, 2.0])
+    f = func.jit(lambda x: x * w + w[1:])
+    equal(f(np.ones(2)), [3, 4])
+    w[:] = [5, 6]
+    equal(f(np.ones(2))[0], 11)
+    net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize(mx.init.One())
+    for run in (net, func.jit(lambda x: net(x))):
+        equal(run(nd.array([[1, 2]])), [[3]])
+    g = func.jit(lambda x: func.grad(lambda x: net(x).sum())(x))
+    equal(g(nd.array([[1, 2]])), [[1, 1]])
+    net.weight.set_data(nd.array([[2, 3]]))
+    equal(g(nd.array([[1, 2]])), [[2, 3]])
+
+
+def test_a_compiled_function_draws_anew_and_knows_the_training_mode():
+    f = func.jit(lambda x: nd.random.uniform(shape=(3,)) + x)
+    assert (f(nd.zeros((3,))) != f(nd.zeros((3,)))).asnumpy().all()
+    layer = mx.gluon.nn.Dropout(0.5)
+    layer.hybridize()
+    g = func.jit(lambda x: layer(x))
+    x = nd.ones((100,))
+    equal(g(x), host.ones(100))
+    with autograd.train_mode():
+        a, b = g(x).asnumpy(), g(x).asnumpy()
+    assert (a != b).any()
+    assert (a == 0).any()
+
+
+def test_compiled_functions_nest_with_transforms():
+    x = np.array([0.5, 1.0])
+    f = func.jit(lambda x: np.sin(x) * x)
+    second = func.jit(func.vmap(func.grad(func.grad(f))))
+    equal(second(x), (2 * np.cos(x) - x * np.sin(x)).asnumpy())
+    x.attach_grad()
+    with autograd.record():
+        y = f(x).sum()
+    y.backward()
+    equal(x.grad, (np.sin(x) + x * np.cos(x)).asnumpy())
+
+
+def test_mistakes_with_jit():
+    with pytest.raises(AutogradError, match="value"):
+        func.jit(lambda x: x if x > 0 else -x)(np.array(1.0))
+    with pytest.raises(WrongArgument, match="hashable"):
+        func.jit(lambda x, s: x)(np.ones(2), {1, 2})
+
+
+# derivatives of the user's
+
+
+@func.custom_jvp
+def log1pexp(x):
+    return np.log(1 + np.exp(x))
+
+
+@log1pexp.defjvp
+def _(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return log1pexp(x), t * (1 - 1 / (1 + np.exp(x)))
+
+
+def test_a_tangent_of_the_users_serves_both_modes_and_higher_derivatives():
+    x = np.array([-1.0, 0.5, 100.0])
+    s = 1 / (1 + host.exp(-x.asnumpy()))
+
+    def total(x):
+        return log1pexp(x).sum()
+
+    equal(func.grad(total)(x), s)
+    equal(func.jvp(log1pexp, (x,), (np.ones(3),))[1], s)
+    equal(func.vmap(func.grad(log1pexp))(x), s)
+    equal(func.jacfwd(func.vmap(log1pexp))(x), host.diag(s))
+    second = (s * (1 - s))[:2]
+    for f in (func.hessian(total), func.jacrev(func.grad(total)), func.jacfwd(func.jacfwd(total))):
+        equal(f(x[:2]), host.diag(second))
+    third = func.grad(func.grad(func.grad(log1pexp)))
+    equal(third(x[1]), second[1] * (1 - 2 * s[1]))
+    x.attach_grad()
+    with autograd.record():
+        y = total(x)
+    y.backward()
+    equal(x.grad, s)
+
+
+def test_a_rule_that_uses_the_function_itself_is_followed_four_deep():
+    own_exp = func.custom_jvp(lambda x: np.exp(x))
+
+    @own_exp.defjvp
+    def _(primals, tangents):
+        out = own_exp(primals[0])
+        return out, out * tangents[0]
+
+    g = own_exp
+    for _ in range(4):
+        g = func.grad(g)
+        assert float(g(np.array(0.3))) == pytest.approx(host.exp(0.3))
+    with pytest.raises(AutogradError, match="order 5"):
+        func.grad(g)(np.array(0.3))
+
+
+def test_one_rule_for_each_argument():
+    @func.custom_jvp
+    def product(x, y):
+        return x * y
+
+    product.defjvps(lambda t, out, x, y: 2 * t * y, None)
+    assert [float(g) for g in func.grad(product, (0, 1))(np.array(3.0), np.array(4.0))] == [8, 0]
+    assert float(func.jvp(product, (np.array(3.0), 4.0), (np.array(1.0), 1.0))[1]) == 8
+
+
+@func.custom_vjp
+def scaled(x, tree):
+    return np.sin(x) * tree["a"]
+
+
+scaled.defvjp(
+    lambda x, tree: (scaled(x, tree), (np.cos(x), np.sin(x), tree, "text")),
+    lambda kept, dout: (dout * kept[0] * kept[2]["a"] * 10, {"a": dout * kept[1], "b": None}),
+)
+
+
+def test_a_gradient_of_the_users():
+    x, tree = np.array(0.7), {"a": np.array(2.0), "b": None}
+    gx, ga = func.grad(scaled, (0, 1))(x, tree)
+    assert float(gx) == pytest.approx(20 * host.cos(0.7))
+    assert float(ga["a"]) == pytest.approx(host.sin(0.7))
+    assert float(func.hessian(scaled)(x, tree)) == pytest.approx(-20 * host.sin(0.7))
+    assert float(func.grad(func.grad(scaled))(x, tree)) == pytest.approx(-20 * host.sin(0.7))
+    equal(func.vmap(func.grad(scaled), in_axes=(0, None))(np.array([0.7, 0.2]), tree), 20 * host.cos([0.7, 0.2]))
+    equal(func.grad(lambda x: func.vmap(lambda v: scaled(v, tree))(x).sum())(np.array([0.7, 0.2])), 20 * host.cos([0.7, 0.2]))
+    assert float(scaled(x, tree)) == pytest.approx(2 * host.sin(0.7))
+    with pytest.raises(AutogradError, match="forward mode"):
+        func.jvp(lambda x: scaled(x, tree), (x,), (x,))
+
+
+def test_arguments_without_a_gradient():
+    @partial(func.custom_vjp, nondiff_argnums=(0, 2))
+    def apply(f, x, times):
+        return f(x) * times
+
+    limit = np.array([0.5, 0.5])
+    apply.defvjp(lambda f, x, times: (f(x) * times, None), lambda f, times, kept, dout: (np.minimum(times * dout, limit),))
+    equal(func.grad(lambda x: apply(np.sin, x, times=0.25).sum())(np.ones(2)), [0.25, 0.25])
+    equal(func.grad(lambda x: apply(np.sin, x, 3).sum())(np.ones(2)), [0.5, 0.5])
+
+
+def test_a_straight_through_estimator():
+    rounded = func.custom_vjp(lambda x: np.rint(x))
+    rounded.defvjp(lambda x: (np.rint(x), None), lambda kept, dout: (dout,))
+    equal(func.grad(lambda x: (rounded(x) ** 2).sum())(np.array([0.6, 1.7])), [2, 4])
+
+
+def _bad(fwd=lambda x: (x, None), bwd=lambda kept, g: (g,)):
+    f = func.custom_vjp(lambda x: x * 1)
+    f.defvjp(fwd, bwd)
+    return lambda: func.grad(lambda x: f(x).sum())(np.ones(2))
+
+
+def _bad_tangent(rule):
+    f = func.custom_jvp(lambda x: x * 1)
+    f.defjvp(rule)
+    return lambda: func.grad(lambda x: f(x).sum())(np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: func.grad(func.custom_vjp(lambda x: x))(np.ones(())), ParameterError, "defvjp"),
+        (lambda: func.grad(func.custom_jvp(lambda x: x))(np.ones(())), ParameterError, "defjvp"),
+        (_bad(bwd=lambda kept, g: g), WrongArgument, "tuple of gradients"),
+        (_bad(bwd=lambda kept, g: ((g, g),)), WrongArgument, "nested"),
+        (_bad(bwd=lambda kept, g: (g[:1],)), ShapeError, "gradient of another shape"),
+        (_bad(fwd=lambda x: (x[:1], None)), ShapeError, "fwd returns another shape"),
+        (_bad(fwd=lambda x: ((x, x), None)), WrongArgument, "another structure"),
+        (_bad_tangent(lambda p, t: (p[0], t[0][:1])), ShapeError, "another shape"),
+        (_bad_tangent(lambda p, t: (p[0], t[0] ** 2)), AutogradError, "not linear"),
+    ],
+)
+def test_mistakes_with_rules(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
