@@ -117,7 +117,7 @@ class FeedForward:
 
     # data
 
-    def _iterator(self, X: Data, y: Labels, is_train: bool) -> BatchSource:
+    def _init_iter(self, X: Data, y: Labels, is_train: bool) -> BatchSource:
         """An iterator over the given data.
 
         Raises
@@ -147,7 +147,7 @@ class FeedForward:
         size = min(X.shape[0], self.numpy_batch_size)
         return NDArrayIter(X, labels, size, shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
 
-    def _eval_iterator(self, eval_data: EvalData) -> BatchSource | None:
+    def _init_eval_iter(self, eval_data: EvalData) -> BatchSource | None:
         if not isinstance(eval_data, (list, tuple)):
             return eval_data
         if len(eval_data) != 2:
@@ -155,7 +155,7 @@ class FeedForward:
         data, label = eval_data
         if not isinstance(data, (np.ndarray, NDArray, list)):
             return data
-        return self._iterator(np.asarray(data) if isinstance(data, list) else data, label, is_train=True)
+        return self._init_iter(np.asarray(data) if isinstance(data, list) else data, label, is_train=True)
 
     # training
 
@@ -207,7 +207,7 @@ class FeedForward:
         if self.num_epoch is None:
             raise InvalidValue("FeedForward.fit: please specify number of epochs", None, "pass num_epoch")
         logger = logging if logger is None else logger
-        train_data, validation = self._iterator(X, y, is_train=True), self._eval_iterator(eval_data)
+        train_data, validation = self._init_iter(X, y, is_train=True), self._init_eval_iter(eval_data)
         metric = metrics.create(eval_metric)
         module = self._trainer(train_data, logger, work_load_list)
         logger.info("Start training with %s", str(self.ctx))
@@ -342,7 +342,7 @@ class FeedForward:
         MXNetError
             If there are no parameters.
         """
-        data = self._iterator(X, None, is_train=False)
+        data = self._init_iter(X, None, is_train=False)
         module = self._bind_predictor(data)
         rows: list[tuple[list[np.ndarray], ...]] = []
         for outputs, _, batch in module.iter_predict(data, num_batch, reset):
@@ -385,7 +385,7 @@ class FeedForward:
         MXNetError
             If there are no parameters.
         """
-        data, metric = self._iterator(X, None, is_train=False), metrics.create(eval_metric)
+        data, metric = self._init_iter(X, None, is_train=False), metrics.create(eval_metric)
         self._bind_predictor(data).score(data, metric, num_batch, batch_end_callback, reset=reset)
         return metric.get()[1]
 

@@ -15,6 +15,7 @@ from ..module.placement import GroupLayout
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
+from . import executor_groups
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
 
@@ -28,6 +29,21 @@ def _check_arguments(symbol: Symbol) -> None:
         if repeated:
             text = f'Find duplicated {what} name "{min(repeated)}"'
             raise InvalidValue(text, f"{what}s are {', '.join(names)}", "give each variable a name of its own")
+
+
+def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
+    """Copy whole arrays to the devices, whose targets are arrays, or pairs of rows and an array."""
+    executor_groups._load_general(data, targets, [0] * len(data))
+
+
+def _load_data(batch: BatchLike, targets: Sequence[Any]) -> None:
+    """Copy the data of a batch to the devices."""
+    _load_general(batch.data, targets)
+
+
+def _load_label(batch: BatchLike, targets: Sequence[Any]) -> None:
+    """Copy the labels of a batch to the devices."""
+    _load_general(batch.label or (), targets)
 
 
 class DataParallelExecutorGroup:

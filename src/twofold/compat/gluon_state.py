@@ -8,7 +8,6 @@ from ..gluon.copies import RENEWALS, Copies
 from ..gluon.data.loader import DataLoader
 from ..gluon.data.loading import loaded
 from ..gluon.hybrid_block import HybridBlock
-from ..gluon.numpy_arrays import as_legacy
 from ..gluon.parameter import Parameter, _Deferred
 from ..gluon.rnn import BidirectionalCell, DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RNNCell
 from ..gluon.rnn.cells import _Cell
@@ -37,12 +36,6 @@ class _Arrays(list[NDArray]):
 
 class ParameterState(Parameter):
     """State of `Parameter`."""
-
-    def __init_subclass__(cls, **options: object) -> None:
-        super(Parameter, cls).__init_subclass__(**options)
-        if "data" in vars(cls):
-            # layers compute with what a subclass returns, in each call anew: it may drop parts of the weights
-            cls._on = _from_data
 
     @property
     def _data(self) -> list[NDArray] | None:
@@ -135,22 +128,6 @@ class ParameterState(Parameter):
             return arr_list
         return arr_list[self._initialized().place(ctx, self.name)]
 
-    def _init_impl(self, data: NDArray, ctx_list: Sequence[Device]) -> None:
-        """Create the arrays as copies of a value, and their gradients."""
-        with Scope(False, None):
-            self._put(data, ctx_list)
-
-    def _init_grad(self) -> None:
-        """Create the gradients."""
-        copies = self._initialized()
-        copies.grads = None
-        copies.attach(self._grad_req)
-
-
-def _from_data(self, ctx: Device | None) -> NDArray:
-    RENEWALS.count += 1  # so that a compiled graph asks in its next call too
-    return as_legacy(self.data(ctx))
-
 
 def _place(copies: Copies, places: Iterable[tuple[int, Device]]) -> None:
     """Set which copy is that of each device."""
@@ -202,7 +179,7 @@ class HybridBlockState(HybridBlock):
         # the graph itself stays, unless it was dropped
         traced = self._trace
         if traced is None or traced is vars(self).get("_dropped_trace"):
-            self._clear_cached_graph()
+            self._clear_cached_op()
         else:
             self._cached_graph = self._cached_graph
 
@@ -225,27 +202,6 @@ class HybridBlockState(HybridBlock):
     def _out_format(self, form: object) -> None:
         if self._trace is not None and form is not None:
             self._trace.outputs = to_tuples(form)
-
-    def _clear_cached_op(self) -> None:
-        """Drop the traced graph: the next call traces the block again."""
-        self._clear_cached_graph()
-
-    def _get_graph(self, *args: NDArray) -> tuple[list[Symbol], Symbol] | tuple[()]:
-        """(inputs, outputs) of the block's graph for such inputs, which is traced unless it was."""
-        self._named_inputs(args)
-        return self._cached_graph
-
-    def _build_cache(self, *args: NDArray) -> None:
-        """Trace the block for such inputs."""
-        self._named_inputs(args)
-
-    def _call_cached_op(self, *args: NDArray) -> object:
-        """The outputs, by the traced graph."""
-        return self._run_compiled(args[0].context, args)
-
-    def _deferred_infer_shape(self, *args: NDArray) -> None:
-        """Set unknown shapes of parameters from the shapes of inputs."""
-        self.infer_shape(*args)
 
 
 class DataLoaderState(DataLoader):
@@ -340,18 +296,6 @@ class TrainerState(Trainer):
         # the trainer knows parameters by their places
         self._unsent = {self._param2idx[param.name] for param in params}
 
-    def _init_params(self) -> None:
-        """Send the parameters that are initialized to the store."""
-        # those whose shape is not known yet stay
-        for k in tuple(self._unsent):
-            self._send(k)
-
-    def _reset_kvstore(self) -> None:
-        """Drop the store: the next step creates it again from the current values."""
-        # as if no step had been made
-        self._kvstore, self._has_store, self._update_on_kvstore = None, False, None
-        self._unsent = set()
-
     @property
     def _compression_params(self) -> Mapping[str, str | float] | None:
         """How the store compresses gradients."""
@@ -375,10 +319,6 @@ class TrainerState(Trainer):
     def _distributed(self) -> bool | None:
         """Whether the store spans processes; None before it is created."""
         return None if not self._has_store or self._kvstore is None else "dist" in self._kvstore.type
-
-    def _check_contexts(self) -> list[Device]:
-        """The devices of the parameters, which must be the same for all."""
-        return self._common_contexts()
 
     def _check_and_rescale_grad(self, scale: float) -> None:
         """Set the factor of the gradients."""

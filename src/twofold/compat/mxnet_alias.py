@@ -38,7 +38,9 @@ PLACES = {"": "twofold", "ndarray": "nd", "symbol": "nd", "numpy": "np"}
 
 #: The modules that give the classes of a module of MXNet their private state.
 STATES = {
-    "mxnet.gluon": "gluon_state",
+    "mxnet.gluon": "gluon_hooks",
+    "mxnet.gluon.data": "data_hooks",
+    "mxnet.io": "data_hooks",
     "mxnet.module": "training_state",
     "mxnet.ndarray": "array_state",
     "mxnet.optimizer": "training_state",

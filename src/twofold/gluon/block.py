@@ -128,7 +128,7 @@ class Block:
         select
             Regular expression that names must match from their start, such as ``".*weight|.*bias"``.
         """
-        self._warn_about_containers()
+        self._check_container_with_block()
         found = ParameterDict(self._params.prefix)
         pattern = re.compile(select or "")
         found.update(_select(self._params, pattern))
@@ -155,7 +155,7 @@ class Block:
     def _restore_trace(self, record: Mapping[str, object]) -> None:
         """Restore the graph from a file's record."""
 
-    def _warn_about_containers(self) -> None:
+    def _check_container_with_block(self) -> None:
         """Warn about blocks inside lists and dictionaries: their parameters would be missed silently."""
         known = set(map(id, self._children.values()))
         for name, value in vars(self).items():

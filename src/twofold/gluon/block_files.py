@@ -41,7 +41,7 @@ def load_parameters(
         _check_complete(params, arrays, filename)
     for name, array in arrays.items():
         if name in params:
-            params[name]._load_init(array, ctx, cast_dtype, dtype_source)
+            params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
         elif not ignore_extra:
             raise ParameterError(
                 f"Parameter '{name}' loaded from file '{filename}' is not present in the block",

@@ -7,6 +7,7 @@ from .. import ndarray as nd
 from ..device import CPU, Device, current_device
 from ..errors import DeviceError, MXNetError
 from ..imperative.cell import Value
+from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained, with_every_row
 from ..ndarray.types import DTypeLike
@@ -129,11 +130,12 @@ class Copies:
         return place
 
     def mean(self) -> NDArray:
-        """The mean over devices, on the CPU."""
-        first, *others = [a.copyto(CPU) for a in self.arrays]
-        for array in others:
-            first = first + array
-        return first / len(self.arrays) if others else first
+        """The mean over devices, on the CPU, unrecorded."""
+        with Scope(False, None):
+            first, *others = [a.copyto(CPU) for a in self.arrays]
+            for array in others:
+                first = first + array
+            return first / len(self.arrays) if others else first
 
     def cast(self, dtype: DTypeLike) -> None:
         """Cast the arrays and gradients. The caller must attach the gradients again."""

@@ -100,7 +100,7 @@ class HybridBlock(Block):
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
         if isinstance(value, HybridBlock):  # the trace holds the old child's graph
-            self._clear_cached_graph()
+            self._clear_cached_op()
         elif isinstance(value, Parameter) or name == "hybrid_forward":
             self._forward_names = None
 
@@ -119,7 +119,7 @@ class HybridBlock(Block):
                 "use HybridLambda for a function; if you are using Sequential, try HybridSequential instead",
             )
         super().register_child(block, name)
-        self._clear_cached_graph()
+        self._clear_cached_op()
 
     @property
     def _is_hybridized(self) -> bool:
@@ -162,16 +162,16 @@ class HybridBlock(Block):
         self._active, self._mirror = active and self._is_compilable, mirror
         # Mirroring is compiled into the graph, so a trace that was made without it cannot be used.
         if clear or not active or mirror:
-            self._clear_cached_graph()
+            self._clear_cached_op()
         for child in self._children.values():
             child.hybridize(active, mirror=mirror)
 
-    def _clear_cached_graph(self) -> None:
+    def _clear_cached_op(self) -> None:
         self._trace = self._accepts_legacy = None
 
     def cast(self, dtype: DTypeLike) -> None:
         """As `Block.cast`; the next call traces the block again."""
-        self._clear_cached_graph()
+        self._clear_cached_op()
         super().cast(dtype)
 
     # computing
@@ -362,17 +362,21 @@ class HybridBlock(Block):
         used = set(symbol.list_inputs())
         return symbol, {name: cast("NDArray", a) for name, a in zip(self._trace.names, flat, strict=True) if name in used}
 
-    def _infer(self, what: str, args: Sequence[Any]) -> list[tuple[Parameter, Any]]:
-        """Infer the shapes or dtypes of all parameters from inputs."""
+    def _infer_attrs(self, infer_fn: str, attr: str, *args: Any) -> None:
+        """Set the shapes or dtypes of all parameters to those inferred from inputs: ``infer_fn`` is the symbol's method."""
         symbol, inputs = self._named_inputs(args)
-        known = {name: a.shape if what == "infer_shape" else a.dtype for name, a in inputs.items()}
+        known = {name: getattr(a, attr) for name, a in inputs.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the error names what is missing
-            arguments, _, states = getattr(symbol, what)(**known)
+            arguments, _, states = getattr(symbol, infer_fn)(**known)
         if arguments is None:
-            arguments, _, states = getattr(symbol, f"{what}_partial")(**known)
+            arguments, _, states = getattr(symbol, f"{infer_fn}_partial")(**known)
         inferred = dict(zip([*symbol.list_arguments(), *symbol.list_auxiliary_states()], [*arguments, *states], strict=True))
-        return [(param, inferred[name]) for name, param in self.collect_params().items() if name in inferred]
+        for name, param in self.collect_params().items():
+            value = inferred.get(name)
+            # () is unknown too: a 0-d parameter knows its shape. Setting a dtype casts, unless it is the same.
+            if value is not None and (value != () if attr == "shape" else dtype_name(param.dtype) != dtype_name(value)):
+                setattr(param, attr, value)
 
     def explain(self, *args: object) -> str:
         """Report the programs of the block's graph for such inputs: their steps, fused kernels and memory.
@@ -421,9 +425,7 @@ class HybridBlock(Block):
         *args
             Inputs.
         """
-        for param, shape in self._infer("infer_shape", args):
-            if shape != ():  # unknown; a 0-d parameter knows its shape
-                param.shape = shape
+        self._infer_attrs("infer_shape", "shape", *args)
 
     def infer_type(self, *args: object) -> None:
         """Set the dtypes of parameters from the dtypes of inputs.
@@ -433,12 +435,10 @@ class HybridBlock(Block):
         *args
             Inputs.
         """
-        for param, dtype in self._infer("infer_type", args):
-            if dtype is not None and dtype_name(param.dtype) != dtype_name(dtype):
-                param.dtype = dtype
+        self._infer_attrs("infer_type", "dtype", *args)
 
-    def _finish_deferred(self, args: Sequence[Any]) -> None:
-        """Infer shapes, and initialize the parameters that waited for them."""
+    def _deferred_infer_shape(self, *args: Any) -> None:
+        """Infer the shapes that parameters wait for; an error names the sizes that the user can specify instead."""
         try:
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
@@ -446,16 +446,21 @@ class HybridBlock(Block):
             what, given, todo = self._mistake(*_shapes(args)) or (what, given, todo)
             why = "Deferred initialization failed because shape cannot be inferred"
             raise ShapesNotInferred(f"{self.name}: {what}", given, f"{todo or 'specify sizes such as in_units'}. ({why})") from error
+
+    def _finish_deferred(self, args: Sequence[Any]) -> None:
+        """Infer shapes, and initialize the parameters that waited for them."""
+        self._deferred_infer_shape(*args)
         params = self.collect_params().values()
         for param in params:
             # shapes that inference leaves open stay deferred, for the children below
-            if param._is_shaped:
+            if param._deferred is not None and param._is_shaped:
                 param._finish_deferred_init()
         # Layers that override `infer_shape`, such as recurrent ones, infer more than the graph from their inputs.
         if self._children and any(p._deferred is not None for p in params):
             self._run_children(args)
         for name in self._parameters_of_forward():
-            self._reg_params[name]._finish_deferred_init()
+            if self._reg_params[name]._deferred is not None:
+                self._reg_params[name]._finish_deferred_init()
 
     def _run_children(self, args: Sequence[Any]) -> None:
         """Run the children one by one, in inference mode and without recording."""

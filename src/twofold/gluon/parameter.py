@@ -150,12 +150,10 @@ class Parameter:
             raise InvalidValue("grad_req must be one of 'write', 'add', or 'null'", repr(req), "use one of these")
         if not self._differentiable:
             req = "null"
-        if self._grad_req == req:
-            return
-        self._grad_req = req
-        if self._copies is not None:
-            self._copies.grads = None  # gradients summed under "add" do not count after a change to "write", nor the reverse
-            self._copies.attach(req)
+        if self._grad_req != req:
+            self._grad_req = req
+            if self._copies is not None:
+                self._init_grad()
 
     @property
     def dtype(self) -> DTypeLike:
@@ -243,9 +241,7 @@ class Parameter:
             If the shape is unknown and deferred initialization is not allowed.
         """
         if self._data is not None and not force_reinit:
-            warn(
-                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to re-initialize.",
-            )
+            warn(f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to re-initialize.")
             return
         self._copies = None
         own = next((i for i in (init, self.init) if i is not None), default_init)
@@ -268,24 +264,30 @@ class Parameter:
         if not self._is_shaped:
             raise self._unshaped("specify in_units, in_channels, etc. of the layers")
         self._deferred = None
-        # Unrecorded: the first forward pass, which determines the shape, usually runs inside `record`.
-        with Scope(False, None):
-            data = deferred.data
-            if data is None:
-                # On the CPU, then copied: all devices get the same random numbers.
+        data = deferred.data
+        if data is None:
+            # unrecorded; and on the CPU, then copied: all devices get the same random numbers
+            with Scope(False, None):
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
                 named = initializer.InitDesc(self.name, {"__init__": deferred.init})
                 initializer.create(deferred.default)(named, as_active_class(data))
-            self._put(data, deferred.contexts)
+        self._init_impl(data, deferred.contexts)
 
-    def _put(self, data: NDArray, contexts: Sequence[Device]) -> None:
-        """Create the arrays as copies of ``data``, and their gradients. ``npx.set_np`` decides now which class users see.
+    def _init_impl(self, data: NDArray, ctx_list: Sequence[Device]) -> None:
+        """Create the arrays as copies of ``data``, unrecorded, and their gradients. ``npx.set_np`` decides which class users see.
 
         Layers and optimizers compute with arrays of `mx.nd`, in which a 0-d parameter has shape (1,).
         """
         self._is_numpy = is_np_array()
-        self._copies = Copies(data if data.shape else data.reshape((1,)), contexts, self._stype, self._grad_stype)
-        self._copies.attach(self._grad_req)
+        with Scope(False, None):
+            self._copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype)
+            self._init_grad()
+
+    def _init_grad(self) -> None:
+        """Create the gradients, or drop them if there are to be none."""
+        copies = self._initialized()
+        copies.grads = None  # gradients summed under "add" do not count after a change to "write", nor the reverse
+        copies.attach(self._grad_req)
 
     @property
     def _data(self) -> list[NDArray] | None:
@@ -314,8 +316,7 @@ class Parameter:
         if self._data is not None and self._data[0]._dtype == data._dtype:
             self.set_data(data)
             return
-        with Scope(False, None):
-            self._put(data, contexts or wanted or [CPU])
+        self._init_impl(data, contexts or wanted or [CPU])
 
     def _accept(self, data: NDArray, cast_dtype: bool, dtype_source: str) -> NDArray:
         """Check an array against this parameter and cast it if allowed; the parameter adopts its shape and, on request, its dtype."""
@@ -476,8 +477,7 @@ class Parameter:
         """
         contexts = context_list(ctx)
         if self._copies is not None:
-            with Scope(False, None):
-                self._put(self._copies.mean(), contexts)
+            self._init_impl(self._reduce(), contexts)
         elif self._deferred is not None:
             self._deferred = self._deferred._replace(contexts=contexts)
         else:

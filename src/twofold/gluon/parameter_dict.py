@@ -299,7 +299,7 @@ class ParameterDict:
             self._check_complete(arrays, source, restore_prefix)
         for name, array in arrays.items():
             if name in self._params:
-                self._params[name]._load_init(array, ctx, cast_dtype, dtype_source)
+                self._params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
             elif not ignore_extra:
                 raise InvalidValue(
                     f"Parameter '{name[len(restore_prefix) :]}' loaded from {source} is not present in ParameterDict",

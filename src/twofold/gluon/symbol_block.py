@@ -156,7 +156,7 @@ class SymbolBlock(HybridBlock):
     def _run(self, device: Device, *args: Any) -> Any:
         return self._run_compiled(device, args)
 
-    def _clear_cached_graph(self) -> None:
+    def _clear_cached_op(self) -> None:
         """Drop what was compiled. The symbol stays: it is the block's definition."""
         old = self._trace
         if old is not None:  # None while the constructor registers parameters

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ..device import Device
 from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, ParameterError
@@ -69,6 +69,13 @@ class Trainer:
     [[0.5, 0.0]]
     """
 
+    #: Whether a subclass sums gradients over processes in its own way, which needs no store.
+    _has_own_sums: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._has_own_sums = cls._allreduce_grads is not Trainer._allreduce_grads
+
     def __init__(
         self,
         params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
@@ -80,18 +87,14 @@ class Trainer:
     ) -> None:
         self._params = _parameter_list(params)
         self._param2idx = {param.name: k for k, param in enumerate(self._params)}
-        self._contexts = self._common_contexts()
-        self._optimizer = self._create_optimizer(optimizer, dict(optimizer_params or {}))
+        self._contexts = self._check_contexts()
+        self._init_optimizer(optimizer, dict(optimizer_params or {}))
         self._scale = self._optimizer.rescale_grad  # the user's factor; each step divides it by the batch size
-        self._updaters = [get_updater(self._optimizer) for _ in self._contexts]
         check_kvstore(kvstore)
         self._wanted_store = kvstore
         self._wanted_update = update_on_kvstore
         self._compression = compression_params
-        self._kvstore: KVStoreBase | None = None
-        self._update_on_kvstore: bool | None = None  # until there is a store, as in MXNet
-        self._has_store = False
-        self._unsent: set[int] = set()
+        self._reset_kvstore()
         self._cache: tuple[int, list[_Work]] = -1, []
         self._amp_loss_scaler: OverflowCheck | None = None  # set by `contrib.amp.init_trainer`
         self._amp_original_scale = self._scale
@@ -100,7 +103,7 @@ class Trainer:
 
     _repr_html_ = shown_in_notebooks("trainer")
 
-    def _common_contexts(self) -> list[Device]:
+    def _check_contexts(self) -> list[Device]:
         """The devices of the parameters, which must be the same for all."""
         # one updater per device gets all weights, so each weight must have a copy on each device
         contexts: list[Device] = []
@@ -115,20 +118,29 @@ class Trainer:
             contexts = own
         return contexts
 
-    def _create_optimizer(self, optimizer: str | Optimizer, options: dict[str, object]) -> Optimizer:
+    def _init_optimizer(self, optimizer: str | Optimizer, optimizer_params: dict[str, object]) -> None:
+        """Create the optimizer, and its states for each device."""
         table = dict(enumerate(self._params))
         if isinstance(optimizer, str):
-            return create(optimizer, param_dict=table, **options)
-        if not isinstance(optimizer, Optimizer):
+            optimizer = create(optimizer, param_dict=table, **optimizer_params)
+        elif not isinstance(optimizer, Optimizer):
             raise DTypeError("Trainer: not an optimizer", type(optimizer).__name__, "pass an Optimizer, or the name of one")
-        if options:
+        elif optimizer_params:
             raise InvalidValue(
-                "optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(options), "omit them"
+                "optimizer_params must be None if optimizer is an instance of Optimizer instead of str", str(optimizer_params), "omit them"
             )
         optimizer.param_dict = table
-        return optimizer
+        self._optimizer = optimizer
+        self._updaters = [get_updater(optimizer) for _ in self._contexts]
 
     # the store
+
+    def _reset_kvstore(self) -> None:
+        """Drop the store: the next step creates it from the current values."""
+        self._kvstore: KVStoreBase | None = None
+        self._update_on_kvstore: bool | None = None  # until there is a store, as in MXNet
+        self._has_store = False
+        self._unsent: set[int] = set()
 
     @property
     def _kv_initialized(self) -> bool:
@@ -138,7 +150,7 @@ class Trainer:
     def _init_kvstore(self) -> None:
         """Create the store at the first step, when the devices of the parameters are known."""
         values = [param._initialized().arrays[0] for param in self._params if param._data is not None]
-        store, on_store = store_for(self._wanted_store, len(self._common_contexts()), values, self._wanted_update)
+        store, on_store = store_for(self._wanted_store, len(self._contexts), values, self._wanted_update)
         if store is None and self._wanted_update:
             raise ParameterError("Trainer: there is no store to update on", "update_on_kvstore=True", "omit it: one device needs no store")
         if store is not None and not on_store and "async" in store.type:
@@ -182,7 +194,7 @@ class Trainer:
                     f"Parameter '{param.name}' is set",
                     "pass the kind of store instead",
                 )
-            self._kvstore, self._has_store = None, False
+            self._reset_kvstore()
 
     # steps
 
@@ -228,7 +240,7 @@ class Trainer:
                 self._check_fresh(param)
         if self._update_on_kvstore and self._overflows():  # before the store gets the gradients: it applies them on arrival
             return
-        if self._kvstore is not None:
+        if self._kvstore is not None or self._has_own_sums:
             self._allreduce_grads()
         self._update(ignore_stale_grad)
 
@@ -246,6 +258,10 @@ class Trainer:
         if not self._has_store:
             self._init_kvstore()
         # In each step, as parameters of unknown shape get their values in the first forward pass that reaches them.
+        self._init_params()
+
+    def _init_params(self) -> None:
+        """Send the parameters that are initialized to the store."""
         for k in tuple(self._unsent):
             self._send(k)
 
@@ -398,7 +414,8 @@ class Trainer:
             self._init_kvstore()
         if not self._update_on_kvstore:
             return None
-        self._prepare_store()
+        if self._unsent:
+            self._init_params()
         return self._kvstore
 
 

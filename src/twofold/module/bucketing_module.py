@@ -82,13 +82,14 @@ class BucketingModule(BaseModule):
         self._monitors: list[Monitor] = []
 
     def _create_module(self, key: Hashable) -> Module:
-        """The module of a bucket. A fresh name manager makes automatic names the same in all buckets."""
+        """The module of a bucket."""
+        return Module(*self._call_sym_gen(key), **self._kwargs)
+
+    def _call_sym_gen(self, *args: Any, **kwargs: Any) -> tuple[Symbol, Names, Names]:
+        """A bucket's symbol and the names of its data and labels. A fresh name manager makes automatic names the same in all buckets."""
         with NameManager():
-            found = self._sym_gen(key)
-        if not isinstance(found, tuple):
-            return Module(found, **self._kwargs)
-        symbol, data_names, label_names = found
-        return Module(symbol, data_names, label_names, **self._kwargs)
+            found = self._sym_gen(*args, **kwargs)
+        return found if isinstance(found, tuple) else (found, ("data",), ("softmax_label",))
 
     def _current(self, action: str) -> Module:
         self._require(action)
@@ -232,6 +233,11 @@ class BucketingModule(BaseModule):
         return self._current("symbol").symbol
 
     # binding
+
+    def _reset_bind(self) -> None:
+        """Forget all buckets; the parameters stay in the default one's module."""
+        super()._reset_bind()
+        self._buckets, self._curr_module, self._curr_bucket_key = {}, None, None
 
     def _bind(self, request: Binding) -> None:
         """Bind the default bucket. Others are bound when their first batch arrives."""

@@ -53,9 +53,20 @@ class DeviceGroup:
         # kept for the executors of other shapes, which are made later
         self._monitors: list[Monitor] = []
         self._cache: dict[NamedShapes, list[Executor]] = {}
+        self._bind_all(data_shapes, label_shapes, shared)
+
+    def _bind_all(self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc], shared: "DeviceGroup | None") -> None:
+        """Create the executors."""
         self._set_shapes(data_shapes, label_shapes)
-        self.execs = [self._bind(k, shared) for k in range(len(self.contexts))]
-        self._cache[self._key()] = self.execs
+        self._take([self._bind(k, self._on_device(k), shared) for k in range(len(self.contexts))])
+
+    def _take(self, execs: list[Executor]) -> None:
+        """Compute with new executors."""
+        self.execs = self._cache[self._key()] = execs
+        self._collect_arrays()
+
+    def _collect_arrays(self) -> None:
+        """Group the executors' arrays by parameter."""
         self.param_arrays = [[e.arg_dict[n] for e in self.execs] for n in self.param_names]
         self.grad_arrays = [[e.grad_dict[n] for e in self.execs] for n in self.param_names]
         self.aux_arrays = [[e.aux_dict[n] for e in self.execs] for n in self.aux_names]
@@ -71,19 +82,20 @@ class DeviceGroup:
     def _key(self) -> NamedShapes:
         return tuple((x.name, x.shape) for x in (*self.data_shapes, *self.label_shapes))
 
-    def _shapes_on(self, place: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of data and labels on one device."""
-        rows = self.slices[place].stop - self.slices[place].start
-        found = {}
-        for x in (*self.data_shapes, *self.label_shapes):
-            axis = batch_axis(x)
-            if x.name in self._arguments:
-                found[x.name] = x.shape if axis == -1 else (*x.shape[:axis], rows, *x.shape[axis + 1 :])
-        return found
+    def _on_device(self, place: int) -> list[DataDesc]:
+        """Descriptions of data and labels on one device, of those that the symbol has."""
+        described = [x for x in (*self.data_shapes, *self.label_shapes) if x.name in self._arguments]
+        return self._sliced_shape(described, place, [batch_axis(x) for x in described])
 
-    def _bind(self, place: int, shared: "DeviceGroup | None") -> Executor:
-        dtypes = {x.name: x.dtype for x in (*self.data_shapes, *self.label_shapes) if x.name in self._arguments}
-        shapes: dict[str, Any] = self._shapes_on(place)
+    def _sliced_shape(self, shapes: Sequence[DataDesc], i: int, major_axis: Sequence[int]) -> list[DataDesc]:
+        """Descriptions of a device's rows of whole arrays, whose batch axes are given; -1 for an array that is not split."""
+        rows = self.slices[i].stop - self.slices[i].start
+        sizes = [x.shape if k == -1 else (*x.shape[:k], rows, *x.shape[k + 1 :]) for x, k in zip(shapes, major_axis, strict=True)]
+        return [DataDesc(x.name, size, x.dtype, x.layout) for x, size in zip(shapes, sizes, strict=True)]
+
+    def _bind(self, place: int, described: Sequence[DataDesc], shared: "DeviceGroup | None") -> Executor:
+        dtypes = {x.name: x.dtype for x in described}
+        shapes: dict[str, Any] = {x.name: x.shape for x in described}
         return self.symbol.simple_bind(
             self.contexts[place],
             grad_req=self.group_layout.requests(),
@@ -125,7 +137,8 @@ class DeviceGroup:
         new = []
         for place, executor in enumerate(self.execs):
             params = {n: executor.arg_dict[n].shape for n in self.param_names}
-            new.append(executor.reshape(partial_shaping=True, allow_up_sizing=True, **params, **self._shapes_on(place)))
+            inputs = {x.name: x.shape for x in self._on_device(place)}
+            new.append(executor.reshape(partial_shaping=True, allow_up_sizing=True, **params, **inputs))
         for monitor in self._monitors:
             for executor in new:
                 monitor.install(executor)

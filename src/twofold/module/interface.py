@@ -186,9 +186,11 @@ class ModuleInterface:
         ShapeError
             If shapes do not match the symbol.
         """
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
+        if self.binded:
+            if not force_rebind:
+                self.logger.warning("Already bound, ignoring bind()")
+                return
+            self._reset_bind()
         # one tuple: subclasses read the fields that they need, and composed modules pass it on whole
         request = Binding(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
         self._bind(request)
@@ -196,8 +198,12 @@ class ModuleInterface:
         # after the flags are set, as it may call methods that require a bound module
         self._after_bind(request)
 
+    def _reset_bind(self) -> None:
+        """Drop what the module is bound to; parameters stay."""
+        self.binded = False
+
     def _bind(self, request: "Binding") -> None:
-        """Carry out a call of `bind`, whether or not the module is already bound."""
+        """Carry out a call of `bind`, of a module that is not bound."""
         raise self._undefined("bind")
 
     def _after_bind(self, request: "Binding") -> None:

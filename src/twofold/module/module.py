@@ -107,6 +107,8 @@ class Module(BaseModule):
         self._label_shapes: list[DataDesc] | None = None
         self._updates: Updates | None = None
         self._preload_opt_states: str | None = None
+        # whether the devices have newer parameters than `get_params` last returned: subclasses read it
+        self._params_dirty = False
 
     # files
 
@@ -189,6 +191,13 @@ class Module(BaseModule):
 
     # binding
 
+    def _reset_bind(self) -> None:
+        """Drop the executors; parameters stay."""
+        if self.binded and self.params_initialized:
+            self.get_params()  # copy them from the devices before their executors are dropped
+        super()._reset_bind()
+        self._exec_group, self._data_shapes, self._label_shapes = None, None, None
+
     def _bind(self, request: Binding) -> None:
         """Create executors, which hold the parameters."""
         for_training, inputs_need_grad, shared_module = request.for_training, request.inputs_need_grad, request.shared_module
@@ -202,8 +211,6 @@ class Module(BaseModule):
             # executors that share memory need every parameter of this symbol in the other one
             check_shared(self._param_names, shared_module._param_names)
             check_shared(self._aux_names, shared_module._aux_names)
-        if self.binded and self.params_initialized:
-            self.get_params()  # copy them from the devices before their executors are dropped
         group_layout = GroupLayout(
             self._symbol,
             self._context,
@@ -275,10 +282,16 @@ class Module(BaseModule):
         if not self.params_initialized or self._arg_params is None or self._aux_params is None:
             raise NotReady("Module.get_params: the module has no parameters yet", None, "call bind() and init_params() first")
         if self.binded:
-            self._exec_group.get_params(self._arg_params, self._aux_params)
-            if self._updates is not None:
-                self._updates.pull_whole(self._arg_params)
+            self._sync_params_from_devices()
         return self._arg_params, self._aux_params
+
+    def _sync_params_from_devices(self) -> None:
+        """Copy the parameters and auxiliary states from the devices."""
+        assert self._arg_params is not None
+        self._exec_group.get_params(self._arg_params, self._aux_params)
+        if self._updates is not None:
+            self._updates.pull_whole(self._arg_params)
+        self._params_dirty = False
 
     def _init_params(self, request: Filling) -> None:
         initializer, arg_params, aux_params, allow_missing, force_init, allow_extra = request
@@ -375,6 +388,7 @@ class Module(BaseModule):
             updates = self._updates_for("update")
             self._require_training("update")
         updates.step(self._exec_group)
+        self._params_dirty = True
 
     def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Fetch the rows that the next batch reads of row-sparse parameters that a store updates; see `BaseModule.prepare`."""

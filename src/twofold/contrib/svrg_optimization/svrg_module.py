@@ -123,11 +123,22 @@ class SVRGModule(Module):
         self._updates_for("update")
         if self._param_dict is None:
             raise NotReady("SVRGModule.update: there are no gradients of all data yet", None, "call update_full_grads() first")
+        self._update_svrg_gradients()
+        super().update()
+
+    def _update_svrg_gradients(self) -> None:
+        """Correct the gradients of the last `backward`."""
+        assert self._param_dict is not None
         for name, here, there in self._gradients():
             for device, (gradient, snapshot) in enumerate(zip(here, there, strict=True)):
                 # In place: the update of `Module` reads the executors' gradient arrays.
-                gradient[:] = gradient - snapshot + self._param_dict[device][name]
-        super().update()
+                gradient[:] = self._svrg_grads_update_rule(gradient, snapshot, self._param_dict[device][name])
+
+    def _svrg_grads_update_rule(
+        self, g_curr_batch_curr_weight: NDArray, g_curr_batch_special_weight: NDArray, g_special_weight_all_batch: NDArray
+    ) -> NDArray:
+        """The corrected gradient, from those of the batch at the current weights and at the snapshot, and that of all data there."""
+        return g_curr_batch_curr_weight - g_curr_batch_special_weight + g_special_weight_all_batch
 
     def _gradients(self) -> list[tuple[str, list[NDArray], list[NDArray]]]:
         """For each trained parameter, its gradients on the devices: at the current weights, and at the snapshot."""

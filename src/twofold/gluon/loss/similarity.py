@@ -63,17 +63,16 @@ class CosineEmbeddingLoss(Loss, arrays="nd"):
     ) -> Operand:
         """The loss (n, 1) of vectors (n, d) and labels (n,)."""
         first = F.reshape_like(input1, input2)
-        cosine = self._cosine(F, first, input2)
+        cosine = self._cosine_similarity(F, first, input2)
         # as the cosines are columns: (n,) would broadcast with (n, 1) to (n, n)
         label = F.reshape(label, shape=(-1, 1))
         loss = F.where(label == 1, 1 - cosine, F.relu(cosine - self._margin))
         return self._weighted(F, loss, sample_weight)
 
-    @staticmethod
-    def _cosine(F: Functions, x: Operand, y: Operand) -> Operand:
+    def _cosine_similarity(self, F: Functions, x: Operand, y: Operand, axis: int = -1) -> Operand:
         """Cosines (n, 1) along the last axis. The product of the norms is bounded below by 1e-12, so zero vectors have cosine 0."""
-        lengths = F.reshape(F.norm(x, axis=-1), shape=(-1, 1)) * F.reshape(F.norm(y, axis=-1), shape=(-1, 1))
-        product = F.reshape(F.sum(x * y, axis=-1), shape=(-1, 1))
+        lengths = F.reshape(F.norm(x, axis=axis), shape=(-1, 1)) * F.reshape(F.norm(y, axis=axis), shape=(-1, 1))
+        product = F.reshape(F.sum(x * y, axis=axis), shape=(-1, 1))
         return product / F.maximum(lengths, 1e-12)
 
 

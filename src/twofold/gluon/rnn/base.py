@@ -10,8 +10,9 @@ from ..block import Block
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_active_class, as_legacy, method_through_legacy
 from ..parameter_dict import ParameterDict
-from ..signatures import Given, Operand, StateInfo
+from ..signatures import Functions, Given, Operand, StateInfo
 from ..tracing import parameter_names
+from .gates import Activation
 from .sequences import Steps, Unrolled, mask, merge, steps_of
 
 State = TypeVar("State")
@@ -154,6 +155,15 @@ class RecurrentCell(Block):
         # zeros of the input's device and dtype, which may be float16
         like = steps.values[0]
         return as_legacy(self.begin_state(func=nd.zeros, batch_size=steps.batch_size, ctx=like.context, dtype=like.dtype))
+
+    def _get_activation(self, F: Functions, inputs: Any, activation: Activation, **kwargs: Any) -> Any:
+        """Apply an activation, given by name or as a function; the other argument may be the ``name`` of the node."""
+        if not isinstance(activation, str):
+            return activation(inputs)
+        # MXNet's graphs have the operators of these names, and `Activation` for all others.
+        if activation in ("tanh", "sigmoid", "relu", "softsign"):
+            return getattr(F, activation)(inputs, **kwargs)
+        return F.Activation(inputs, act_type=activation, **kwargs)
 
     def forward(self, inputs: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         """One step.

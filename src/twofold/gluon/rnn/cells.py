@@ -8,7 +8,7 @@ from ...errors import Undefined
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, StateInfo
 from .base import HybridRecurrentCell
-from .gates import Activation, activate, gru_gates, lstm_gates, named, rest_of
+from .gates import Activation, gru_gates, named, rest_of
 
 
 class _Cell(HybridRecurrentCell, arrays="nd"):
@@ -127,7 +127,7 @@ class RNNCell(_Cell):
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         both = named(F, "add", i2h, h2h, self._step_name("plus0"))
-        output = activate(F, both, self._activation, self._step_name("out"))
+        output = self._get_activation(F, both, self._activation, name=self._step_name("out"))
         return output, [output]
 
     def __repr__(self) -> str:
@@ -186,8 +186,9 @@ class LSTMCell(_Cell):
         # in MXNet's order i, f, g, o
         step = self._step_name("")
         parts = F.SliceChannel(named(F, "add", i2h, h2h, f"{step}plus0"), num_outputs=4, name=f"{step}slice")
-        apply, recurrent = (partial(activate, F, activation=a) for a in (self._activation, self._recurrent_activation))
-        i, f, g, o = lstm_gates(parts, step, apply, recurrent)
+        kinds = (self._recurrent_activation, self._recurrent_activation, self._activation, self._recurrent_activation)
+        named_parts = zip(parts, kinds, "ifco", strict=True)
+        i, f, g, o = [self._get_activation(F, part, kind, name=step + gate) for part, kind, gate in named_parts]
         # the states are (h, c)
         kept, new = named(F, "mul", f, states[1], f"{step}mul0"), named(F, "mul", i, g, f"{step}mul1")
         c = named(F, "add", kept, new, f"{step}state")

@@ -40,30 +40,12 @@ def rest_of(F: Functions, z: Operand, step: str) -> Operand:
     return F.elemwise_sub(F.ones_like(z, name=f"{step}ones_like0"), z, name=f"{step}minus0")
 
 
-def activate(F: Functions, x: Any, activation: Activation, name: str | None = None) -> Any:
-    """Apply an activation, given by name or as a function."""
-    if not isinstance(activation, str):
-        return activation(x)
-    # MXNet's graphs have the operators of these names, and `Activation` for all others.
-    if activation in ("tanh", "sigmoid", "relu", "softsign"):
-        return getattr(F, activation)(x, name=name)
-    return F.Activation(x, act_type=activation, name=name)
-
-
-def lstm_gates(gates: Iterable[Any], step: str, apply: Apply, recurrent: Apply) -> tuple[Any, Any, Any, Any]:
-    """The gates i, f, g and o of a long short-term memory after their activations: ``apply`` for g, ``recurrent`` for the others."""
-    i, f, g, o = gates
-    return (
-        recurrent(i, name=f"{step}i"),
-        recurrent(f, name=f"{step}f"),
-        apply(g, name=f"{step}c"),
-        recurrent(o, name=f"{step}o"),
-    )
-
-
 def lstm_step(F: Functions, gates: Iterable[Any], memory: Any, step: str, apply: Apply, out: str = "out") -> tuple[Any, list[Any]]:
     """The output and the states of a long short-term memory, from its four gates before their activations."""
-    i, f, g, o = lstm_gates(gates, step, apply, partial(F.Activation, act_type="sigmoid"))
+    i, f, g, o = gates
+    recurrent = partial(F.Activation, act_type="sigmoid")
+    # in the order of MXNet's graphs
+    i, f, g, o = recurrent(i, name=f"{step}i"), recurrent(f, name=f"{step}f"), apply(g, name=f"{step}c"), recurrent(o, name=f"{step}o")
     # operators with names, not `+`: MXNet's graphs name these two nodes
     c = F.elemwise_add(f * memory, i * g, name=f"{step}state")
     h = F.elemwise_mul(o, apply(c), name=f"{step}{out}")

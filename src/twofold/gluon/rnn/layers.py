@@ -112,15 +112,21 @@ class _RNNLayer(HybridBlock, arrays="nd"):
             size = input_size if layer == 0 else out * self._dir
             for side in "lr"[: self._dir]:
                 # One parameter per matrix, as in a stack of cells: the operator's packed vector is built from them in each call.
-                self._register(f"{side}{layer}_i2h_weight", (rows, size), i2h_weight_initializer)
-                self._register(f"{side}{layer}_h2h_weight", (rows, out), h2h_weight_initializer)
-                self._register(f"{side}{layer}_i2h_bias", (rows,), i2h_bias_initializer)
-                self._register(f"{side}{layer}_h2h_bias", (rows,), h2h_bias_initializer)
+                parts = {
+                    "i2h_weight": ((rows, size), i2h_weight_initializer),
+                    "h2h_weight": ((rows, out), h2h_weight_initializer),
+                    "i2h_bias": ((rows,), i2h_bias_initializer),
+                    "h2h_bias": ((rows,), h2h_bias_initializer),
+                }
                 if self._projection_size:
-                    self._register(f"{side}{layer}_h2r_weight", (self._projection_size, hidden_size), self._h2r_weight_initializer)
+                    parts["h2r_weight"] = (self._projection_size, hidden_size), self._h2r_weight_initializer
+                for kind, (shape, init) in parts.items():
+                    self._register_param(f"{side}{layer}_{kind}", shape=shape, init=init, dtype=dtype)
 
-    def _register(self, name: str, shape: tuple[int, ...], init: InitializerLike) -> None:
-        setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True, dtype=self._dtype))
+    def _register_param(self, name: str, shape: tuple[int, ...], init: InitializerLike, dtype: DTypeLike) -> Parameter:
+        param = self.params.get(name, shape=shape, init=init, allow_deferred_init=True, dtype=dtype)
+        setattr(self, name, param)
+        return param
 
     def __repr__(self) -> str:
         size = self._reg_params["l0_i2h_weight"]._sizes[1]
@@ -212,8 +218,8 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         lengths = [sequence_length] if self._use_sequence_length else []
         return super().__call__(inputs, states, *lengths)
 
-    def _clear_cached_graph(self) -> None:
-        super()._clear_cached_graph()
+    def _clear_cached_op(self) -> None:
+        super()._clear_cached_op()
         self._other_trace = None
 
     def _restore_trace(self, record: Mapping[str, object]) -> None:
@@ -241,6 +247,13 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         self, F: Functions, inputs: Operand, states: Sequence[Operand], sequence_length: Operand | None = None, **params: Operand
     ) -> Operand | tuple[Operand, list[Operand]]:
         """Outputs, and final states if initial ones were passed: an exported layer has the outputs that MXNet's has."""
+        outputs, last = self._forward_kernel(F, inputs, states, sequence_length, **params)
+        return outputs if self._skips_states else (outputs, last)
+
+    def _forward_kernel(
+        self, F: Functions, inputs: Operand, states: Sequence[Operand], sequence_length: Operand | None, **params: Operand
+    ) -> tuple[Operand, list[Operand]]:
+        """Outputs and final states, by the operator of whole sequences."""
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         # The operator's order: all weights, layer by layer, then all biases.
@@ -266,7 +279,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         )
         if self._layout == "NTC":
             outputs = F.swapaxes(outputs, dim1=0, dim2=1)
-        return outputs if self._skips_states else (outputs, last)
+        return outputs, last
 
 
 class RNN(_RNNLayer, mode="rnn_relu", activation=_ACTIVATION):

@@ -8,7 +8,7 @@ from ....errors import InvalidValue, Undefined
 from ...nn.convolution import Sizes, sizes_of
 from ...parameter_dict import ParameterDict
 from ...rnn import HybridRecurrentCell
-from ...rnn.gates import Activation, activate, gru_step, lstm_step
+from ...rnn.gates import Activation, gru_step, lstm_step
 from ...signatures import Functions, InitializerLike, Operand, StateInfo, extend_docstring
 
 #: The default layout by number of spatial axes.
@@ -172,7 +172,7 @@ class _ConvRNN(_ConvCell, arrays="nd"):
         return "conv_rnn"
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        output = activate(F, i2h + h2h, self._activation, self._step_name("out"))
+        output = self._get_activation(F, i2h + h2h, self._activation, name=self._step_name("out"))
         return output, [output]
 
 
@@ -188,7 +188,7 @@ class _ConvLSTM(_ConvCell, arrays="nd"):
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
         gates = F.SliceChannel(i2h + h2h, num_outputs=4, axis=self._channel_axis, name=self._step_name("slice"))
-        return lstm_step(F, gates, states[1], self._step_name(""), partial(activate, F, activation=self._activation))
+        return lstm_step(F, gates, states[1], self._step_name(""), partial(self._get_activation, F, activation=self._activation))
 
 
 class _ConvGRU(_ConvCell, arrays="nd"):
@@ -198,7 +198,7 @@ class _ConvGRU(_ConvCell, arrays="nd"):
         return "conv_gru"
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        apply, prefix = partial(activate, F, activation=self._activation), self._step_name("")
+        apply, prefix = partial(self._get_activation, F, activation=self._activation), self._step_name("")
         return gru_step(F, i2h, h2h, states[0], prefix, apply, f"{prefix}out", axis=self._channel_axis)
 
 

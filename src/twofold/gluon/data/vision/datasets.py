@@ -9,7 +9,7 @@ import numpy as np
 
 from .... import ndarray as nd
 from ....dtype import NUMPY
-from ....errors import DTypeError, FileAccessError, FormatError, MissingFileError
+from ....errors import DTypeError, FileAccessError, FormatError, MissingFileError, Undefined
 from ....formats.datasets import load_idx
 from ....formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, read_file
 from ....formats.image_lists import listed_images, read_image_list
@@ -26,15 +26,6 @@ Folder = str | os.PathLike[str]
 DATA = "~/.mxnet/datasets/"
 
 
-def _folder_of(root: Folder) -> Folder:
-    """A dataset's folder: for a default one, that of the same name in ``$TWOFOLD_DATA``, if it is there."""
-    own = os.environ.get("TWOFOLD_DATA")
-    if own and isinstance(root, str) and root.startswith(DATA):
-        path = join_path(own, root.removeprefix(DATA))
-        return path if folder_exists(join_path(path, "")) else root
-    return root
-
-
 def no_file(title: str, names: str, folder: Folder, todo: str, source: str) -> FileAccessError:
     """The error for a dataset whose files are not there."""
     name = str(folder).removeprefix(DATA)
@@ -43,22 +34,39 @@ def no_file(title: str, names: str, folder: Folder, todo: str, source: str) -> F
 
 
 class _LabeledImages(Dataset):
-    """Images and their labels in memory.
+    """Images and their labels in memory, which subclasses read in `_get_data`.
 
     Parameters
     ----------
-    images
-        Shape (n, h, w, c).
-    labels
-        Shape (n,).
+    root
+        The folder of their files.
     transform
         A function from image and label to a sample; None for the pair itself.
     """
 
-    def __init__(self, images: np.ndarray, labels: np.ndarray, transform: Transform | None) -> None:
+    _data: Any
+    _label: Any
+
+    def __init__(self, root: Folder, transform: Transform | None) -> None:
+        self._root, self._transform = self._folder_of(root), transform
+        self._get_data()
+
+    def _folder_of(self, root: Folder) -> Folder:
+        """A dataset's folder: for a default one, that of the same name in ``$TWOFOLD_DATA``, if it is there."""
+        own = os.environ.get("TWOFOLD_DATA")
+        if own and isinstance(root, str) and root.startswith(DATA):
+            path = join_path(own, root.removeprefix(DATA))
+            return path if folder_exists(join_path(path, "")) else root
+        return root
+
+    def _get_data(self) -> None:
+        """Set ``_data`` and ``_label``, of equal lengths."""
+        raise Undefined(f"{type(self).__name__} does not define its data", None, "define _get_data(self) in it")
+
+    def _set(self, images: np.ndarray, labels: np.ndarray) -> None:
+        """Take images (n, h, w, c) and labels (n,)."""
         self._data = nd.array(images, dtype=np.uint8)
         self._label = labels.astype(np.int32)  # on the host, as in MXNet: a label is a NumPy scalar
-        self._transform = transform
 
     def __len__(self) -> int:
         return len(self._label)
@@ -101,11 +109,14 @@ class MNIST(_LabeledImages):
     _source: ClassVar[str] = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
     def __init__(self, root: Folder = f"{DATA}mnist", train: bool = True, transform: Transform | None = None) -> None:
-        root = _folder_of(root)
-        images, labels = (self._array_of(root, name) for name in self._files[train])
+        self._train = train
+        super().__init__(root, transform)
+
+    def _get_data(self) -> None:
+        images, labels = (self._array_of(self._root, name) for name in self._files[self._train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(f"{type(self).__name__}: images and labels do not match", f"shapes {images.shape} and {labels.shape}")
-        super().__init__(images[..., None], labels, transform)
+        self._set(images[..., None], labels)
 
     def _array_of(self, folder: Folder, name: str) -> np.ndarray:
         """The content of an IDX file, compressed or not."""
@@ -174,14 +185,20 @@ class CIFAR10(_LabeledImages):
     _labels, _chosen, _classes = 1, 0, 10
 
     def __init__(self, root: Folder = f"{DATA}cifar10", train: bool = True, transform: Transform | None = None) -> None:
-        root = _folder_of(root)
-        rows = np.concatenate([self._rows(root, name) for name in self._files[train]])
-        images = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-        super().__init__(images, rows[:, self._chosen], transform)
+        self._train = train
+        super().__init__(root, transform)
 
-    def _rows(self, folder: Folder, name: str) -> np.ndarray:
-        """The images of a file, each with its labels and pixels in a row."""
-        path, data = self._content(folder, name)
+    def _get_data(self) -> None:
+        images, labels = zip(*(self._images_of(*self._content(self._root, name), name) for name in self._files[self._train]), strict=True)
+        self._set(np.concatenate(images), np.concatenate(labels))
+
+    def _read_batch(self, filename: str) -> tuple[np.ndarray, np.ndarray]:
+        """The images (n, 32, 32, 3) and labels (n,) of a binary file."""
+        return self._images_of(filename, read_file(filename), "")
+
+    def _images_of(self, path: str, data: bytes, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The images and labels of a file's content; ``name`` is that of a published file, or empty."""
+        # each image has its labels and pixels in a row
         width = self._labels + 3 * 32 * 32
         if not data or len(data) % width:
             raise FormatError(f"{type(self).__name__}: not whole images of {width} bytes", f"{len(data)} bytes").at_path(path)
@@ -189,7 +206,7 @@ class CIFAR10(_LabeledImages):
         if rows[:, self._chosen].max() >= self._classes:
             raise FormatError(f"{type(self).__name__}: a label that is no class", f"{rows[:, self._chosen].max()}").at_path(path)
         check_published(type(self).__name__, path, name, data, self._sums)
-        return rows
+        return rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), rows[:, self._chosen].astype(np.int32)
 
     def _content(self, folder: Folder, name: str) -> tuple[str, bytes]:
         for path in (join_path(folder, name), join_path(folder, f"{self._folder}/{name}")):
@@ -305,10 +322,14 @@ class ImageFolderDataset(Dataset):
         self._root, self._flag, self._transform = join_path(root, ""), flag, transform
         if not folder_exists(self._root):
             raise MissingFileError("ImageFolderDataset: no such folder", f"{self._root}", "pass the folder of the classes' folders")
+        self._list_images(root)
+
+    def _list_images(self, root: Folder) -> None:
+        """Set ``synsets`` and ``items``."""
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
-        for name in folder_entries(self._root):
-            folder = join_path(self._root, name)
+        for name in folder_entries(join_path(root, "")):
+            folder = join_path(root, name)
             if not folder_exists(folder):
                 warn(f"Ignoring {folder}, which is not a directory.")
                 continue

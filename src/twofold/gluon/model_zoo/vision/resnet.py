@@ -220,7 +220,7 @@ class _ResNet(HybridBlock, arrays="any"):
             self.features = nn.HybridSequential(prefix="")
             self._add_first(channels[0], thumbnail)
             for k, count in enumerate(layers):
-                self.features.add(self._stage(block, count, channels[k], channels[k + 1], 1 if k == 0 else 2, k + 1))
+                self.features.add(self._make_layer(block, count, channels[k + 1], 1 if k == 0 else 2, k + 1, in_channels=channels[k]))
             self._add_last()
             self.output = nn.Dense(classes, in_units=channels[-1])
 
@@ -232,14 +232,15 @@ class _ResNet(HybridBlock, arrays="any"):
             self.features.add(nn.Conv2D(channels, 7, 2, 3, use_bias=False))
             self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D(3, 2, 1))
 
-    def _stage(
-        self, block: Callable[..., HybridBlock], count: int, incoming: int, channels: int, stride: int, index: int
+    def _make_layer(
+        self, block: Callable[..., HybridBlock], layers: int, channels: int, stride: int, stage_index: int, in_channels: int = 0
     ) -> nn.HybridSequential:
-        stage = nn.HybridSequential(prefix=f"stage{index}_")
+        """A stage: blocks of which the first has the stride."""
+        stage = nn.HybridSequential(prefix=f"stage{stage_index}_")
         with stage.name_scope():
             # only the first block of a stage changes the size or the number of channels
-            stage.add(block(channels, stride, channels != incoming, in_channels=incoming, prefix=""))
-            for _ in range(count - 1):
+            stage.add(block(channels, stride, channels != in_channels, in_channels=in_channels, prefix=""))
+            for _ in range(layers - 1):
                 stage.add(block(channels, 1, False, in_channels=channels, prefix=""))
         return stage
 

@@ -52,22 +52,24 @@ class VGG(HybridBlock, arrays="any"):
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
-            self.features = nn.HybridSequential(prefix="")
-            for count, channels in zip(layers, filters, strict=True):
-                for _ in range(count):
-                    self._add_convolution(channels, batch_norm)
-                self.features.add(nn.MaxPool2D(strides=2))
+            self.features = self._make_features(layers, filters, batch_norm)
             for _ in range(2):
                 self.features.add(nn.Dense(4096, activation="relu", weight_initializer="normal", bias_initializer="zeros"))
                 self.features.add(nn.Dropout(rate=0.5))
             self.output = nn.Dense(classes, weight_initializer="normal", bias_initializer="zeros")
 
-    def _add_convolution(self, channels: int, batch_norm: bool) -> None:
-        init = Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
-        self.features.add(nn.Conv2D(channels, kernel_size=3, padding=1, weight_initializer=init, bias_initializer="zeros"))
-        if batch_norm:
-            self.features.add(nn.BatchNorm())
-        self.features.add(nn.Activation("relu"))
+    def _make_features(self, layers: Sequence[int], filters: Sequence[int], batch_norm: bool) -> nn.HybridSequential:
+        """The stages of convolutions."""
+        features = nn.HybridSequential(prefix="")
+        for count, channels in zip(layers, filters, strict=True):
+            for _ in range(count):
+                init = Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
+                features.add(nn.Conv2D(channels, kernel_size=3, padding=1, weight_initializer=init, bias_initializer="zeros"))
+                if batch_norm:
+                    features.add(nn.BatchNorm())
+                features.add(nn.Activation("relu"))
+            features.add(nn.MaxPool2D(strides=2))
+        return features
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The logits (n, classes)."""
