@@ -55,6 +55,7 @@ class BatchMethods(NDArrayIter):
     def _getdata(self, data_source: Sources, start: int | None = None, end: int | None = None) -> list[NDArray]:
         """Rows of the data or the labels, in the order of the epoch."""
         assert start is not None or end is not None, "should at least specify start or end"
+        # a subclass that shuffles the arrays themselves leaves the order as it was
         rows = slice(start or 0, self.num_data if end is None else end)
         return [_dense_rows(x, self._order[rows] if self.shuffle else rows) for _, x in data_source]
 

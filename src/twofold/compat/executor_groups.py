@@ -6,7 +6,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..device import Device
 from ..executor.executor import Executor
-from ..io.iterator import BatchLike, DataDesc, Shapes, describe
+from ..io.iterator import DataBatch, DataDesc, Shapes, describe
 from ..module.data_shapes import batch_axis, batch_size_of, split_rows
 from ..module.device_group import DeviceGroup
 from ..module.executor_group import DataParallelExecutorGroup
@@ -109,6 +109,7 @@ class GroupState(DeviceGroup):
         if reshape:
             self.reshape(data, label)
             return
+        # a subclass that wants other executors drops those that there are
         assert not vars(self).get("execs"), "bind_exec: the group is bound; pass reshape=True"
         self.data_shapes, self.label_shapes = data, label
         parts = [(shapes, self.decide_slices(shapes)) for shapes in (data, label) if shapes]
@@ -139,15 +140,16 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any], major_axis: S
             source.astype(target.dtype).copyto(target)
             continue
         for rows, array in target:
+            # -1: each device gets the whole array
             array[:] = source if axis == -1 else source.slice_axis(axis=axis, begin=rows.start, end=rows.stop)
 
 
-def _load_data(batch: BatchLike, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
+def _load_data(batch: DataBatch, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
     """Copy the data of a batch to the devices; see `_load_general`."""
     _load_general(batch.data, targets, major_axis)
 
 
-def _load_label(batch: BatchLike, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
+def _load_label(batch: DataBatch, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
     """Copy the labels of a batch to the devices."""
     _load_general(batch.label or (), targets, major_axis)
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..device import Device
 from ..errors import InvalidValue, ParameterError
 from ..executor.executor import Executor
-from ..io.iterator import BatchLike, DataIter, describe
+from ..io.iterator import BatchLike, DataBatch, DataIter, describe
 from ..metric.base import EvalMetric
 from ..module.data_shapes import batch_size_of, split_rows
 from ..module.device_group import DeviceGroup
@@ -36,12 +36,12 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
     executor_groups._load_general(data, targets, [0] * len(data))
 
 
-def _load_data(batch: BatchLike, targets: Sequence[Any]) -> None:
+def _load_data(batch: DataBatch, targets: Sequence[Any]) -> None:
     """Copy the data of a batch to the devices."""
     _load_general(batch.data, targets)
 
 
-def _load_label(batch: BatchLike, targets: Sequence[Any]) -> None:
+def _load_label(batch: DataBatch, targets: Sequence[Any]) -> None:
     """Copy the labels of a batch to the devices."""
     _load_general(batch.label or (), targets)
 

@@ -18,6 +18,7 @@ from .array_state import adopt
 from .gluon_state import HybridBlockState, ParameterState
 from .hooks import dispatch
 
+# kept: the hooks of the base below must not lead to those of a subclass again
 _named_inputs, _run_compiled = HybridBlock._named_inputs, HybridBlock._run_compiled
 #: What ``_get_graph`` returns: the inputs and outputs as symbols.
 Graph = tuple[list[Symbol], Symbol] | tuple[()]
@@ -34,8 +35,13 @@ class GraphMethods(HybridBlockState):
     def _build_cache(self, *args: Any) -> None:
         """Get the graph for such inputs, and initialize the parameters that waited for their shapes."""
         self._take_graph(args)
-        if any(param._deferred is not None for param in self.collect_params().values()):
+        waiting = [param for param in self.collect_params().values() if param._deferred is not None]
+        if waiting:
             self._deferred_infer_shape(*flatten(args, ARRAYS, "input")[0])
+        for param in waiting:
+            # the others wait for the layers below, as without hooks
+            if param._is_shaped:
+                param._finish_deferred_init()
 
     def _call_cached_op(self, *args: Any) -> object:
         """The outputs by the graph, which is made in the first call."""
@@ -48,6 +54,7 @@ class GraphMethods(HybridBlockState):
     def _take_graph(self, args: Sequence[Any]) -> None:
         """Compute from now on with what ``_get_graph`` returns, which a subclass may have changed."""
         graph = self._get_graph(*args)
+        # assigning the traced graph itself would only compile it again
         if graph and (self._trace is None or graph[1] is not self._trace.symbol):
             self._cached_graph = graph
 
@@ -55,9 +62,11 @@ class GraphMethods(HybridBlockState):
 class GraphCalls(GraphMethods):
     """Calls them."""
 
+    # `forward` calls this one for each block that is hybridized
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> object:
         return self._call_cached_op(*args)
 
+    # and this one wherever shapes or dtypes are inferred
     def _named_inputs(self, args: Sequence[Any]) -> tuple[Symbol, dict[str, NDArray]]:
         self._take_graph(args)
         return _named_inputs(self, args)
@@ -75,6 +84,9 @@ class ArrayCalls(ParameterState):
     def _on(self, ctx: Device | None) -> NDArray:
         RENEWALS.count += 1  # so that a compiled graph asks in its next call too
         return as_legacy(self._check_and_get(self._data, ctx))
+
+    #: One array for a device, all for ``list``.
+    _check_and_get: Any
 
     def list_data(self) -> list[Array]:
         """The arrays on all devices."""
@@ -97,7 +109,7 @@ class DataCalls(ParameterState):
     """A parameter whose layers compute with what `data` returns, in each call anew: it may drop parts of the weights."""
 
     def _on(self, ctx: Device | None) -> NDArray:
-        RENEWALS.count += 1
+        RENEWALS.count += 1  # as above
         return as_legacy(self.data(ctx))
 
 
@@ -113,7 +125,7 @@ class RescalingCalls(Trainer):
 
 
 adopt(HybridBlock, GraphMethods)
-dispatch(HybridBlock, ("_build_cache", "_get_graph", "_call_cached_op"), GraphCalls)
+dispatch(HybridBlock, ("_build_cache", "_get_graph", "_call_cached_op", "_deferred_infer_shape"), GraphCalls)
 dispatch(Parameter, ("_check_and_get",), ArrayCalls)
 dispatch(Parameter, ("data",), DataCalls)
 dispatch(Trainer, ("_check_and_rescale_grad",), RescalingCalls)
