@@ -34,7 +34,6 @@ MACHINERY = {
     r"^mxnet\.registry\.(alias|create)$|\.create_optimizer$|\.symbol\.numpy\.load": "MXNet has no such name, only code with it",
     r"^mxnet\.ndarray\.gen_sparse\.gs_retain$": "MXNet has no such name there",
     r"\.SequentialRNNCell\.hybrid_forward$": "MXNet's raises NotImplementedError",
-    r"\.DataParallelExecutorGroup\.(bind_exec|decide_slices)$": "the constructor does it, and `reshape`",
     r"^mxnet\.symbol\.numpy\.random\.shuffle$": "symbols are not written to",
     r"^mxnet\.metric\.PearsonCorrelation\.update_": "it keeps sums in place of MXNet's running moments",
 }
