@@ -15,6 +15,8 @@ from ..ndarray.array import NDArray
 from .array_state import adopt
 from .hooks import dispatch
 
+__all__: list[str] = []
+
 
 class GroupState(DeviceGroup):
     """State of the executors of a module."""

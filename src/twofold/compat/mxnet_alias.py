@@ -220,7 +220,7 @@ def _is_module(source: ModuleType, name: str) -> bool:
     found = vars(source).get(name)
     if isinstance(found, ModuleType) and not found.__name__.startswith(ROOT):
         return name not in getattr(source, "__all__", ())  # `np` of test_utils is meant to be seen
-    return isinstance(found, ModuleType) or path in _ROWS or path in SAME or path in ABSENT
+    return isinstance(found, ModuleType) or path in _ROWS or path in SAME or path in ABSENT or path in ABSENT_NAMES
 
 
 def _exists(name: str) -> bool:
