@@ -7,11 +7,15 @@ import random
 
 import numpy as np
 
+from .outcomes import outcome_at, outcome_of
+
 UNARY = ["exp", "tanh", "relu", "sigmoid", "abs", "square", "sign", "floor", "negative", "softsign", "cbrt", "sin", "zeros_like", "rint"]
 BINARY = ["+", "-", "*", "/", ">", "<=", "=="]
 REDUCTIONS = ["sum", "mean", "max", "min", "prod", "norm", "argmax"]
 #: From this size on operations wait for others, and fuse.
 LARGE = (300, 300)
+#: Elements of the largest array.
+MOST = 1_000_000
 
 
 class Program:
@@ -23,15 +27,19 @@ class Program:
         The library.
     seed
         The program's number.
+    answers
+        What MXNet gave, if it has run the program: an array that it could not make is not used here either; so the program goes on alike.
     """
 
-    def __init__(self, mx, seed):
-        self.mx, self.rng = mx, random.Random(seed)
+    def __init__(self, mx, seed, answers=()):
+        self.mx, self.rng, self.answers = mx, random.Random(seed), answers
         self.arrays = {}
         self.log = []
         self.made = 0
         self.leaves = []
-        self.recording = False
+        #: Those of them that want no gradient.
+        self.unasked = set()
+        self.recording = self.train = False
         #: Arrays that may share the memory of others: recorded operations do not read them, see "Views made outside the scope".
         self.views = set()
 
@@ -47,16 +55,9 @@ class Program:
 
     def note(self, statement, make):
         """Run a statement, and note the array that it gives or the class of its error."""
-        try:
-            found = make()
-            outcome = seen(found)
-        except Exception as error:
-            kinds = {"MXNetError", "ValueError", "TypeError", "IndexError", "AttributeError", "AssertionError", "NotImplementedError"}
-            names = [c.__name__ for c in type(error).__mro__ if c.__name__ in kinds]
-            self.log.append((statement, "error {}".format(" ".join(names or [type(error).__name__]))))
-            return None
+        found, outcome = outcome_of(make)
         self.log.append((statement, outcome))
-        return found
+        return None if outcome_at(self.answers, len(self.log) - 1).startswith("error") else found
 
     def keep(self, statement, make, may_share=False):
         """Run a statement that makes an array, and give it a name."""
@@ -95,7 +96,7 @@ class Program:
 
     def partner(self, a):
         shape = self.arrays[a].shape
-        return self.rng.choice([self.pick(), self.pick(lambda b: b.shape == shape), a])
+        return self.rng.choice([self.pick(lambda b: size_together(shape, b.shape) <= MOST), self.pick(lambda b: b.shape == shape), a])
 
     def computed(self, a, f, b):
         x, y = self.arrays[a], self.arrays[b]
@@ -244,6 +245,7 @@ class Program:
     def several(self):
         a = self.pick()
         shape = self.arrays[a].shape
+        has_product = len(shape) == 2 and shape[0] <= 1000
         b = self.pick(lambda x: x.shape == shape)
         f = self.rng.choice(["concat", "stack", "where", "dot", "add_n", "split"])
         nd = self.mx.nd
@@ -251,7 +253,7 @@ class Program:
             "concat": lambda x, y: nd.concat(x, y, dim=0),
             "stack": lambda x, y: nd.stack(x, y),
             "where": lambda x, y: nd.where(x > 0, x, y),
-            "dot": lambda x, y: nd.dot(x.astype("float32"), y.astype("float32"), transpose_b=True) if len(x.shape) == 2 else x + y,
+            "dot": lambda x, y: nd.dot(x.astype("float32"), y.astype("float32"), transpose_b=True) if has_product else x + y,
             "add_n": lambda x, y: nd.add_n(x, y, x),
             "split": lambda x, y: nd.split(x, num_outputs=x.shape[0] if x.shape[0] < 9 else 2, axis=0)[0],
         }
@@ -274,21 +276,28 @@ class Program:
 
         def attach():
             self.arrays[a].attach_grad(grad_req=req)
+            self.unasked.discard(a)
+            if req == "null":
+                self.unasked.add(a)
             if a not in self.leaves:
                 self.leaves.append(a)
             return self.arrays[a]
 
         self.note(f"{a}.attach_grad({req})", attach)
 
+    def steps_to_record(self):
+        """What a program records: no writes, most of which MXNet refuses."""
+        return [self.unary, self.binary, self.scalar, self.view, self.reduce, self.shapes, self.several, self.detach]
+
     def record(self):
         """Record some statements, and call backward."""
-        leaves = [n for n in self.leaves if n in self.arrays and self.arrays[n].grad is not None and n not in self.views]
+        leaves = [n for n in self.leaves if n in self.arrays and n not in self.views]
         if not leaves:
             return self.attach()
         autograd, x, first = self.mx.autograd, self.rng.choice(leaves), self.made
         train = self.rng.random() < 0.7
         self.log.append((f"record({train})", ""))
-        self.recording = True
+        self.recording, self.train = True, train
         with autograd.record(train_mode=train):
             self.keep(f"{x} * 2", lambda: self.arrays[x] * 2)
             for _ in range(self.rng.randint(1, 5)):
@@ -297,10 +306,8 @@ class Program:
                     with autograd.pause():
                         self.rng.choice([self.unary, self.binary, self.reduce])()
                 else:
-                    steps = [self.unary, self.binary, self.scalar, self.view, self.reduce, self.shapes, self.several, self.detach]
-                    self.rng.choice(steps)()  # no writes: MXNet refuses most of them while it records
-            made = [f"v{k}" for k in range(first, self.made) if f"v{k}" in self.arrays]
-            head = self.rng.choice(made) if made else x
+                    self.rng.choice(self.steps_to_record())()
+            head = self.head_of([f"v{k}" for k in range(first, self.made) if f"v{k}" in self.arrays]) or x
         self.recording = False
         again = self.rng.random() < 0.2
 
@@ -312,8 +319,13 @@ class Program:
         if again:
             self.note(f"{head}.backward() again", backward)
         for n in leaves:
-            self.note(f"{n}.grad", lambda n=n: self.arrays[n].grad)
+            if n not in self.unasked:
+                self.note(f"{n}.grad", lambda n=n: self.arrays[n].grad)
         return None
+
+    def head_of(self, made):
+        """The name of one of the arrays that were recorded; None if there are none."""
+        return self.rng.choice(made) if made else None
 
     def detach(self):
         a = self.pick()
@@ -327,7 +339,7 @@ class Program:
         autograd, nd = self.mx.autograd, self.mx.nd
 
         def compute():
-            x = self.arrays[a].copy()
+            x = nd.softsign(self.arrays[a])  # large numbers make rounding errors large
             x.attach_grad()
             with autograd.record():
                 (g,) = autograd.grad(getattr(nd, f)(x), [x], create_graph=True, retain_graph=True)
@@ -365,14 +377,9 @@ class Program:
             del self.arrays[a]
 
 
-def seen(value):
-    """What is compared of a value, in words: its type, a weighted sum of its elements, and the sum of their magnitudes."""
-    if isinstance(value, (bool, int, float, str, np.generic)):
-        return "value {} {}".format(type(value).__name__, value if isinstance(value, (bool, str)) else f"{value:.5g}")
-    array = value.asnumpy()
-    flat = array.astype("float64").ravel()
-    finite = np.where(np.isfinite(flat), flat, 0)
-    weights = np.arange(flat.size) % 7 + 1.0
-    shape = ",".join(map(str, array.shape))
-    count = flat.size - np.isfinite(flat).sum()
-    return f"{array.dtype} ({shape}) {count} {(finite * weights).sum():.5g} {np.abs(finite).sum():.5g}"
+def size_together(shape, other):
+    """How many elements two arrays have at most when they are broadcast."""
+    size = 1
+    for k in range(1, max(len(shape), len(other)) + 1):
+        size *= max(shape[-k] if k <= len(shape) else 1, other[-k] if k <= len(other) else 1)
+    return size

@@ -3,12 +3,13 @@
 import sys
 import tomllib
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import MXNetError
 from ..extension_points import LOADERS
@@ -25,7 +26,6 @@ SAME: dict[str, str] = _TABLES["same"]
 EVERYWHERE: list[str] = _TABLES["everywhere"]
 IMPORTED: dict[str, list[str]] = _TABLES["imported"]
 NAMED: dict[str, dict[str, str]] = _TABLES["named"]
-STARRED: dict[str, list[str]] = _TABLES["starred"]
 SOURCES: dict[str, list[str]] = _TABLES["sources"]
 ABSENT: dict[str, tuple[str, str]] = {module: (reason, todo) for module, (reason, todo) in _TABLES["absent"].items()}
 ABSENT_NAMES: dict[str, tuple[str, str]] = {name: (reason, todo) for name, (reason, todo) in _TABLES["absent_names"].items()}
@@ -125,9 +125,11 @@ class _Proxy(ModuleType):
 
     @property
     def __all__(self) -> list[str]:
+        given = _starred(self.__name__.partition(".")[2])
+        if given.only is not None:
+            return sorted(given.only)
         # a module of private names exports nothing to a star import, not even its own imports
-        own = self.__name__.partition(".")[2]
-        return sorted({*(name for name in self._shown() if not name.startswith("_")), *STARRED.get(own, ())})
+        return sorted({name for name in self._shown() if not name.startswith("_")} - given.without | given.also)
 
     @property
     def __dict__(self) -> dict[str, object]:
@@ -199,7 +201,31 @@ class _Proxy(ModuleType):
             value = getattr(_namespace(source), name, _NOTHING)
             if value is not _NOTHING and not isinstance(value, ModuleType):
                 return value
+        if name in self.__all__ and (place := _star_tables()["from_elsewhere"].get(name)):
+            return resolve_name(place)
         raise MissingName(*_missing(full))
+
+
+class _Starred(NamedTuple):
+    """What a star import from a module gives: these names; or if None, those that are shown, without some, and some more."""
+
+    only: frozenset[str] | None
+    without: frozenset[str]
+    also: frozenset[str]
+
+
+@cache
+def _star_tables() -> dict[str, dict[str, str]]:
+    """The tables of `star_names.toml`, which says what they are."""
+    found: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("star_names.toml").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def _starred(own: str) -> _Starred:
+    """What a star import from a module gives; ``own`` is its name without ``mxnet.``."""
+    only, without, also = (_star_tables()[table].get(own) for table in ("only", "without", "also"))
+    return _Starred(None if only is None else frozenset(only.split()), frozenset((without or "").split()), frozenset((also or "").split()))
 
 
 _NOTHING = object()

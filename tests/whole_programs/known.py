@@ -1,0 +1,135 @@
+"""Differences from MXNet that have a row in `docs/reference/compatibility.md`, told by the statement and those before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .outcomes import differs
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A statement that gives another outcome than MXNet's.
+
+    Parameters
+    ----------
+    ran
+        The program's statements and their outcomes here.
+    answers
+        The outcomes on MXNet.
+    position
+        The statement that differs.
+    """
+
+    ran: Sequence[tuple[str, str]]
+    answers: Sequence[str]
+    position: int
+
+    @property
+    def statement(self) -> str:
+        """The statement that differs."""
+        return self.ran[self.position][0]
+
+    @property
+    def want(self) -> str:
+        """MXNet's outcome."""
+        return self.answers[self.position] if self.position < len(self.answers) else "nothing"
+
+    @property
+    def got(self) -> str:
+        """The outcome here."""
+        return self.ran[self.position][1]
+
+    @property
+    def before(self) -> list[str]:
+        """The statements before it."""
+        return [statement for statement, _ in self.ran[: self.position]]
+
+    def since(self, pattern: str) -> list[str]:
+        """The statements from the last one that matches a pattern; none if none does."""
+        found = [k for k, statement in enumerate(self.before) if re.match(pattern, statement)]
+        return self.before[found[-1] :] if found else []
+
+
+GRAPH_WAYS = re.compile(r"(hybridized|static|among|executor|json|symbol block) (\d .*)")
+
+
+def is_control_flow_in_graphs(d: Difference) -> bool:
+    """A graph with control flow gives here what MXNet's imperative code gives."""
+    way = GRAPH_WAYS.fullmatch(d.statement)
+    if way is None or not any(re.search(r"= (foreach|while|cond)\(", s) for s in d.before):
+        return False
+    recorded = d.answers[d.before.index(f"{'recorded among' if way[1] == 'among' else 'recorded'} {way[2]}")]
+    if recorded.startswith("error"):  # what has no gradient is multiplied by a parameter in a block
+        recorded = d.answers[d.before.index(f"block {way[2]}")]
+    return not differs(recorded, d.got)
+
+
+def is_product_with_zeros(d: Difference) -> bool:
+    """A gradient that is not finite on MXNet, after a product of elements."""
+    return "grad" in d.statement and is_finite(d.got) and not is_finite(d.want) and any("prod(" in s for s in d.before)
+
+
+def is_added_to(d: Difference) -> bool:
+    """A gradient that MXNet's casts, copies, flips and means do not add to what was there."""
+    own = re.search(r"gradient of (\w+)|(\w+)\.grad$", d.statement)
+    requests = "\n".join(d.before)
+    return (
+        own is not None
+        and bool(re.search(rf"'{own[1]}': 'add'" if own[1] else rf"{own[2]}\.attach_grad\(add\)", requests))
+        and bool(re.search(r"mean|cast|astype|copy|flip|identity", requests))
+    )
+
+
+def is_second_order(d: Difference) -> bool:
+    """MXNet has not got the derivative, or divides by one that is 0."""
+    is_one = re.search(r"= (second|derivatives)\(", d.statement) is not None
+    return is_one and (d.want.startswith("error") or (is_finite(d.got) and not is_finite(d.want)))
+
+
+def is_of_other_mode(d: Difference) -> bool:
+    """A gradient of a normalization that was recorded for prediction."""
+    return d.statement.endswith(".grad") and "record(False)" in d.before and any("BatchNorm" in s for s in d.before)
+
+
+def is_norm_of_integers(d: Difference) -> bool:
+    """The norm of an array of integers, which MXNet computes in integers."""
+    return bool(re.search(r"norm\(", d.statement)) and d.want.startswith("int")
+
+
+def is_mean_of_many(d: Difference) -> bool:
+    """A mean that MXNet divides by a number beyond the range of float16."""
+    return bool(re.search(r"mean\(", d.statement)) and d.want.startswith("float16") and (not is_finite(d.want) or d.want.endswith(" 0 0"))
+
+
+def is_recorded_write(d: Difference) -> bool:
+    """A write that MXNet refuses because it records."""
+    is_write = re.search(r"\] = | [-+*/]= |\[:\] = |out=|copyto", d.statement) is not None
+    return (
+        d.want == "error MXNetError" and is_write and bool(d.since(r"record\(")) and not any("backward" in s for s in d.since(r"record\("))
+    )
+
+
+def is_finite(outcome: str) -> bool:
+    """Whether all elements of an array are finite."""
+    return outcome.split()[2:3] == ["0"]
+
+
+#: The rows, with what tells their differences.
+ROWS: dict[str, Callable[[Difference], bool]] = {
+    "Control flow in graphs": is_control_flow_in_graphs,
+    "Gradient of a product with zeros": is_product_with_zeros,
+    'Gradients with `grad_req="add"`': is_added_to,
+    "Gradients of gradients": is_second_order,
+    "Mode of the backward pass": is_of_other_mode,
+    "Means of many 16-bit floats": is_mean_of_many,
+    "Norms of whole numbers": is_norm_of_integers,
+    "Writes while recording": is_recorded_write,
+}
+
+
+def row_of(difference: Difference) -> str | None:
+    """The row that a difference has; None for a new one."""
+    return next((row for row, is_it in ROWS.items() if is_it(difference)), None)
