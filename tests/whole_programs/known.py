@@ -73,13 +73,13 @@ def is_product_with_zeros(d: Difference) -> bool:
 
 
 def is_added_to(d: Difference) -> bool:
-    """A gradient that MXNet's casts, copies, flips and means do not add to what was there."""
+    """A gradient that MXNet's casts, copies, flips, means and clipping do not add to what was there."""
     own = re.search(r"gradient of (\w+)|(\w+)\.grad$", d.statement)
     requests = "\n".join(d.before)
     return (
         own is not None
         and bool(re.search(rf"'{own[1]}': 'add'" if own[1] else rf"{own[2]}\.attach_grad\(add\)", requests))
-        and bool(re.search(r"mean|cast|astype|copy|flip|identity", requests))
+        and bool(re.search(r"mean|cast|astype|copy|flip|identity|clip", requests))
     )
 
 
