@@ -147,7 +147,14 @@ MUTANTS = (
         "imperative.window:Window._run_closed",
         replace("live = []\nself.forget()", "live = []\nself.forget()\nOPEN.pop(self.serial, None)"),
     ),
-    Mutant("an error is raised by waiting once", "imperative.window:wait_for_all", drop("OPEN.pop(w.serial, None)")),
+    Mutant(
+        "an error is raised by waiting once",
+        "imperative.window:wait_for_all",
+        replace("w.error is not None and OPEN.pop(w.serial, None)", "w.error is not None"),
+    ),
+    Mutant(
+        "an error is raised by reading or by waiting", "imperative.window:force", drop("OPEN.pop(getattr(producer[0], 'serial', 0), None)")
+    ),
     Mutant("results are contiguous however grouped", "imperative.window_program:program_of", argument("boundaries", "()")),
     Mutant(
         "a result that is saved has a second value",

@@ -25,9 +25,10 @@ import ast
 import builtins
 import linecache
 import operator
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -143,6 +144,7 @@ def _bare(tree: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
     return bare
 
 
+@lru_cache(64)  # fragments are read again and again; the trees of all functions would be half of what the garbage collector visits
 def _definition(function: FunctionType) -> ast.FunctionDef:
     """The syntax tree of a function.
 
@@ -152,10 +154,24 @@ def _definition(function: FunctionType) -> ast.FunctionDef:
         If its file cannot be read.
     """
     code = function.__code__
-    found = _definitions(code.co_filename, function.__module__).get((code.co_name, code.co_firstlineno))
-    if found is None:
+    lines = linecache.getlines(code.co_filename, vars(sys.modules[function.__module__]))
+    text = _beginning("".join(lines[code.co_firstlineno - 1 :]))
+    above = ["" for _ in range(code.co_firstlineno - 1)]  # so the tree has the function's line numbers
+    if text.startswith(" "):
+        above[-1] = "if True:"
+    found = next((n for n in ast.walk(ast.parse("\n".join([*above, text]))) if isinstance(n, ast.FunctionDef)), None)
+    if found is None or found.name != code.co_name:
         raise LookupError(f"{function.__module__}.{code.co_name}: its source is missing; install twofold with its .py files")
     return found
+
+
+def _beginning(text: str) -> str:
+    """The function at the beginning of a text: parsing it takes far less time than parsing the file."""
+    heading = re.search(r"^( *)def .*\n", text, re.MULTILINE)
+    if heading is None:
+        return text
+    end = re.compile(rf"^ {{0,{len(heading[1])}}}[^\s)\]}}]", re.MULTILINE).search(text, heading.end())
+    return text[: end.start()] if end else text
 
 
 @cache
@@ -165,22 +181,6 @@ def _own(function: FunctionType) -> tuple[frozenset[str], frozenset[str]]:
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     returned = {s.value.id for s in ast.walk(tree) if isinstance(s, ast.Return) and isinstance(s.value, ast.Name)}
     return frozenset(stored - {a.arg for a in tree.args.args}), frozenset(returned)
-
-
-@cache
-def _definitions(file: str, module: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """The functions of a file, by name and first line."""
-    tree = ast.parse("".join(linecache.getlines(file, vars(sys.modules[module]))))
-    return {(n.name, min([n.lineno, *[d.lineno for d in n.decorator_list]])): n for n in _functions_in(tree.body)}
-
-
-def _functions_in(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
-    """The functions of a block, of its classes and of these functions. `ast.walk` would visit every expression: half of the time."""
-    for s in body:
-        if isinstance(s, ast.FunctionDef):
-            yield s
-        if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.If)):
-            yield from _functions_in(s.body)
 
 
 class _Known(ast.Constant):
