@@ -226,11 +226,11 @@ class Executor:
         if not self._has_backward:
             return
         grads = self._run.backward(bool(is_train), zip(self._keys, heads, strict=True))
-        # Outputs that are integers carry no gradient, which is zero; without a gradient beside others, as masks are, arrays keep theirs.
-        integers = all(grads.get(key) is None for key, _ in self._targets)
         for key, target in self._targets:
             content = grads.get(key)
             if content is None:
+                # outputs that are integers carry no gradient, which is zero; beside those with one, masks keep what their arrays hold
+                integers = all(grads.get(k) is None for k, _ in self._targets)
                 if integers and self.grad_req[key[1]] == "write" and target.stype == "default":
                     target[:] = 0
                 continue
