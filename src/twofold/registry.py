@@ -18,12 +18,12 @@ Names = dict[str, type]
 #: A class, with its own type.
 Kind = TypeVar("Kind", bound=type)
 
-_REGISTRIES: dict[type, Names] = {}
+_REGISTRY: dict[type, Names] = {}
 
 
 def get_registry(base_class: type) -> Names:
     """A copy of the registry of a base class: lower-case name to class."""
-    return dict(_REGISTRIES.get(base_class, {}))
+    return dict(_REGISTRY.get(base_class, {}))
 
 
 def enter(names: dict[str, Kind], key: str, klass: Kind, nickname: str) -> None:
@@ -52,7 +52,7 @@ def get_register_func(base_class: type, nickname: str) -> Register:
     nickname
         The name for such classes in messages, such as ``"metric"``.
     """
-    names = _REGISTRIES.setdefault(base_class, {})
+    names = _REGISTRY.setdefault(base_class, {})
 
     def register(klass: Kind, name: str | None = None) -> Kind:
         if not issubclass(klass, base_class):
@@ -85,7 +85,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
     The configuration is its first argument, or the keyword argument named ``nickname``.
     """
-    names = _REGISTRIES.setdefault(base_class, {})
+    names = _REGISTRY.setdefault(base_class, {})
 
     def create(*args: Any, **kwargs: Any) -> Any:
         if not args and nickname not in kwargs:

@@ -151,7 +151,7 @@ def test_groups_of_weights_have_one_dtype_and_a_size_limit():
 
     weights = [mx.nd.ones((1,), dtype=dtype) for dtype in ("float32", "float64", "float32", "float32")]
     mx.optimizer.get_updater(Watcher())(["a", "b", "c", "d"], weights, weights)
-    assert groups == [["a", "c"], ["d"], ["b"]]
+    assert groups == [("a", "c"), ("d",), ("b",)]
 
 
 def test_an_empty_list_of_weights_updates_nothing():

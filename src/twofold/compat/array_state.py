@@ -1,5 +1,7 @@
 """The private state and methods of arrays and executors that libraries written on MXNet use, which `adopt` gives to the classes."""
 
+from typing import Any
+
 import numpy as np
 
 from ..device import Device, current_device
@@ -69,6 +71,20 @@ class SparseState:
     _num_aux = property(_num_aux)
     #: The dtypes of the arrays of indices.
     _aux_types = property(lambda array: [np.int64] * _num_aux(array))
+
+    def _aux_data(self: Any, i: int) -> NDArray:
+        """An array of indices: in ``csr`` the first one says where rows begin, and the last one has the columns or rows."""
+        if i not in range(_num_aux(self)):
+            raise InvalidValue("_aux_data: there is no such array of indices", str(i), f"pass a number below {_num_aux(self)}")
+        return self.indices if i == _num_aux(self) - 1 else self.indptr
+
+    def _aux_type(self: Any, i: int) -> type:
+        """The dtype of an array of indices."""
+        return self._aux_types[i]
+
+    def _data(self: Any) -> NDArray:
+        """The stored elements."""
+        return self.data
 
 
 class ExecutorState(Executor):

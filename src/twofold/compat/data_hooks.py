@@ -10,7 +10,7 @@ from ..gluon.data.vision.datasets import Folder, _LabeledImages
 from ..io.array_iterator import NDArrayIter, _dense_rows
 from ..ndarray.array import NDArray
 from .array_state import adopt
-from .hooks import dispatch
+from .overriding import dispatch
 
 __all__: list[str] = []
 
@@ -22,6 +22,7 @@ class FolderCalls(_LabeledImages):
     """A dataset whose ``_get_data`` may write files: its folder is there."""
 
     def _folder_of(self, root: Folder) -> Folder:
+        # subclasses join paths to it, which do not expand it
         folder = os.path.expanduser(root)
         os.makedirs(folder, exist_ok=True)
         return folder
@@ -75,6 +76,7 @@ class BatchMethods(NDArrayIter):
             kept = self._left_over(data_source)
             first = self._getdata(data_source, end=end)
             return first if kept is None else self._concat(kept, first)
+        # a whole batch, as most are
         if end <= self.num_data:
             return self._getdata(data_source, self.cursor, end)
         rest = self._getdata(data_source, start=self.cursor)

@@ -13,7 +13,7 @@ from ..module.executor_group import DataParallelExecutorGroup
 from ..module.placement import Groups, groups_by_device
 from ..ndarray.array import NDArray
 from .array_state import adopt
-from .hooks import dispatch
+from .overriding import dispatch
 
 __all__: list[str] = []
 

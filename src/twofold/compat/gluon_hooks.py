@@ -16,7 +16,7 @@ from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .array_state import adopt
 from .gluon_state import HybridBlockState, ParameterState
-from .hooks import dispatch
+from .overriding import dispatch
 
 # kept: the hooks of the base below must not lead to those of a subclass again
 _named_inputs, _run_compiled = HybridBlock._named_inputs, HybridBlock._run_compiled
@@ -113,6 +113,38 @@ class DataCalls(ParameterState):
         return as_legacy(self.data(ctx))
 
 
+class RowMethods(ParameterState):
+    """How rows of a row-sparse parameter are read: the trainer pulls them if its class overrides how."""
+
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """The rows on the device of their numbers; see `Parameter.row_sparse_data`."""
+        trainer = None if self._trainer is None else self._trainer()
+        if trainer is not None and trainer._pulls_rows:
+            return self._get_row_sparse(self._data, row_id.context, row_id)
+        return _row_sparse_data(self, row_id)
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """The rows on all devices."""
+        trainer = None if self._trainer is None else self._trainer()
+        if trainer is not None and trainer._pulls_rows:
+            return self._get_row_sparse(self._data, list, row_id)
+        return _list_row_sparse_data(self, row_id)
+
+    def _get_row_sparse(self, arr_list: Sequence[NDArray] | None, ctx: Any, row_id: NDArray) -> Any:
+        """Rows of the copy on a device, or of all copies for ``list``, which the trainer pulls before."""
+        copies = self._row_copies("row_sparse_data", "a copy")
+        trainer: Any = self._trainer
+        trainer()._row_sparse_pull(self, self._check_and_get(arr_list, ctx), row_id)
+        found = [copies.rows_on(device, row_id, self.name) for device in (copies.contexts if ctx is list else [ctx])]
+        return found if ctx is list else found[0]
+
+
+class PullingCalls(Trainer):
+    """A trainer whose parameters read their rows through ``_row_sparse_pull``."""
+
+    _pulls_rows = True
+
+
 class RescalingCalls(Trainer):
     """A trainer that sets the factor of the gradients by ``_check_and_rescale_grad``."""
 
@@ -124,8 +156,11 @@ class RescalingCalls(Trainer):
         Trainer._begin(self)
 
 
-adopt(HybridBlock, GraphMethods)
+_row_sparse_data, _list_row_sparse_data = Parameter.row_sparse_data, Parameter.list_row_sparse_data
+for _cls, _methods in ((HybridBlock, GraphMethods), (Parameter, RowMethods)):
+    adopt(_cls, _methods)
 dispatch(HybridBlock, ("_build_cache", "_get_graph", "_call_cached_op", "_deferred_infer_shape"), GraphCalls)
 dispatch(Parameter, ("_check_and_get",), ArrayCalls)
 dispatch(Parameter, ("data",), DataCalls)
 dispatch(Trainer, ("_check_and_rescale_grad",), RescalingCalls)
+dispatch(Trainer, ("_row_sparse_pull",), PullingCalls)

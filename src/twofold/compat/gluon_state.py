@@ -16,6 +16,7 @@ from ..gluon.structure import ARRAY, Format, parts, to_tuples
 from ..gluon.tracing import Trace
 from ..gluon.trainer import Trainer
 from ..imperative.scope import Scope
+from ..ndarray import arange
 from ..ndarray.array import NDArray
 from ..symbol import var
 from ..symbol.symbol import Symbol
@@ -319,6 +320,20 @@ class TrainerState(Trainer):
     def _distributed(self) -> bool | None:
         """Whether the store spans processes; None before it is created."""
         return None if not self._has_store or self._kvstore is None else "dist" in self._kvstore.type
+
+    #: Whether a subclass overrides the next method, which parameters then call.
+    _pulls_rows: bool = False
+
+    def _row_sparse_pull(self, parameter: Parameter, out: Any, row_id: NDArray, full_idx: bool = False) -> None:
+        """Copy rows of a row-sparse parameter, all of them with ``full_idx``, to an array or several, and send it to the store before."""
+        if self._unsent or not self._has_store:
+            self._prepare_store()
+        copies = parameter._initialized()
+        for array in out if isinstance(out, (list, tuple)) else [out]:
+            # the parameter's own arrays have all rows
+            if not any(array is own for own in copies.arrays):
+                numbers = arange(parameter._sizes[0]) if full_idx else row_id
+                copies.rows_on(copies.contexts[0], numbers, parameter.name).copyto(array)
 
     def _check_and_rescale_grad(self, scale: float) -> None:
         """Set the factor of the gradients."""

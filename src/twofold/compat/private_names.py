@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from multiprocessing.pool import AsyncResult, Pool, ThreadPool  # noqa: F401  (loaders in scripts take `ThreadPool` from here)
@@ -35,6 +36,10 @@ __all__: list[str] = []
 
 #: The classes of arrays in inputs of blocks.
 tensor_types = (Symbol, NDArray)
+
+#: The header of a record, and its size in bytes.
+_IR_FORMAT = "IfQQ"
+_IR_SIZE = struct.calcsize(_IR_FORMAT)
 
 #: A nested list of numbers: 0 for an array, -1 for None.
 _Nesting = Any
@@ -258,6 +263,15 @@ def _format_sequence(
         return (inputs if there == axis else F.swapaxes(inputs, axis, there)), axis, F, size
     steps = steps_of(length, inputs, layout)
     return (merge(steps.F, steps.values, layout) if merge_outputs else steps.values), axis, steps.F, steps.batch_size
+
+
+def _brief_print_list(lst: Iterable[object], limit: int = 7) -> str:
+    """Items in quotes with commas between; of more than ``limit`` only the first and last ones."""
+    items = list(lst)
+    shown = [f"'{item}'" for item in items]
+    if len(items) > limit:
+        shown = [*shown[: limit // 2], "...", *shown[-(limit - limit // 2) :]]
+    return ", ".join(shown)
 
 
 def _indent(s_: str, numSpaces: int) -> str:

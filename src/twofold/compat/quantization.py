@@ -1,12 +1,20 @@
-"""Private names of ``mxnet.contrib.quantization`` that scripts import to calibrate networks by themselves."""
+"""Private names of ``mxnet.contrib.quantization`` that scripts import to calibrate and convert networks by themselves."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from logging import Logger
 from typing import Any
 
 import numpy as np
 
-from ..contrib.quantization.calibration import Histogram, HistogramCollector, RangeCollector, is_unsigned, threshold_of
-from ..ndarray import NDArray
+from ..contrib.quantization.calibration import Collector, Histogram, HistogramCollector, RangeCollector, is_unsigned, threshold_of
+from ..contrib.quantization.conversion import quantized_params, with_ranges
+from ..contrib.quantization.graph import quantized_graph
+from ..device import CPU, Device
+from ..errors import InvalidValue
+from ..io.iterator import DataIter
+from ..module.module import Module
+from ..ndarray import NDArray, array
+from ..symbol.symbol import Symbol
 
 __all__: list[str] = []
 
@@ -29,7 +37,7 @@ class _LayerHistogramCollector:
         Called with each array.
     """
 
-    def __init__(self, num_bins: int = 8001, include_layer: Collection[str] | None = None, logger: Any = None) -> None:
+    def __init__(self, num_bins: int = 8001, include_layer: Collection[str] | None = None, logger: Logger | None = None) -> None:
         self.num_bins, self.include_layer, self.logger = num_bins, include_layer, logger
         self._collector = HistogramCollector(include_layer or (), num_bins)
 
@@ -58,7 +66,7 @@ class _LayerOutputMinMaxCollector:
         Called with each array.
     """
 
-    def __init__(self, quantized_dtype: str, include_layer: Collection[str] | None = None, logger: Any = None) -> None:
+    def __init__(self, quantized_dtype: str, include_layer: Collection[str] | None = None, logger: Logger | None = None) -> None:
         self.quantized_dtype, self.include_layer, self.logger = quantized_dtype, include_layer, logger
         self._collector = RangeCollector(include_layer or ())
 
@@ -83,7 +91,7 @@ def _get_optimal_threshold(
 
 
 def _get_optimal_thresholds(
-    hist_dict: dict[str, Histogram], quantized_dtype: str, num_quantized_bins: int = 255, logger: Any = None
+    hist_dict: dict[str, Histogram], quantized_dtype: str, num_quantized_bins: int = 255, logger: Logger | None = None
 ) -> dict[str, tuple[Any, np.ndarray]]:
     """The range of each value for quantization by name; the histograms are taken out of the dictionary, as they need much memory."""
     found: dict[str, tuple[Any, np.ndarray]] = {}
@@ -93,3 +101,102 @@ def _get_optimal_thresholds(
         if logger is not None:
             logger.debug(f"layer={name}, min_val={low}, max_val={high}, th={bound}, divergence={divergence}")
     return found
+
+
+# step by step, as `quantize_model` does
+
+#: Takes in the values of layers by name.
+_Collector = Collector | _LayerHistogramCollector | _LayerOutputMinMaxCollector
+
+
+def _quantize_symbol(
+    sym: Symbol,
+    ctx: Device,
+    excluded_symbols: Collection[str] | None = None,
+    excluded_operators: Collection[str] | None = None,
+    offline_params: Collection[str] | None = None,
+    quantized_dtype: str = "int8",
+    quantize_mode: str = "smart",
+    quantize_granularity: str = "tensor-wise",
+) -> tuple[Symbol, list[str]]:
+    """A symbol with 8-bit operators, and the names of the values whose ranges calibration finds; see `quantize_graph`.
+
+    Raises
+    ------
+    ParameterError
+        If weights are to have a range for each channel, or the device is none.
+    """
+    if quantize_granularity != "tensor-wise" or not isinstance(ctx, Device):
+        raise InvalidValue("_quantize_symbol: there is one range for each array", f"{quantize_granularity}, {ctx}", "pass tensor-wise")
+    names = offline_params or (), excluded_symbols or (), excluded_operators or ()
+    made = quantized_graph(sym.heads, *names, quantized_dtype, quantize_mode == "smart")
+    return Symbol(made.heads), list(made.inputs)
+
+
+def _quantize_params(qsym: Symbol, params: Mapping[str, NDArray], th_dict: Mapping[str, tuple[float, float]]) -> dict[str, NDArray]:
+    """The parameters of a quantized symbol; ``th_dict`` has the ranges of values for which it has variables."""
+    arguments = qsym.list_arguments()
+    found = quantized_params(qsym, params, [n.removesuffix("_quantize") for n in arguments if n.endswith("_quantize")], CPU)
+    for name in arguments:
+        # variables for ranges are named after the value's node
+        value, _, end = name.rpartition("_")
+        if end in ("min", "max") and name not in found and f"{value}_output" in th_dict:
+            found[name] = array([th_dict[f"{value}_output"][end == "max"]])
+    return found
+
+
+def _calibrate_quantized_sym(qsym: Symbol, th_dict: Mapping[str, tuple[float, float]] | None) -> Symbol:
+    """A quantized symbol with ranges of values by name; the symbol itself if there are none."""
+    return with_ranges(qsym, th_dict) if th_dict else qsym
+
+
+def _collect_layer_statistics(
+    mod: Module, data: DataIter, collector: _Collector, max_num_examples: int | None = None, logger: Logger | None = None
+) -> int:
+    """Run a module on data, and hand all values inside it to a collector; returns the number of rows.
+
+    Raises
+    ------
+    ParameterError
+        If the data is no iterator.
+    """
+    if not isinstance(data, DataIter):
+        raise InvalidValue(f"Only supports data as a type of DataIter, while received type {type(data)}", None, "create an NDArrayIter")
+    # the first device's values stand for all: each computes with other rows
+    mod._exec_group.execs[0].set_monitor_callback(collector.collect, monitor_all=True)
+    rows = batches = 0
+    for batch in data:
+        mod.forward(batch, is_train=False)
+        batches, rows = batches + 1, rows + data.batch_size
+        if max_num_examples is not None and rows >= max_num_examples:
+            break
+    if logger is not None:
+        logger.info(f"Collected statistics from {batches} batches with batch_size={data.batch_size}")
+    return rows
+
+
+def _collect_layer_output_min_max(
+    mod: Module,
+    data: DataIter,
+    quantized_dtype: str,
+    include_layer: Collection[str] | None = None,
+    max_num_examples: int | None = None,
+    logger: Logger | None = None,
+) -> tuple[dict[str, tuple[float, float]], int]:
+    """The ranges of a module's values on data, and the number of rows."""
+    collector = _LayerOutputMinMaxCollector(quantized_dtype, include_layer, logger)
+    rows = _collect_layer_statistics(mod, data, collector, max_num_examples, logger)
+    return collector.min_max_dict, rows
+
+
+def _collect_layer_histogram(
+    mod: Module,
+    data: DataIter,
+    include_layer: Collection[str] | None = None,
+    max_num_examples: int | None = None,
+    logger: Logger | None = None,
+) -> tuple[dict[str, Histogram], int]:
+    """Histograms of a module's values on data, and the number of rows."""
+    collector = _LayerHistogramCollector(include_layer=include_layer, logger=logger)
+    rows = _collect_layer_statistics(mod, data, collector, max_num_examples, logger)
+    return collector.hist_dict, rows

@@ -370,6 +370,7 @@ class HybridBlock(Block):
             warnings.simplefilter("ignore")  # the error names what is missing
             arguments, _, states = getattr(symbol, infer_fn)(**known)
         if arguments is None:
+            # some stay unknown: the layers below may infer them by themselves
             arguments, _, states = getattr(symbol, f"{infer_fn}_partial")(**known)
         inferred = dict(zip([*symbol.list_arguments(), *symbol.list_auxiliary_states()], [*arguments, *states], strict=True))
         for name, param in self.collect_params().items():

@@ -151,6 +151,9 @@ class Trainer:
         """Create the store at the first step, when the devices of the parameters are known."""
         values = [param._initialized().arrays[0] for param in self._params if param._data is not None]
         store, on_store = store_for(self._wanted_store, len(self._contexts), values, self._wanted_update)
+        sparse = {param.grad_stype for param in self._params} - {"default"} and not any(param.stype != "default" for param in self._params)
+        if self._wanted_update is None and store is not None and sparse and "dist" not in store.type:
+            on_store = False  # as in MXNet: the store sums the few rows, and each device updates them
         if store is None and self._wanted_update:
             raise ParameterError("Trainer: there is no store to update on", "update_on_kvstore=True", "omit it: one device needs no store")
         if store is not None and not on_store and "async" in store.type:

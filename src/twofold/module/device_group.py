@@ -62,6 +62,7 @@ class DeviceGroup:
 
     def _take(self, execs: list[Executor]) -> None:
         """Compute with new executors."""
+        # kept by the shapes: `reshape` comes back to them
         self.execs = self._cache[self._key()] = execs
         self._collect_arrays()
 

@@ -22,10 +22,10 @@ class Independent(tuple[NDArray, ...]):
 
 
 def independent(weights: Sequence[NDArray]) -> Sequence[NDArray]:
-    """The weights as `Independent` if they are, else as a list. The same array twice would need the first update before the second."""
+    """The weights as `Independent` if they are, else as a tuple. The same array twice would need the first update before the second."""
     devices = {device_of(w._content) for w in weights}
     distinct = len(set(map(id, weights))) == len(weights)
-    return Independent(weights) if distinct and len(devices) == 1 and {w.__class__ for w in weights} == {NDArray} else list(weights)
+    return Independent(weights) if distinct and len(devices) == 1 and {w.__class__ for w in weights} == {NDArray} else tuple(weights)
 
 
 def are_independent(weights: Sequence[NDArray]) -> bool:

@@ -167,7 +167,8 @@ def _groups(index: Sequence[Index], weight: Sequence[NDArray], grad: Sequence[ND
     for group in by_dtype.values():
         for start in range(0, len(group), size or 1):
             indices, weights, grads = zip(*group[start : start + (size or 1)], strict=True)
-            found.append((list(indices), independent(weights), list(grads)))
+            # tuples, as in MXNet: optimizers of libraries tell lists of weights by them
+            found.append((indices, independent(weights), grads))
     return found
 
 

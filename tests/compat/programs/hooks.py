@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tests.oracle_programs import fails
 
@@ -326,3 +329,102 @@ def cosines(mx: Any) -> Any:
         _noted(loss, "_cosine_similarity", lambda own, note: note(own()(x, x, mx.nd.ones(2)).asnumpy().tolist())),
         loss()._cosine_similarity(mx.nd, x, x + 1),
     )
+
+
+def _fit(mx: Any, options: Any) -> Any:
+    estimators = mx.gluon.contrib.estimator
+    net = mx.gluon.nn.Dense(2, in_units=2, prefix="e_")
+    net.initialize(mx.init.One())
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    estimator = options.pop("kind", estimators.Estimator)(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer, **options)
+    estimator.logger.handlers.clear()
+    return estimator
+
+
+def parts_of_estimators(mx: Any) -> Any:
+    estimators = mx.gluon.contrib.estimator
+    data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(np.ones((4, 2), "float32"), np.zeros(4, "float32")), 2)
+
+    def use(kind: Any, note: Any) -> None:
+        estimator = _fit(mx, {"kind": kind})
+        note([metric.name for metric in estimator.train_metrics + estimator.val_metrics])
+        estimator.fit(data, val_data=data, epochs=1)
+        note("evaluate")
+        estimator.evaluate(data)
+
+    def run(kind: Any, note: Any) -> None:
+        _fit(mx, {"batch_processor": kind()}).fit(data, val_data=data, epochs=1)
+
+    def save(kind: Any, note: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for count in (2, 3):
+                note("fit")
+                handler = kind(folder, epoch_period=1, resume_from_checkpoint=count == 3)
+                _fit(mx, {}).fit(data, epochs=count, event_handlers=[handler])
+
+    added = "_add_default_training_metrics _add_validation_metrics"
+    counted = "_prepare_default_handlers _prepare_default_validation_handlers"
+    handled = _noted(estimators.Estimator, counted, use)
+    return (
+        _noted(estimators.Estimator, added, use),
+        [[name, len(notes)] for name, notes in handled.items()],
+        _noted(estimators.BatchProcessor, "_get_data_and_label", run),
+        _noted(estimators.CheckpointHandler, "_save_checkpoint _save_params_and_trainer _resume_from_checkpoint _save_symbol", save),
+    )
+
+
+def corrections_of_gradients(mx: Any) -> Any:
+    kind = import_module(f"{mx.__name__}.contrib.svrg_optimization.svrg_module").SVRGModule
+
+    def use(own: Any, note: Any) -> None:
+        fc = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        module = own(mx.sym.LinearRegressionOutput(fc, mx.sym.var("label"), name="out"), label_names=["label"], update_freq=1)
+        data = mx.io.NDArrayIter(np.ones((4, 2), "float32"), np.ones(4, "float32"), 2, label_name="label")
+        module.fit(data, num_epoch=1, eval_metric="mse", initializer=mx.init.One(), kvstore="local")
+        note(module.get_params()[0]["fc_weight"].shape)
+
+    return _noted(kind, "_update_svrg_gradients _svrg_grads_update_rule", use)
+
+
+def data_of_a_model(mx: Any) -> Any:
+    def use(own: Any, note: Any) -> None:
+        fc = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+        model = own(mx.sym.SoftmaxOutput(fc, name="softmax"), num_epoch=1, numpy_batch_size=4)
+        rows, labels = np.ones((8, 2), "float32"), np.arange(8) % 3
+        note("fit")
+        model.fit(mx.nd.array(rows), mx.nd.array(labels))
+        note("predict")
+        model.predict(mx.nd.array(rows))
+
+    return _noted(mx.model.FeedForward, "_init_iter _init_eval_iter", use)
+
+
+def rows_that_a_trainer_pulls(mx: Any) -> Any:
+    def use(own: Any, note: Any) -> None:
+        param = mx.gluon.Parameter("w", shape=(5, 2), stype="row_sparse", grad_stype="row_sparse")
+        param.initialize(mx.init.One(), ctx=[mx.cpu(0), mx.cpu(1)])
+        trainer = own([param], "sgd")
+        note("rows")
+        rows = param.row_sparse_data(mx.nd.array([0, 2], ctx=mx.cpu(1)))
+        note([rows.asnumpy().tolist(), trainer._kv_initialized])
+        note("all")
+        note(len(param.list_row_sparse_data(mx.nd.array([0, 2]))))
+        out = mx.nd.sparse.zeros("row_sparse", (5, 2))
+        trainer._row_sparse_pull(param, out, mx.nd.array([1]))
+        note(out.asnumpy().tolist())
+
+    return _noted(mx.gluon.Trainer, "_row_sparse_pull", use)
+
+
+def stores_that_update(mx: Any) -> Any:
+    found = []
+    for count in (1, 2):
+        for kind, wanted in (("default", None), ("row_sparse", None), ("row_sparse", True), ("row_sparse", False)):
+            param = mx.gluon.Parameter("w", shape=(5, 2), grad_stype=kind)
+            param.initialize(mx.init.One(), ctx=[mx.cpu(k) for k in range(count)])
+            if count == 1 and wanted:
+                continue
+            trainer = mx.gluon.Trainer([param], "sgd", update_on_kvstore=wanted)
+            trainer._init_kvstore()
+            found.append(bool(trainer._update_on_kvstore))
+    return found

@@ -86,7 +86,7 @@ def quantize_graph(
     # Each takes the names of the values whose ranges are needed; a user's own collector decides by itself.
     collectors = {"naive": RangeCollector, "entropy": HistogramCollector, "custom": lambda wanted: LayerOutputCollector}
     collector = collectors[calib_mode](set(made.inputs)) if calib_mode in collectors else None
-    return new, _quantized_params(new, {**arg_params, **_units(sym, arg_params)}, made.params, ctx), dict(aux_params), collector
+    return new, quantized_params(new, {**arg_params, **_units(sym, arg_params)}, made.params, ctx), dict(aux_params), collector
 
 
 def calib_graph(
@@ -112,6 +112,11 @@ def calib_graph(
     if calib_mode not in ("naive", "entropy", "custom"):
         raise ParameterError("unknown calibration mode", calib_mode, "expected `naive`, `entropy` or `custom`")
     ranges = collector.ranges_for(quantized_dtype) if calib_mode != "custom" else dict(collector.min_max_dict)
+    return with_ranges(qsym, ranges, logger), dict(arg_params), dict(aux_params)
+
+
+def with_ranges(qsym: Symbol, ranges: Mapping[str, tuple[float, float]], logger: Any = None) -> Symbol:
+    """A quantized symbol with the ranges of values by name; a logger receives them."""
     new = qsym.__copy__()
     for node in topological(new.heads):
         name = calibrated_value(node)
@@ -121,7 +126,7 @@ def calib_graph(
             node.set_attrs({"min_calib_range": f"{low:.6f}", "max_calib_range": f"{high:.6f}"})
             if logger is not None:
                 logger.debug("%s: from %f to %f", name, low, high)
-    return new, dict(arg_params), dict(aux_params)
+    return new
 
 
 def quantize_model(
@@ -200,7 +205,8 @@ def _units(symbol: Symbol, params: Arrays) -> dict[str, NDArray]:
     return found
 
 
-def _quantized_params(symbol: Symbol, params: Arrays, stored: Iterable[str], ctx: Device) -> dict[str, NDArray]:
+def quantized_params(symbol: Symbol, params: Arrays, stored: Iterable[str], ctx: Device) -> dict[str, NDArray]:
+    """The parameters of a quantized symbol: those that are stored quantized with their ranges, and the others that it has."""
     used = {*symbol.list_arguments()}
     found = {name: array for name, array in params.items() if name in used}
     for name in stored:

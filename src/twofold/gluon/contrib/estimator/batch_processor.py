@@ -15,8 +15,9 @@ Processed = tuple[Parts, Parts, Parts, Parts]
 class BatchProcessor:
     """Runs networks on batches of data and labels. Subclasses do something else with batches of another form."""
 
-    def _split(self, batch: Sequence[Any], devices: Sequence[Device], batch_axis: int) -> tuple[Parts, Parts]:
-        data, label = (split_and_load(batch[k], ctx_list=devices, batch_axis=batch_axis) for k in (0, 1))
+    def _get_data_and_label(self, batch: Sequence[Any], ctx: Sequence[Device], batch_axis: int = 0) -> tuple[Parts, Parts]:
+        """The data and labels of a batch, divided over devices."""
+        data, label = (split_and_load(batch[k], ctx_list=ctx, batch_axis=batch_axis) for k in (0, 1))
         return data, label
 
     def evaluate_batch(self, estimator: Any, val_batch: Sequence[Any], batch_axis: int = 0) -> Processed:
@@ -36,13 +37,13 @@ class BatchProcessor:
         tuple
             Data, labels, outputs and losses, each a list with an array per device.
         """
-        data, label = self._split(val_batch, estimator.context, batch_axis)
+        data, label = self._get_data_and_label(val_batch, estimator.context, batch_axis)
         pred = [estimator.val_net(x) for x in data]
         return data, label, pred, [estimator.val_loss(p, y) for p, y in zip(pred, label, strict=True)]
 
     def fit_batch(self, estimator: Any, train_batch: Sequence[Any], batch_axis: int = 0) -> Processed:
         """Run the network on a batch and compute gradients; `GradientUpdateHandler` updates the parameters. See `evaluate_batch`."""
-        data, label = self._split(train_batch, estimator.context, batch_axis)
+        data, label = self._get_data_and_label(train_batch, estimator.context, batch_axis)
         with autograd.record():
             pred = [estimator.net(x) for x in data]
             loss = [estimator.loss(p, y) for p, y in zip(pred, label, strict=True)]

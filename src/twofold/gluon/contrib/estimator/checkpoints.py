@@ -67,7 +67,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         self.model_dir, self.model_prefix = os.fspath(model_dir), model_prefix
         self.save_best = save_best
         self.epoch_period, self.batch_period = epoch_period, batch_period
-        self.current_batch = self.current_epoch = 0
+        self.current_batch = self.current_epoch = self._finished = 0
         self.max_checkpoints = max_checkpoints
         self.resume_from_checkpoint = resume_from_checkpoint
         self.saved_checkpoints: list[str] = []
@@ -80,7 +80,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Start counting, or resume."""
-        self.current_batch = self.current_epoch = 0
+        self.current_batch = self.current_epoch = self._finished = 0
         if self.save_best:
             self.best = worst(self.monitor_op)
         if self.resume_from_checkpoint:
@@ -91,7 +91,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                     f"epoch_period={self.epoch_period}, batch_period={self.batch_period}",
                     f"set {'batch_period' if by_epochs else 'epoch_period'} to None, and the other one to a number",
                 )
-            self._resume(estimator)
+            self._resume_from_checkpoint(estimator)
 
     def batch_end(self, estimator: Any, *args: object, **kwargs: Unpack[Batch]) -> None:
         """Save if it is time."""
@@ -99,13 +99,16 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         if self.current_batch == 0:
             self._save_symbol(estimator)
         if self.batch_period and (self.current_batch + 1) % self.batch_period == 0:
-            self._save(estimator, self.current_batch + 1)
+            # `current_batch` counts this batch below
+            self._finished = self.current_batch + 1
+            self._save_checkpoint(estimator)
         self.current_batch += 1
 
     def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Save if it is time."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
-            self._save(estimator, self.current_batch)
+            self._finished = self.current_batch
+            self._save_checkpoint(estimator)
         self.current_epoch += 1
 
     # saving
@@ -128,7 +131,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
                 path,
             )
 
-    def _save(self, estimator: Any, batches: int) -> None:
+    def _save_checkpoint(self, estimator: Any) -> None:
+        """Save the parameters and the states of the trainer, and remove the oldest checkpoint if there are too many."""
         epoch, batch = self.current_epoch, self.current_batch
         if self.resume_from_checkpoint:
             # the handler counts from 0 in this run, and files go on from the run before
@@ -136,8 +140,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
             # The number counts finished batches in training by epochs, and is the index of the last one in training by batches.
             batch += self.trained_batch + (0 if estimator.max_epoch else 1)
         name = f"{self.model_prefix}-epoch{epoch}batch{batch}"
-        self._say(estimator, "trained total %d batches, saving model at %s with prefix: %s", batches, self.model_dir, name)
-        self._write(estimator, name)
+        self._say(estimator, "trained total %d batches, saving model at %s with prefix: %s", self._finished, self.model_dir, name)
+        self._save_params_and_trainer(estimator, name)
         self.saved_checkpoints.append(name)
         if len(self.saved_checkpoints) > self.max_checkpoints:
             # only checkpoints of this run: those of earlier runs are not the handler's to remove
@@ -147,9 +151,9 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         if self.save_best:
             self._save_best(estimator)
 
-    def _write(self, estimator: Any, name: str) -> None:
-        estimator.net.save_parameters(self._path(f"{name}.params"))
-        estimator.trainer.save_states(self._path(f"{name}.states"))
+    def _save_params_and_trainer(self, estimator: Any, file_prefix: str) -> None:
+        estimator.net.save_parameters(self._path(f"{file_prefix}.params"))
+        estimator.trainer.save_states(self._path(f"{file_prefix}.states"))
 
     def _save_best(self, estimator: Any) -> None:
         assert self.monitor is not None
@@ -164,7 +168,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
             "%s improved from %.5f to %.5f, updating best model at %s with prefix: %s-best",
             *(name, self.best, value, self.model_dir, self.model_prefix),
         )
-        self._write(estimator, f"{self.model_prefix}-best")
+        self._save_params_and_trainer(estimator, f"{self.model_prefix}-best")
         self.best = value
 
     # resuming
@@ -175,7 +179,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         found = [pattern.fullmatch(name) for name in folder_entries(self.model_dir)]
         return max(((int(match[1]), int(match[2])) for match in found if match), default=(-1, -1))
 
-    def _resume(self, estimator: Any) -> None:
+    def _resume_from_checkpoint(self, estimator: Any) -> None:
         self.trained_epoch, self.trained_batch = self._last()
         # `fit` takes exactly one of the two limits
         unit, wanted = "epoch" if estimator.max_epoch else "batch", estimator.max_epoch or estimator.max_batch or 0

@@ -106,7 +106,8 @@ class Estimator:
         self.loss = _checked_loss(loss)
         self._train_metrics = metric_list(train_metrics)
         self._val_metrics = metric_list(val_metrics)
-        self._name_metrics()
+        self._add_default_training_metrics()
+        self._add_validation_metrics()
         self.val_loss = self.loss if val_loss is None else _checked_loss(val_loss)
         self.val_net = net if val_net is None else val_net
         self.logger = _console_logger()
@@ -117,18 +118,23 @@ class Estimator:
         self.max_batch: int | None = None
         self.batch_axis = 0
 
-    def _name_metrics(self) -> None:
+    def _add_default_training_metrics(self) -> None:
         if not self._train_metrics:
             # only this loss is known to take scores of classes
             if isinstance(self.loss, SoftmaxCrossEntropyLoss):
                 self._train_metrics.append(Accuracy())
             self._train_metrics.append(LossMetric(self.loss.name.rstrip("0123456789")))
+        for metric in self._train_metrics:
+            # `LoggingHandler` distinguishes training from validation by these names, as in MXNet
+            metric.name = f"training {metric.name}"
+
+    def _add_validation_metrics(self) -> None:
         if not self._val_metrics:
             self._val_metrics = [copy.deepcopy(metric) for metric in self._train_metrics]
-        for metrics, stage in ((self._train_metrics, "training"), (self._val_metrics, "validation")):
-            for metric in metrics:
-                # `LoggingHandler` distinguishes training from validation by these names, as in MXNet
-                metric.name = f"{stage} {metric.name}"
+            for metric in self._val_metrics:
+                metric.name = metric.name.removeprefix("training ")
+        for metric in self._val_metrics:
+            metric.name = f"validation {metric.name}"
 
     @property
     def train_metrics(self) -> list[EvalMetric]:
@@ -182,10 +188,7 @@ class Estimator:
         """
         _check_loader(val_data)
         self.batch_axis = batch_axis
-        handlers = _handler_list(event_handlers)
-        _add_missing(handlers, MetricHandler, lambda: MetricHandler(self.val_metrics))
-        _add_missing(handlers, LoggingHandler, lambda: LoggingHandler(metrics=self.val_metrics))
-        handlers = by_priority(handlers)
+        handlers = self._prepare_default_validation_handlers(event_handlers)
         _call(handlers, EpochBegin, self)
         for batch in val_data:
             _call(handlers, BatchBegin, self, batch=batch)
@@ -232,7 +235,7 @@ class Estimator:
                 "Please specify one and only one of: epochs or batches.",
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
-        handlers = self._training_handlers(val_data, _handler_list(event_handlers))
+        handlers = self._prepare_default_handlers(val_data, event_handlers)
         _call(handlers, TrainBegin, self)
         for epoch in self._epochs(handlers):
             _call(handlers, EpochBegin, self)
@@ -268,7 +271,16 @@ class Estimator:
         training = Training(self.net, self.trainer, handlers)
         return itertools.count() if store is None else store._epochs(0, None, training.give, training.take)
 
-    def _training_handlers(self, val_data: Iterable[Any] | None, handlers: list[EventHandler]) -> list[EventHandler]:
+    def _prepare_default_validation_handlers(self, event_handlers: Handlers) -> list[EventHandler]:
+        """The given handlers of a validation and those that are added to them."""
+        handlers = _handler_list(event_handlers)
+        _add_missing(handlers, MetricHandler, lambda: MetricHandler(self.val_metrics))
+        _add_missing(handlers, LoggingHandler, lambda: LoggingHandler(metrics=self.val_metrics))
+        return by_priority(handlers)
+
+    def _prepare_default_handlers(self, val_data: Iterable[Any] | None, event_handlers: Handlers) -> list[EventHandler]:
+        """The given handlers of a training and those that are added to them."""
+        handlers = _handler_list(event_handlers)
         # always one of our own, with this call's limits: `Training` below counts by it
         handlers.append(StoppingHandler(self.max_epoch, self.max_batch))
         _add_missing(handlers, GradientUpdateHandler, GradientUpdateHandler)
