@@ -25,12 +25,14 @@ import ast
 import builtins
 import linecache
 import operator
-import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias, TypeVar, cast
+
+from .assembled_code import KEPT, key_of
+from .function_source import tree_of
 
 Function: TypeAlias = Callable[..., Any]
 Globals: TypeAlias = dict[str, Any]
@@ -99,12 +101,12 @@ def assembled_text(text: str, name: str, given: Globals) -> FunctionType:
     """
     file = f"<twofold: {name} {len(linecache.cache)}>"
     tree = ast.parse(text, file)
-    elsewhere: Globals = {}
+    elsewhere: dict[str, str] = {}
     (function,) = tree.body
     assert isinstance(function, ast.FunctionDef)
     function.body = _Writer(given, {}, {}, elsewhere).block(function.body)
     code = compile(tree, file, "exec")
-    env = elsewhere | given
+    env = _values(elsewhere) | given
     exec(code, env)
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     return env[name]
@@ -119,12 +121,24 @@ def _names(code: CodeType) -> frozenset[str]:
 @cache
 def _code_of(function: FunctionType, known: tuple[tuple[str, object], ...]) -> tuple[CodeType, Globals]:
     """The code of a template or of a function with fragments, and the names in it. Functions that differ in globals get copies of it."""
-    tree = _definition(function)
-    elsewhere: Globals = {}
-    body = _Writer(function.__globals__, dict(known), {}, elsewhere).block(tree.body)
+    key = key_of(function, known)
+    code, elsewhere = KEPT.get(key) or KEPT.add(key, _assemble(function, dict(known)))
+    return code, _values(elsewhere)
+
+
+def _assemble(function: FunctionType, known: Globals) -> tuple[CodeType, dict[str, str]]:
+    """The code, and the modules of names from elsewhere."""
+    tree = tree_of(function)
+    elsewhere: dict[str, str] = {}
+    body = _Writer(function.__globals__, known, {}, elsewhere).block(tree.body)
     module = ast.Module([_bare(tree, body)], [])
     (code,) = [c for c in compile(module, function.__code__.co_filename, "exec").co_consts if isinstance(c, CodeType)]
     return code, elsewhere
+
+
+def _values(elsewhere: Mapping[str, str]) -> Globals:
+    """The objects of names from elsewhere."""
+    return {name: vars(sys.modules[module])[name] for name, module in elsewhere.items()}
 
 
 def _bare(tree: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
@@ -144,40 +158,10 @@ def _bare(tree: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
     return bare
 
 
-@lru_cache(64)  # fragments are read again and again; the trees of all functions would be half of what the garbage collector visits
-def _definition(function: FunctionType) -> ast.FunctionDef:
-    """The syntax tree of a function.
-
-    Raises
-    ------
-    LookupError
-        If its file cannot be read.
-    """
-    code = function.__code__
-    lines = linecache.getlines(code.co_filename, vars(sys.modules[function.__module__]))
-    text = _beginning("".join(lines[code.co_firstlineno - 1 :]))
-    above = ["" for _ in range(code.co_firstlineno - 1)]  # so the tree has the function's line numbers
-    if text.startswith(" "):
-        above[-1] = "if True:"
-    found = next((n for n in ast.walk(ast.parse("\n".join([*above, text]))) if isinstance(n, ast.FunctionDef)), None)
-    if found is None or found.name != code.co_name:
-        raise LookupError(f"{function.__module__}.{code.co_name}: its source is missing; install twofold with its .py files")
-    return found
-
-
-def _beginning(text: str) -> str:
-    """The function at the beginning of a text: parsing it takes far less time than parsing the file."""
-    heading = re.search(r"^( *)def .*\n", text, re.MULTILINE)
-    if heading is None:
-        return text
-    end = re.compile(rf"^ {{0,{len(heading[1])}}}[^\s)\]}}]", re.MULTILINE).search(text, heading.end())
-    return text[: end.start()] if end else text
-
-
 @cache
 def _own(function: FunctionType) -> tuple[frozenset[str], frozenset[str]]:
     """The local variables of a fragment, and the variables that it returns: they become the target of an assignment."""
-    tree = _definition(function)
+    tree = tree_of(function)
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     returned = {s.value.id for s in ast.walk(tree) if isinstance(s, ast.Return) and isinstance(s.value, ast.Name)}
     return frozenset(stored - {a.arg for a in tree.args.args}), frozenset(returned)
@@ -204,7 +188,7 @@ class _Writer:
     arguments
         In a fragment: the expressions that replace its parameters.
     elsewhere
-        Receives the globals that the inserted fragments use.
+        Receives the globals that the inserted fragments use, each with its module.
     place
         In a fragment: the call, whose line all nodes get.
     """
@@ -214,7 +198,7 @@ class _Writer:
         around: Globals,
         known: Globals,
         arguments: dict[str, ast.expr],
-        elsewhere: Globals,
+        elsewhere: dict[str, str],
         place: ast.expr | None = None,
     ) -> None:
         self._around, self._known, self._arguments, self._elsewhere, self._place = around, known, arguments, elsewhere, place
@@ -287,7 +271,7 @@ class _Writer:
         if self._place is None:  # in the function itself names stay as they are
             return node
         if name in self._around and self._around[name] is not FREE:
-            self._elsewhere[name] = self._around[name]
+            self._elsewhere[name] = self._around["__name__"]
         return self._new(ast.Name, node, id=name, ctx=node.ctx)
 
     def _unary(self, node: ast.UnaryOp) -> ast.expr:
@@ -362,7 +346,7 @@ class _Writer:
 
     def _inside(self, called: FunctionType, call: ast.Call, assigns: bool = False) -> tuple[ast.FunctionDef, "_Writer"]:
         """A fragment's tree, and the object that writes it in place of a call."""
-        tree = _definition(called)
+        tree = tree_of(called)
         parameters = [a.arg for a in tree.args.args]
         defaults = dict(zip(parameters[len(parameters) - len(tree.args.defaults) :], tree.args.defaults, strict=True))
         arguments: Globals = defaults | dict(zip(parameters, map(self.expression, call.args), strict=False))
