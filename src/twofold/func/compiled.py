@@ -60,7 +60,7 @@ def jit(fun: Function) -> Function:
     >>> step(np.array([1.0, 2.0]), np.array([1.0, 0.0])).tolist()
     [0.8, 2.0]
     """
-    programs = Cache(HELD)
+    programs = Cache(HELD)  # of this function alone: another one may trace to other nodes for equal arguments
 
     @wraps(fun)
     def compiled(*args: Tree, **options: Tree) -> Tree:
@@ -116,6 +116,7 @@ class _Compiled(CacheEntry):
 
 
 def _compiled(fun: Function, leaves: Sequence[object], structure: Tree, cells: Sequence[Array]) -> _Compiled:
+    # without values, so that whatever the function does holds for all arguments of this kind
     trace = Trace("jit")
     values = [cell_value(c) for c in cells]
     inner = iter([wrap(class_of(c), trace.argument(None, *v.type, v.device)) for c, v in zip(cells, values, strict=True)])

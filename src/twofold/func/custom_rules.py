@@ -61,6 +61,7 @@ class _Custom(ABC):
         followed = arguments(self._kind, [args[k] for k in places])
         if not any(is_tracked(c._content) for c in followed.cells):
             return self._fun(*args)
+        # with values where there are any: the function may branch on them, and its graph is part of the operator's key
         call = traced(self._kind, self._fun, args, {}, places, followed)
         made = call.results[0]
         depth = getattr(self._nesting, "depth", 0)
@@ -191,6 +192,7 @@ class custom_vjp(_Custom):
         device = device_of(cell_value(followed.cells[0]))
         residuals, dout = [r.tree([trace.argument(None, n.shape, n.dtype, device) for n in r.arrays]) for r in (saved, made)]
 
+        # the rule runs before there is a head gradient, so it has arrays without values
         def gradients(*given: Tree) -> Tree:
             return _matched(backward(*given), followed)
 

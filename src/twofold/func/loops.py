@@ -63,6 +63,7 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
     steps = _steps({c.shape[0] if c.shape else None for c in data.cells}, length)
     states, rows = [cell_value(c) for c in start.cells], [cell_value(c) for c in data.cells]
     device = next((device_of(v) for v in (*states, *rows)), None) or current_device()
+    # a trace without values: the body stands for every step
     trace = Trace("scan")
     slices = [wrap(class_of(c), trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
     carry = [wrap(class_of(c), trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
@@ -87,6 +88,7 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
     def make() -> list[Node]:
         body = SubGraph.of([*outs.arrays, *new.arrays], leaves, "scan")
         stacks = [G.flip(i, 0) if reverse else i for i in inputs[:count]]
+        # further results, the states before each step, are for gradients only
         found = apply_foreach(body, stacks, inputs[count:ends], inputs[ends:])[: len(body.outputs)]
         ys = [G.flip(y, 0) if reverse else y for y in found[: len(outs.arrays)]]
         return [*found[len(ys) :], *ys]

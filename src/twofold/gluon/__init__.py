@@ -8,6 +8,7 @@ from .parameter import Constant, DeferredInitializationError, Parameter
 from .parameter_dict import ParameterDict
 from .symbol_block import SymbolBlock
 from .trainer import Trainer
+from .weight_average import WeightAverage
 
 __all__ = [
     "Block",
@@ -18,6 +19,7 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "WeightAverage",
     "contrib",
     "data",
     "loss",

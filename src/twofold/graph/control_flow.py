@@ -7,13 +7,18 @@ are passed in (``closure``), never captured.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..dtype import is_float
+from ..dtype import COMPLEX, WEAK, is_float
 from ..errors import ShapeError
 from ..opdef import Static, primitive
 from .build import G
 from .gradient import accumulate
 from .ir import AnyNode, Node, leaf
 from .rewrite import substitute
+
+
+def _is_tracked(dtype: str) -> bool:
+    """Whether leaves of a dtype have gradients: Python's numbers have none."""
+    return (is_float(dtype) or dtype in COMPLEX) and dtype not in WEAK
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,9 @@ class SubGraph:
     @classmethod
     def of(cls, outputs: Sequence[Node], leaves: Sequence[Node], name: str) -> "SubGraph":
         """The sub-graph with its leaves renamed by number, so that equal bodies are the same structure."""
-        # every float leaf is tracked, even if the caller wants no gradient for it: a body must not depend on its caller,
+        # every leaf that may have a gradient is tracked, even if the caller wants no gradient for it: a body must not depend on its caller,
         # or the same loop would be compiled several times
-        fresh = [leaf((name, k), n.shape, n.dtype, is_float(n.dtype)) for k, n in enumerate(leaves)]
+        fresh = [leaf((name, k), n.shape, n.dtype, _is_tracked(n.dtype)) for k, n in enumerate(leaves)]
         return cls(tuple(fresh), tuple(substitute(outputs, dict(zip(leaves, fresh, strict=True)))))
 
     def call(self, arguments: Sequence[Node]) -> list[Node]:
@@ -53,7 +58,7 @@ def _check_states(what: str, given: Sequence[Node], new: Sequence[Node]) -> None
 # foreach: inputs are data (sliced along axis 0), states, closure; results are outputs (stacked), last states, states before each step
 
 
-@primitive(outputs=lambda body, data, states: len(body.outputs) + states, run_by_program=True)
+@primitive(outputs=lambda body, data, states: len(body.outputs) + states, run_by_program=True, complex_gradient=True)
 def foreach(xp, *arrays, body: Static, data: int, states: int):
     """Run ``body(slices of data, states, closure) -> (outputs, new states)`` along axis 0 of the data."""
 
@@ -115,7 +120,7 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     }
     heads_out = [leaf((name, "out", k), o.shape, o.dtype) for k, o in enumerate(body.outputs[:count]) if have[k]]
     # a new state is read by the next step, which backward runs before this one: its gradient is a state of the reversed loop
-    heads_state = [leaf((name, "state", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(body.outputs[count:])]
+    heads_state = [leaf((name, "state", k), o.shape, o.dtype, _is_tracked(o.dtype)) for k, o in enumerate(body.outputs[count:])]
     # not strict, because `have` is longer: its further items are about the states before the steps, which the body does not output
     outputs = [o for o, h in zip(body.outputs[:count], have, strict=False) if h] + list(body.outputs[count:])
     pairs = [(o, h) for o, h in zip(outputs, [*heads_out, *heads_state], strict=True) if o.tracked]
@@ -146,7 +151,7 @@ def _several(results: AnyNode | tuple[AnyNode, ...]) -> tuple[AnyNode, ...]:
 # while_loop: inputs are loop variables and closure; results: outputs (padded with zeros), last variables, variables before each step, steps
 
 
-@primitive(outputs=lambda test, body, variables, limit: len(body.outputs) + variables + 1, run_by_program=True)
+@primitive(outputs=lambda test, body, variables, limit: len(body.outputs) + variables + 1, run_by_program=True, complex_gradient=True)
 def while_loop(xp, *arrays, test: Static, body: Static, variables: int, limit: Static):
     """Run ``body(variables, closure) -> (outputs, new variables)`` while ``test(variables, closure)``, at most ``limit`` times."""
 
@@ -191,9 +196,9 @@ def _reversed_step(
 ) -> tuple[SubGraph, SubGraph]:
     """A loop that runs backward: its variables are the step's index and the gradients; stacked values are read at that index."""
     at = leaf("while at", (), "int64")
-    new = [leaf(("while carried", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(carried)]
-    stacks = [leaf(("while stack", k), s.shape, s.dtype, is_float(s.dtype)) for k, s in enumerate([*before, *given])]
-    outside = [leaf(("while outside", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(closure)]
+    new = [leaf(("while carried", k), c.shape, c.dtype, _is_tracked(c.dtype)) for k, c in enumerate(carried)]
+    stacks = [leaf(("while stack", k), s.shape, s.dtype, _is_tracked(s.dtype)) for k, s in enumerate([*before, *given])]
+    outside = [leaf(("while outside", k), c.shape, c.dtype, _is_tracked(c.dtype)) for k, c in enumerate(closure)]
     # a `while_loop` slices nothing, so the values of a step are taken out of the stacks by its index
     rows = [G.take(s, at, axis=0) for s in stacks]
     results = step.call([*rows, *new, *outside])
@@ -205,7 +210,7 @@ def _reversed_step(
 # cond: inputs are the predicate and the closure of both branches
 
 
-@primitive(outputs=lambda then, otherwise: len(then.outputs), run_by_program=True)
+@primitive(outputs=lambda then, otherwise: len(then.outputs), run_by_program=True, complex_gradient=True)
 def cond(xp, *arrays, then: Static, otherwise: Static):
     """``then(closure)`` if the predicate is non-zero, else ``otherwise(closure)``."""
 
@@ -233,7 +238,7 @@ def _(xp, dout, arrays, *, then: SubGraph, otherwise: SubGraph):
 
 
 def _branch_gradient(branch: SubGraph, have: Sequence[bool], wanted: Sequence[int]) -> SubGraph:
-    heads = [leaf(("cond head", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(branch.outputs) if have[k]]
+    heads = [leaf(("cond head", k), o.shape, o.dtype, _is_tracked(o.dtype)) for k, o in enumerate(branch.outputs) if have[k]]
     pairs = [(o, h) for o, h in zip([o for o, y in zip(branch.outputs, have, strict=True) if y], heads, strict=True) if o.tracked]
     found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
     grads = [_or_zeros(found.get(branch.leaves[k]), branch.leaves[k]) for k in wanted]

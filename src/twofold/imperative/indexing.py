@@ -18,11 +18,10 @@ from ..ops import primitive_gather, primitive_shape
 from ..ops.primitive_arithmetic import astype
 from .array import Array, adopted, from_host
 from .cell import PLAIN, Cell, Content, Value, wrap
-from .guards import is_tracked
 from .index_rules import Assigned, Basic, Rules, Triple
 from .invoke import invoke
 from .tape import tls
-from .trace import Trace
+from .trace import Trace, is_followed
 from .write import Chain, write
 
 FULL: Triple = (None, None, None)
@@ -142,7 +141,7 @@ class Indexer:
         if tls.tape.__class__ is not Trace or not isinstance(item, Array):
             return False
         # MXNet's arrays are float32 by default, so indices may be floats
-        return (item._dtype in INTEGERS or (bool(self.rules.element) and is_float(item._dtype))) and is_tracked(item._content)
+        return (item._dtype in INTEGERS or (bool(self.rules.element) and is_float(item._dtype))) and is_followed(item)
 
     def gather_as_given(self, x: Array, index: object) -> Any:
         """``x[index]`` for index arrays that can be operands without conversion (see `_as_given`); None for any other index."""
@@ -184,6 +183,7 @@ class Indexer:
             selected = _selected_shape(places)
             if any(isinstance(a, Array) for a in places.arrays):
                 bound_op, cells = _index_sig(places.arrays, x)
+                # the coordinates of the view are known, those of its elements follow from the index
                 columns = [adopted(_class_of(x), np.ascontiguousarray(_coordinates(x.shape, k, places)), x.context) for k in range(x.ndim)]
                 found = [wrap(_class_of(x), invoke(bound_op, (column, *cells))[0]) for column in columns]
                 arrays = [_applied(f, [primitive_shape.reshape.bind(shape=selected)]) for f in found]

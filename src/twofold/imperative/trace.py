@@ -19,10 +19,16 @@ from ..opdef import BoundOp
 from ..program.cache import program_of
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, Cell, Content, Operand, Value, lent
+from .guards import is_tracked
 from .scalars import scalar_node
-from .tape import Tape, TapeEntry
+from .tape import Tape, TapeEntry, tls
 from .user_function import UserFunction
 from .window import force
+
+
+def is_followed(cell: Cell) -> bool:
+    """Whether a trace follows an array, so that its values may not be known."""
+    return tls.tape.__class__ is Trace and is_tracked(cell._content)
 
 
 class TracedEntry(TapeEntry):
@@ -107,6 +113,7 @@ class Trace(Tape):
     def add(self, bound_op: BoundOp, args: Sequence[object], contents: Sequence[Operand], device: Device) -> list[Value]:
         """The results of an operation, of whose operands at least one is traced or recorded. ``args`` own the plain contents."""
         owner = self.owner
+        # who runs the graph again draws other keys
         if bound_op.op.random:
             key = contents[len(bound_op.op.inputs) - 1]
             owner.sources.append(Source((key, key)))
@@ -139,6 +146,7 @@ class Trace(Tape):
             shape, dtype = v.type
             found = self._places[id(v)] = self._input(lent(v, self), shape, dtype, False)
             if isinstance(own, Cell):
+                # weak: an array of the function's own is a constant, and its content is traced later
                 view: Any = own
                 root, chain = (own, ()) if type(own)._root is None else (view._base, view._chain)
                 self.sources.append(Source((v, self.operands[-1]), ref(root), chain))

@@ -2511,7 +2511,36 @@ class contrib:
         name: str | None = None,
     ) -> list[NDArray]: ...
     @staticmethod
+    def rms_norm(
+        data: NDArray,
+        gamma: NDArray,
+        axis: int = -1,
+        eps: float = 1e-06,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def rotary_embedding(
+        data: NDArray,
+        positions: NDArray,
+        base: float = 10000.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def round_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def scaled_dot_product_attention(
+        query: NDArray,
+        key: NDArray,
+        value: NDArray,
+        mask: NDArray | None = None,
+        scale: float | None = None,
+        causal: bool = False,
+        use_mask: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
     def sign_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 

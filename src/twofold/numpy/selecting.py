@@ -10,6 +10,7 @@ from ..calls.host_calls import to_numpy
 from ..device import CPU
 from ..dtype import INTEGERS, is_float, promote
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, own_error
+from ..imperative import trace
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, wrap
 from ..imperative.counters import COUNTERS
@@ -295,7 +296,7 @@ def argsort(
 ) -> ndarray:
     """The indices that sort the elements along an axis; parameters as for `sort`. On a device the order of equal elements is kept."""
     x, axis = operand(a), _sortable(axis, order)
-    if x.context is not CPU or x.dtype.kind not in "biuf" or descending:
+    if x.context is not CPU or x.dtype.kind not in "biuf" or descending or trace.is_followed(x):
         _sorted(np.argsort, np.empty(0), -1, kind, stable)
         return run(ordering.argsort_axis, x, axis=axis, is_ascend=not descending, dtype="int64")
     COUNTERS.inline += 1

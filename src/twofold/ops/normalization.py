@@ -1,4 +1,4 @@
-"""Normalizations without running statistics: layer, instance, group, L2 and local response."""
+"""Normalizations without running statistics: layer, root mean square, instance, group, L2 and local response."""
 
 import math
 from typing import Literal
@@ -86,6 +86,28 @@ def _(xp, dout, data, gamma, *, axis, eps, **_):
 
 layer_norm.sample(lambda draw: draw(draw.real((3, 4)), draw.real((4,)), draw.real((4,))))
 layer_norm.sample(lambda draw: draw(draw.real((2, 3, 4)), draw.real((3,)), draw.real((3,)), axis=1))
+
+
+# RMSNorm
+
+
+@op("_contrib_rms_norm", npx_name="rms_norm", alike=True, real=True, keeps_shape=True)
+def rms_norm(xp, data, gamma, *, axis: int = -1, eps: float = 1e-6):
+    """``data / sqrt(mean(data²) + eps) * gamma`` along an axis, whose size is that of gamma.
+
+    Source: Zhang & Sennrich, "Root mean square layer normalization", NeurIPS 2019.
+    """
+    axis = normalized_axis(axis, len(data.shape), "rms_norm: axis")
+    _check("rms_norm", (gamma,), (data.shape[axis],))
+    column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
+    x = xp.upcast(data)
+    out = x / xp.sqrt(xp.mean(x * x, axis=axis, keepdims=True) + eps) * xp.reshape(gamma, shape=column)
+    return xp.cast_like(out, data)
+
+
+rms_norm.infer(lambda shapes, *, axis, **_: along_axis(shapes, axis))
+rms_norm.sample(lambda draw: draw(draw.real((3, 4)), draw.real((4,))))
+rms_norm.sample(lambda draw: draw(draw.real((2, 3, 4)), draw.real((3,)), axis=1))
 
 
 # InstanceNorm

@@ -2,6 +2,7 @@
 
 from .adam import Adam, Adamax, Nadam
 from .base import Optimizer, create, register
+from .decoupled import Adafactor, AdamW, Lion, Muon, RAdam
 from .follow_leader import FTML, Ftrl
 from .layerwise import LAMB, LARS, LBSGD
 from .sgd import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
@@ -19,12 +20,17 @@ __all__ = [
     "SGLD",
     "AdaDelta",
     "AdaGrad",
+    "Adafactor",
     "Adam",
+    "AdamW",
     "Adamax",
     "Ftrl",
     "GroupAdaGrad",
+    "Lion",
+    "Muon",
     "Nadam",
     "Optimizer",
+    "RAdam",
     "RMSProp",
     "Signum",
     "Test",

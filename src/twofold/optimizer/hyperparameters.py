@@ -9,18 +9,23 @@ if TYPE_CHECKING:
     from ..symbol.symbol import Symbol
 
 
-class Options(TypedDict, total=False):
-    """The arguments that every optimizer passes to `Optimizer`, besides the learning rate: some optimizers have another default for it."""
+class UndecayedOptions(TypedDict, total=False):
+    """`Options` without the weight decay, for which some optimizers have another default."""
 
     rescale_grad: float
     param_idx2name: Mapping[int, str] | None
-    wd: float
     clip_gradient: float | None
     lr_scheduler: LRScheduler | None
     sym: "Symbol | None"
     begin_num_update: int
     multi_precision: bool
     param_dict: Mapping[Any, object] | None
+
+
+class Options(UndecayedOptions, total=False):
+    """The arguments that every optimizer passes to `Optimizer`, besides the learning rate: some optimizers have another default for it."""
+
+    wd: float
 
 
 class RateOptions(Options, total=False):

@@ -3135,7 +3135,42 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def rms_norm(
+        data: Symbol | None = None,
+        gamma: Symbol | None = None,
+        axis: int = -1,
+        eps: float = 1e-06,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def rotary_embedding(
+        data: Symbol | None = None,
+        positions: Symbol | None = None,
+        base: float = 10000.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def round_ste(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def scaled_dot_product_attention(
+        query: Symbol | None = None,
+        key: Symbol | None = None,
+        value: Symbol | None = None,
+        mask: Symbol | None = None,
+        scale: float | None = None,
+        causal: bool = False,
+        use_mask: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
     def sign_ste(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 

@@ -78,8 +78,15 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
         Factor of the loss; None for 1.
     batch_axis
         The batch axis.
+    label_smoothing
+        Share of each label, in [0, 1], that all classes get in equal parts.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If ``label_smoothing`` is outside of [0, 1].
 
     Examples
     --------
@@ -96,12 +103,16 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
+        label_smoothing: float = 0.0,
         **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
+        if not 0 <= label_smoothing <= 1:
+            raise ParameterError("SoftmaxCrossEntropyLoss: label_smoothing is a share", label_smoothing, "pass a number in [0, 1]")
+        self._smoothing = label_smoothing
 
     def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions (n, …, classes) and labels, which lack the class axis if sparse."""
@@ -112,6 +123,10 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
             loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
         else:
             loss = -F.sum(pred * F.reshape_like(label, pred), axis=self._axis, keepdims=True)
+        if self._smoothing:
+            # the cross-entropy with all classes in equal parts
+            even = -F.mean(pred, axis=self._axis, keepdims=True)
+            loss = (1 - self._smoothing) * loss + self._smoothing * even
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
     def _mistake(self, *shapes: Shape) -> Mistake | None:

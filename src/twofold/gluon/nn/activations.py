@@ -157,6 +157,24 @@ class GELU(HybridBlock, arrays="nd"):
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
+class SiLU(HybridBlock, arrays="nd"):
+    """``x · sigmoid(x)``: `Swish` with a factor of 1.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+
+    Notes
+    -----
+    Elfwing, Uchibe and Doya, Sigmoid-weighted linear units, arXiv:1702.03118.
+    """
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The activation of x, elementwise."""
+        return x * F.sigmoid(x, name="fwd")
+
+
 class Swish(HybridBlock, arrays="nd"):
     """``x · sigmoid(beta · x)``.
 

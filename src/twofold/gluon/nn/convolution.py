@@ -1,16 +1,16 @@
 """Convolutions and transposed convolutions over one to three axes."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from ...errors import InvalidValue
 from ...ops.convolution import convolution, deconvolution
-from ..hybrid_block import ArrayKind, HybridBlock, Mistake, Shape
+from ..hybrid_block import ArrayKind, HybridBlock, Mistake, Naming, Shape
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, extend_docstring
 from .activations import Activation
 
-__all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
+__all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "DepthwiseSeparableConv2D"]
 
 Sizes = int | Sequence[int]
 
@@ -286,3 +286,55 @@ class Conv2DTranspose(_ConvTranspose, layouts=("NCHW", "NHWC")):
 
 class Conv3DTranspose(_ConvTranspose, layouts=("NCDHW", "NDHWC")):
     """Transposed convolution over three axes, which reverses the change of size of `Conv3D`."""
+
+
+class DepthwiseSeparableConv2D(HybridBlock, arrays="nd"):
+    """A convolution of each channel by itself, then one of all channels at each place: (n, c, h, w) to (n, channels, h', w').
+
+    Parameters
+    ----------
+    channels
+        Number of channels of the result.
+    in_channels
+        Number of channels of the input.
+    kernel_size, strides, padding, dilation
+        Of the first convolution, as for `Conv2D`.
+    use_bias
+        Whether both have a bias.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Chollet, Xception: deep learning with depthwise separable convolutions, CVPR 2017.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        in_channels: int,
+        kernel_size: int | Sequence[int] = 3,
+        strides: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 1,
+        dilation: int | Sequence[int] = 1,
+        use_bias: bool = True,
+        **kwargs: Unpack[Naming],
+    ) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.depthwise = Conv2D(
+                in_channels,
+                kernel_size,
+                strides,
+                padding,
+                dilation,
+                groups=in_channels,
+                in_channels=in_channels,
+                use_bias=use_bias,
+                prefix="depthwise_",
+            )
+            self.pointwise = Conv2D(channels, 1, in_channels=in_channels, use_bias=use_bias, prefix="pointwise_")
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The output (n, channels, h', w')."""
+        return self.pointwise(self.depthwise(x))

@@ -205,6 +205,52 @@ class LayerNorm(HybridBlock, arrays="nd"):
         return _repr(self, {**self._kwargs, "in_channels": self.gamma._sizes[0]})
 
 
+class RMSNorm(HybridBlock, arrays="nd"):
+    """Divides by the root of the mean square along an axis, and multiplies by a learned scale.
+
+    Parameters
+    ----------
+    axis
+        The axis.
+    epsilon
+        Added to the mean square.
+    gamma_initializer
+        Initializer of the scale.
+    in_channels
+        Size of the axis; inferred in the first forward pass if 0.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Attributes
+    ----------
+    gamma : Parameter
+        Of shape (in_channels,).
+
+    Notes
+    -----
+    Zhang and Sennrich, Root mean square layer normalization, arXiv:1910.07467.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-6,
+        gamma_initializer: InitializerLike = "ones",
+        in_channels: int = 0,
+        **kwargs: Unpack[Naming],
+    ) -> None:
+        super().__init__(**kwargs)
+        self._axis, self._epsilon = axis, epsilon
+        self.gamma = self.params.get("gamma", shape=(in_channels,), init=gamma_initializer, allow_deferred_init=True)
+
+    def hybrid_forward(self, F: Functions, x: Operand, gamma: Operand) -> Operand:
+        """The output, with the shape of x."""
+        return F.contrib.rms_norm(x, gamma, axis=self._axis, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        return _repr(self, {"axis": self._axis, "eps": self._epsilon, "in_channels": self.gamma._sizes[0]})
+
+
 class GroupNorm(HybridBlock, arrays="nd"):
     """Normalizes groups of channels (axis 1) of each sample by their mean and variance.
 

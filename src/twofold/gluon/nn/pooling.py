@@ -246,6 +246,48 @@ class GlobalAvgPool3D(_GlobalPool, layouts=("NCDHW", "NDHWC"), pool_type="avg"):
     """The mean of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
 
 
+class AdaptiveAvgPool2D(HybridBlock, arrays="nd"):
+    """Means over windows that divide an image into a given number of rows and columns: (n, c, h, w) to (n, c, rows, columns).
+
+    Parameters
+    ----------
+    output_size
+        Number of rows and columns, or one number for both.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def __init__(self, output_size: int | Sequence[int] = 1, **kwargs: Unpack[Naming]) -> None:
+        super().__init__(**kwargs)
+        self._size = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The output (n, c, rows, columns)."""
+        return F.contrib.AdaptiveAvgPooling2D(x, output_size=self._size)
+
+
+class AdaptiveAvgPool1D(HybridBlock, arrays="nd"):
+    """Means over windows that divide rows into a given number of parts: (n, c, w) to (n, c, parts).
+
+    Parameters
+    ----------
+    output_size
+        Number of parts.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def __init__(self, output_size: int = 1, **kwargs: Unpack[Naming]) -> None:
+        super().__init__(**kwargs)
+        self._size = output_size
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The output (n, c, parts)."""
+        # as an image of one row
+        image = F.contrib.AdaptiveAvgPooling2D(F.expand_dims(x, axis=2), output_size=(1, self._size))
+        return F.reshape(image, shape=(0, 0, -1))
+
+
 class ReflectionPad2D(HybridBlock, arrays="nd"):
     """Pads images (n, c, h, w) by reflection at the border.
 

@@ -8,6 +8,7 @@ import numpy as np
 from ...calls.host_calls import to_numpy
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
+from ...imperative.trace import is_followed
 from ...ndarray.types import ArrayLike
 from .. import linalg
 from ..array import ndarray
@@ -108,8 +109,13 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
         return NotImplemented
     arrays = [operand(a).reshape(-1) for a in (a1, a2)]
     # without leading zeros, as in NumPy's `poly1d`; the first element if all are 0
-    x, y = [a[int(np.argmax(host_of(a) != 0)) :] if a.size else zeros((1,), a.dtype, device=a.context) for a in arrays]
+    x, y = [_without_leading_zeros(a) if a.size else zeros((1,), a.dtype, device=a.context) for a in arrays]
     return convolve(x, y)
+
+
+def _without_leading_zeros(a: ndarray) -> ndarray:
+    # the size of a result cannot depend on values that are not known
+    return a if is_followed(a) else a[int(np.argmax(host_of(a) != 0)) :]
 
 
 @form_of(np.polydiv)

@@ -9,6 +9,7 @@ from ...calls.host_calls import is_recorded, to_numpy
 from ...dtype import is_float, promote
 from ...errors import DTypeError, ParameterError, ShapeError
 from ...imperative.invoke import host_of
+from ...imperative.trace import is_followed
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef import normalized_axes, normalized_axis
 from ...ops.primitive_convolve import convolve_full
@@ -17,7 +18,7 @@ from ..creation import broadcast_view, ones_like, operand, operands, zeros_like
 from ..forms import form_of
 from ..parts import concatenate, stack
 from ..reductions import run, sum
-from ..selecting import diff
+from ..selecting import argsort, clip, diff, where
 from ..shapes import elements_at, expand_dims, moveaxis
 from ..ufuncs import chosen, function_of
 
@@ -80,10 +81,12 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
         period, left, right = abs(period), None, None
         # one period, with its last point repeated before it and its first point after it: every x lies between two points
         at, places = at % period, places % period
-        order = np.argsort(host_of(places))
-        places, values = elements_at(places, order), elements_at(values, order)
+        order = argsort(places)
+        places, values = places[order], values[order]
         places = concatenate([places[-1:] - period, places, places[:1] + period])
         values = concatenate([values[-1:], values, values[:1]])
+    if is_followed(at) or is_followed(places):
+        return _interpolated(at, places, values, left, right)
     here, known, last = host_of(at), host_of(places), places.size - 1
     # the points on both sides of x; beyond the ends the nearest two, and `left` or `right` replaces the result below
     low = np.clip(np.searchsorted(known, here, "right") - 1, 0, max(last - 1, 0))
@@ -96,6 +99,19 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
     height = chosen(here > known[-1], values[-1] if right is None else right, height)
     exactly = here == known[-1]  # the last slope may not be finite, or round
     return chosen(exactly, values[-1], height) if exactly.any() else height
+
+
+def _interpolated(at: ndarray, places: ndarray, values: ndarray, left: Any, right: Any) -> ndarray:
+    """`interp` without reading values: an interval is found by counting the points before it."""
+    last = places.size - 1
+    low = clip(sum(expand_dims(at, -1) >= places, -1) - 1, 0, max(last - 1, 0))
+    start, height = places[low], values[low]
+    if last:
+        slope = (values[low + 1] - height) / (places[low + 1] - start)
+        height = slope * (at - start) + height
+    height = where(at < places[0], values[0] if left is None else left, height)
+    height = where(at > places[-1], values[-1] if right is None else right, height)
+    return where(at == places[-1], values[-1], height)
 
 
 # differences

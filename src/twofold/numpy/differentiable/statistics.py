@@ -10,6 +10,7 @@ from ...calls.host_calls import is_recorded, to_numpy
 from ...dtype import is_float
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
+from ...imperative.trace import is_followed
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef import normalized_axes
 from .. import parts, shapes
@@ -20,7 +21,7 @@ from ..forms import form_of
 from ..indexing import add_at
 from ..linear import dot
 from ..reductions import all, average, cumprod, cumsum, max, min, sum
-from ..selecting import diff
+from ..selecting import diff, sort
 from ..shapes import elements_at
 from ..ufuncs import chosen, deliver, function_of
 
@@ -51,6 +52,10 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
     count = rows.shape[-1]
     if x.dtype.kind != "f":
         return NotImplemented
+    if is_followed(x) and x.size and options.get("weights") is None and "nan" not in numpys.__name__:
+        found = _by_sorting(numpys, rows, *q, **options)
+        shape = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
+        return found.reshape(*found.shape[: found.ndim - len(kept)], *shape) if keepdims else found
     if not x.size:
         return by_numpy(numpys, (x.detach(), *q), options | {"axis": axis, "keepdims": keepdims})
     # NumPy's quantile of the ranks 0, 1, … says which two elements are combined, and in which proportion
@@ -74,6 +79,18 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
     # the dtype of NumPy's result, found on one element
     kind = numpys(np.zeros(1, x.dtype), *q, **(options | ({"weights": np.ones(1)} if options.get("weights") is not None else {}))).dtype
     return value.astype(kind, copy=False)
+
+
+def _by_sorting(numpys: Callable[..., Any], rows: ndarray, *q: np.ndarray, **options: Any) -> ndarray:
+    """A quantile of rows whose values are not known: that of their ranks says where in the sorted rows it is."""
+    at = np.asarray(numpys(np.arange(float(rows.shape[-1])), *q, **options))
+    ordered = sort(rows)
+    lower, upper = [ordered[..., k(at).astype(np.int64)] for k in (np.floor, np.ceil)]
+    value = _between(lower, upper, (at - np.floor(at)).astype(rows.dtype))
+    # NaN is sorted to the end
+    last = ordered[..., -1]
+    value = chosen(function_of("isnan")(shapes.expand_dims(last, -1) if at.ndim else last), np.nan, value)
+    return shapes.moveaxis(value, -1, 0) if at.ndim else value
 
 
 def _between(lower: ndarray, upper: ndarray, part: np.ndarray) -> ndarray:
@@ -205,18 +222,19 @@ def cov(
     dtype: DTypeLike = None,
 ) -> ndarray:
     """Covariances of variables, by default the rows of ``m`` and ``y``, from (possibly weighted) observations."""
-    by_numpy(
-        np.cov,
-        tuple([None if v is None else operand(v).detach() for v in (m, y)]),
-        {
-            "rowvar": rowvar,
-            "bias": bias,
-            "ddof": ddof,
-            "dtype": dtype,
-            "fweights": None if fweights is None else operand(fweights).detach(),
-            "aweights": None if aweights is None else operand(aweights).detach(),
-        },
-    )  # fmt: skip  (its checks of shapes and weights)
+    if not any(is_followed(operand(a)) for a in (m, y, fweights, aweights) if a is not None):
+        by_numpy(
+            np.cov,
+            tuple([None if v is None else operand(v).detach() for v in (m, y)]),
+            {
+                "rowvar": rowvar,
+                "bias": bias,
+                "ddof": ddof,
+                "dtype": dtype,
+                "fweights": None if fweights is None else operand(fweights).detach(),
+                "aweights": None if aweights is None else operand(aweights).detach(),
+            },
+        )  # fmt: skip  (its checks of shapes and weights)
     x = _variables(m, rowvar)
     if y is not None:
         x = parts.concatenate([x, _variables(y, rowvar)], 0)

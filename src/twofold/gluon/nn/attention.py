@@ -1,0 +1,263 @@
+"""Attention with several heads, its cache for generation, and positions: rotary and learned."""
+
+from typing import NamedTuple, Unpack
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...device import Device
+from ...errors import ParameterError, ShapeError
+from ...ndarray.array import NDArray
+from ..hybrid_block import HybridBlock, Naming
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand
+from .basic_layers import Dense
+
+
+class KeyValueCache(NamedTuple):
+    """What attention has seen of a sequence, for generating one part after the other; see `MultiHeadAttention.decode`.
+
+    Attributes
+    ----------
+    keys, values
+        Arrays (batch, key heads, length, depth), of which the first positions are filled.
+    filled
+        Number of positions that are.
+    """
+
+    keys: NDArray
+    values: NDArray
+    filled: int
+
+
+class MultiHeadAttention(HybridBlock, arrays="nd"):
+    """Attention of several heads between projections of queries, keys and values.
+
+    Parameters
+    ----------
+    units
+        Size of the queries, and of the result.
+    num_heads
+        Number of heads; each has units / num_heads elements.
+    num_kv_heads
+        Number of heads of keys and values, a divisor of num_heads: fewer are shared by groups of queries. None for num_heads.
+    causal
+        Whether a query sees no key that comes after it. The last query corresponds to the last key.
+    rotary
+        Whether queries and keys are rotated by their positions; see `RotaryPositions`.
+    use_bias
+        Whether the projections have biases.
+    weight_initializer, bias_initializer
+        Initializers; None for the model's.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If the heads do not divide the units, or their groups the heads.
+
+    Notes
+    -----
+    Vaswani et al., Attention is all you need, NeurIPS 2017; Ainslie et al., GQA, arXiv:2305.13245. The scores are computed for a block of
+    queries at a time, forward and backward: memory grows with the length, not with its square.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.MultiHeadAttention(8, 2, causal=True)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((3, 5, 8))).shape
+    (3, 5, 8)
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_heads: int,
+        num_kv_heads: int | None = None,
+        causal: bool = False,
+        rotary: bool = False,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike = None,
+        bias_initializer: InitializerLike = "zeros",
+        **kwargs: Unpack[Naming],
+    ) -> None:
+        own = num_heads if num_kv_heads is None else num_kv_heads
+        if num_heads < 1 or own < 1 or units % num_heads or num_heads % own:
+            given = f"units {units}, num_heads {num_heads}, num_kv_heads {own}"
+            raise ParameterError("MultiHeadAttention: the heads do not divide the units", given, "pass divisors")
+        super().__init__(**kwargs)
+        self._units, self._heads, self._own, self._causal = units, num_heads, own, causal
+        # of keys and values: a head has the same depth in all three projections
+        width = units // num_heads * own
+
+        def projection(size: int, name: str) -> Dense:
+            return Dense(
+                size,
+                flatten=False,
+                use_bias=use_bias,
+                weight_initializer=weight_initializer,
+                bias_initializer=bias_initializer,
+                prefix=f"{name}_",
+            )
+
+        with self.name_scope():
+            self.query, self.key, self.value = projection(units, "query"), projection(width, "key"), projection(width, "value")
+            self.out = projection(units, "out")
+            self.positions = RotaryPositions(prefix="rotary_") if rotary else None
+
+    def hybrid_forward(
+        self, F: Functions, query: Operand, key: Operand | None = None, value: Operand | None = None, mask: Operand | None = None
+    ) -> Operand:
+        """The result (batch, queries, units).
+
+        Parameters
+        ----------
+        F
+            The functions.
+        query, key, value
+            (batch, queries, size), (batch, keys, size) and the same. Omitted: the queries for the keys, the keys for the values.
+        mask
+            Broadcasts to (batch, heads, queries, keys): not 0 where a query sees a key.
+        """
+        # what is omitted is the input to its left
+        key = query if key is None else key
+        value = key if value is None else value
+        q, k, v = self._split(F, self.query(query), self._heads), self._split(F, self.key(key), self._own), self.value(value)
+        if self.positions is not None:
+            q, k = self.positions(q), self.positions(k)
+        return self._joined(F, self._attention(F, q, k, self._split(F, v, self._own), mask, self._causal))
+
+    def _attention(self, F: Functions, q: Operand, k: Operand, v: Operand, mask: Operand | None, causal: bool) -> Operand:
+        if mask is None:
+            return F.contrib.scaled_dot_product_attention(q, k, v, causal=causal)
+        # MXNet's comparisons give numbers, whereas numbers as a mask are added to the scores
+        return F.contrib.scaled_dot_product_attention(q, k, v, F.cast(mask != 0, dtype="bool"), causal=causal, use_mask=True)
+
+    def _split(self, F: Functions, x: Operand, heads: int) -> Operand:
+        """(batch, length, units) as (batch, heads, length, depth)."""
+        return F.transpose(F.reshape(x, shape=(0, 0, -4, heads, -1)), axes=(0, 2, 1, 3))
+
+    def _joined(self, F: Functions, x: Operand) -> Operand:
+        return self.out(F.reshape(F.transpose(x, axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
+
+    def new_cache(self, batch: int, length: int, ctx: Device | None = None, dtype: DTypeLike = "float32") -> KeyValueCache:
+        """An empty cache for `decode`.
+
+        Parameters
+        ----------
+        batch
+            Number of sequences.
+        length
+            The longest length that they may reach.
+        ctx
+            Where the arrays are; None for the current device.
+        dtype
+            Their dtype.
+        """
+        shape = (batch, self._own, length, self._units // self._heads)
+        return KeyValueCache(nd.zeros(shape, ctx, dtype), nd.zeros(shape, ctx, dtype), 0)
+
+    def decode(self, x: NDArray, cache: KeyValueCache) -> tuple[NDArray, KeyValueCache]:
+        """The result for the next part of sequences, which sees this part up to each position, and all that came before.
+
+        Parameters
+        ----------
+        x
+            The next part (batch, part, size).
+        cache
+            What came before. Its arrays are written.
+
+        Returns
+        -------
+        tuple
+            The result (batch, part, units), and the cache for the part after this one.
+
+        Raises
+        ------
+        ShapeError
+            If the sequences become longer than the cache.
+
+        Examples
+        --------
+        >>> import twofold as mx
+        >>> layer = mx.gluon.nn.MultiHeadAttention(8, 2, causal=True)
+        >>> layer.initialize()
+        >>> x = mx.nd.random.normal(shape=(1, 3, 8))
+        >>> cache = layer.new_cache(1, 10)
+        >>> for t in range(3):
+        ...     y, cache = layer.decode(x[:, t:t + 1], cache)
+        >>> bool(abs(y - layer(x)[:, 2:]).max() < 1e-6)
+        True
+        """
+        start, length = cache.filled, cache.keys.shape[2]
+        stop = start + x.shape[1]
+        if stop > length:
+            raise ShapeError("MultiHeadAttention: the cache is full", f"{stop} positions in {length}", "make a longer one")
+        q, k = self._split(nd, self.query(x), self._heads), self._split(nd, self.key(x), self._own)
+        if self.positions is not None:
+            # the keys of earlier parts are in the cache as they were rotated then
+            places = nd.arange(start, stop, ctx=x.context)
+            q, k = self.positions(q, places), self.positions(k, places)
+        # in place: a longer array for each part would be another program each time
+        cache.keys[:, :, start:stop] = k
+        cache.values[:, :, start:stop] = self._split(nd, self.value(x), self._own)
+        # all positions of the cache, so that every part of one size runs the same program
+        seen = nd.array(np.arange(length) <= np.arange(start, stop)[:, None], ctx=x.context, dtype="bool")
+        out = nd.contrib.scaled_dot_product_attention(q, cache.keys, cache.values, seen, use_mask=True)
+        return self._joined(nd, out), cache._replace(filled=stop)
+
+
+class RotaryPositions(HybridBlock, arrays="nd"):
+    """Rotates pairs of elements of vectors by angles that grow with their positions, so that products depend on distances.
+
+    Parameters
+    ----------
+    base
+        The slowest pair turns once in about 2π · base positions.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Su et al., RoFormer, arXiv:2104.09864. The pairs are of the two halves of a vector, as in Llama.
+    """
+
+    def __init__(self, base: float = 10000.0, **kwargs: Unpack[Naming]) -> None:
+        super().__init__(**kwargs)
+        self._base = base
+
+    def hybrid_forward(self, F: Functions, x: Operand, positions: Operand | None = None) -> Operand:
+        """The rotated vectors (…, length, depth). ``positions`` (length,) are 0, 1, 2 … if omitted."""
+        positions = F.contrib.arange_like(x, axis=-2) if positions is None else positions
+        return F.contrib.rotary_embedding(x, positions, base=self._base)
+
+
+class LearnedPositions(HybridBlock, arrays="nd"):
+    """Adds a learned vector for each position.
+
+    Parameters
+    ----------
+    max_length
+        Number of positions.
+    units
+        Size of the vectors.
+    weight_initializer
+        Initializer of the vectors; None for the model's.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Attributes
+    ----------
+    weight : Parameter
+        Of shape (max_length, units).
+    """
+
+    def __init__(self, max_length: int, units: int, weight_initializer: InitializerLike = None, **kwargs: Unpack[Naming]) -> None:
+        super().__init__(**kwargs)
+        self.weight = self.params.get("weight", shape=(max_length, units), init=weight_initializer)
+
+    def hybrid_forward(self, F: Functions, x: Operand, weight: Operand, positions: Operand | None = None) -> Operand:
+        """X (batch, length, units) with vectors added, those of positions (length,), or the first ones."""
+        positions = F.contrib.arange_like(x, axis=1) if positions is None else positions
+        return F.broadcast_add(x, F.expand_dims(F.take(weight, positions, mode="raise"), axis=0))
