@@ -240,8 +240,8 @@ class Muon(Optimizer):
 
     Notes
     -----
-    Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024; the scale is that of Liu et al., Muon is scalable for LLM
-    training, arXiv:2502.16982. Axes after the first count as columns. Tables of embeddings are better trained by another optimizer.
+    Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024; the scale is that of Liu et al.,
+    arXiv:2502.16982. Axes after the first count as columns. Tables of embeddings are better trained by another optimizer.
     """
 
     #: Of the odd polynomial that moves singular values towards 1.
