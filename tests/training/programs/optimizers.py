@@ -185,7 +185,8 @@ def counts_of_updates(mx: Any) -> Any:
 
 def creation(mx: Any) -> Any:
     create = mx.optimizer.create
-    names = sorted(name for name in mx.optimizer.Optimizer.opt_registry if not name.startswith(("_", "mine")))
+    later = {"adafactor", "adamw", "lion", "muon", "radam"}
+    names = sorted(name for name in mx.optimizer.Optimizer.opt_registry if not name.startswith(("_", "mine")) and name not in later)
     defaults = {
         name: {key: value for key, value in vars(create(name)).items() if isinstance(value, (int, float, str, bool)) or value is None}
         for name in names
