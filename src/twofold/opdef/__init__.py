@@ -9,7 +9,7 @@ from .facets.front import Domain
 from .facets.storage_types import STORAGE_TYPES, Sparse, stype_of
 from .facets.symbolic import Quantizes
 from .inputs import ALWAYS, Bias, Index, Input, SequenceLength
-from .params import Axis, DType, Floats, Integers, Param, Scalar, Shape, Static, Training
+from .params import Axis, Count, DType, Floats, Integers, Layers, Param, Scalar, Shape, Static, Training
 from .partial_shapes import (
     agreed,
     along_axis,

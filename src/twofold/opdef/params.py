@@ -16,6 +16,13 @@ from ..dtype import dtype_name
 from ..errors import ParameterError, WrongArgument
 from ..suggestions import did_you_mean
 
+#: MXNet's integers have 64 bits; what a rule computes with larger ones would neither fit an array's index nor end in time.
+LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
+#: The most that a `Count` may be: a rule takes a second for so many.
+MOST_COUNT = 2**15
+#: The most layers: shape inference of so many takes a second.
+MOST_LAYERS = 256
+
 #: The exceptions of parsing a value: a string may also be nested too deeply, or be a number out of range.
 UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
 
@@ -114,10 +121,24 @@ def _int(value: Any) -> int:
     value = _literal(value)
     if isinstance(value, bool) or not isinstance(value, float):
         # NumPy's integers too, but no text and nothing with a fraction
-        return int(value.__index__())
-    if value != int(value):
+        found = int(value.__index__())
+    elif value != (found := int(value)):
         raise ValueError("it has a fraction")
-    return int(value)
+    if not LEAST_INT <= found <= MOST_INT:
+        raise OverflowError("it does not fit 64 bits")
+    return found
+
+
+def _count(most: int) -> Kind:
+    """The kind of a number of steps or things over which a rule loops: in a file it may ask for more than ever ends."""
+
+    def parse(value: object) -> int:
+        found = _int(value)
+        if found > most:
+            raise ValueError(f"it is more than {most}")
+        return found
+
+    return Kind("an int", parse)
 
 
 def _float(value: Any) -> float:
@@ -191,6 +212,10 @@ TRAINING = Kind("the training flag (injected)", _bool)
 STATIC = Kind("a hashable value", lambda value: value, ambiguous=_has_number)
 INTEGERS = Kind("a nested tuple of integers and None", lambda value: value)
 
+#: A number of arrays, results or repetitions, which bounds a loop of the rule.
+Count = Annotated[int, _count(MOST_COUNT)]
+#: A number of layers, each of which is many nodes.
+Layers = Annotated[int, _count(MOST_LAYERS)]
 Shape = Annotated[tuple[int, ...], SHAPE]
 Axis = Annotated[int | tuple[int, ...] | None, AXIS]
 DType = Annotated[str, DTYPE]

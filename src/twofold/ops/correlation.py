@@ -3,6 +3,9 @@
 from ..errors import ParameterError, ShapeError
 from ..opdef import op
 
+#: The most displacements in one direction, and pixels of a patch: every pair of displacements is a few nodes of a graph.
+MOST_STEPS, MOST_PIXELS = 255, 2047
+
 
 def _sizes(shape, kernel_size, max_displacement, stride1, pad_size):
     """The numbers of rows and columns of the result."""
@@ -11,12 +14,17 @@ def _sizes(shape, kernel_size, max_displacement, stride1, pad_size):
     return [-(-(n + 2 * pad_size - 2 * border) // stride1) for n in shape[2:]]
 
 
-def _check(one, two, sizes, kernel_size, stride1, stride2):
+def _check(one, two, sizes, kernel_size, stride1, stride2, max_displacement):
     if len(one.shape) != 4 or one.shape != two.shape:
         raise ShapeError("Correlation: the feature maps do not match", f"{one.shape} and {two.shape}", "pass two of a shape (n, c, h, w)")
     if kernel_size % 2 == 0 or min(stride1, stride2) < 1:
         given = f"kernel_size {kernel_size}, stride1 {stride1}, stride2 {stride2}"
         raise ParameterError("Correlation: kernel_size must be odd, and strides positive", given, "pass such numbers")
+    if 2 * (max_displacement // stride2) + 1 > MOST_STEPS or kernel_size > MOST_PIXELS:
+        given = f"max_displacement {max_displacement}, stride2 {stride2}, kernel_size {kernel_size}"
+        raise ParameterError(
+            "Correlation: too many displacements", given, f"{MOST_STEPS} in each direction, of {MOST_PIXELS} pixels at most"
+        )
     if min(sizes) < 1:
         raise ShapeError("Correlation: displacements and kernel do not fit", f"feature maps {one.shape}", "pad them, or displace less")
 
@@ -41,7 +49,7 @@ def correlation(
     mean absolute difference. Source: Dosovitskiy et al., "FlowNet", ICCV 2015.
     """
     rows, columns = sizes = _sizes(data1.shape, kernel_size, max_displacement, stride1, pad_size) if len(data1.shape) == 4 else (1, 1)
-    _check(data1, data2, sizes, kernel_size, stride1, stride2)
+    _check(data1, data2, sizes, kernel_size, stride1, stride2, max_displacement)
     width = ((0, 0), (0, 0), (pad_size, pad_size), (pad_size, pad_size))
     one, two = (xp.pad(x, width=width) for x in (data1, data2))
     reach = max_displacement // stride2

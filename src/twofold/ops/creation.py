@@ -29,6 +29,7 @@ def zeros_without_dtype(xp, *, shape: Shape = (), dtype: int = -1):
     return xp.zeros(shape, "float32" if dtype == -1 else dtype_name(dtype))
 
 
+zeros_without_dtype.dtypes(lambda dtypes, *, dtype, **_: ["float32" if dtype == -1 else dtype_name(dtype)])
 for _op in (zeros, ones, zeros_without_dtype):
     _op.sample(lambda draw: draw(shape=(2, 3)))
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..opdef import Shape, agreed, joined, normalized_axis, op, stype_of, without_axis
+from ..opdef import Count, Shape, agreed, joined, normalized_axis, op, stype_of, without_axis
 
 
 def check_same_dtype(xp, name, arrays):
@@ -104,7 +104,7 @@ def pieces_grad(xp, dout, out, data, axis, squeeze):
 
 
 @op("SliceChannel", "split", outputs=lambda num_outputs, **_: num_outputs, method="split", faithful=True)
-def slice_channel(xp, data, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
+def slice_channel(xp, data, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
     """``num_outputs`` pieces of equal size along an axis."""
     at = normalized_axis(axis, len(data.shape), "SliceChannel: axis")
     size = data.shape[at]

@@ -1,7 +1,7 @@
 """Casts of automatic mixed precision, which do not change integers and float64."""
 
 from ..dtype import HALVES
-from ..opdef import DType, op
+from ..opdef import Count, DType, op
 
 #: The dtypes between which these operators cast.
 CAST = ("float32", *HALVES)
@@ -26,7 +26,7 @@ def _common(dtypes, cast_narrow):
 
 
 @op("amp_multicast", outputs=lambda num_outputs, **_: num_outputs)
-def amp_multicast(xp, *data, num_outputs: int, cast_narrow: bool = False):
+def amp_multicast(xp, *data, num_outputs: Count, cast_narrow: bool = False):
     """The arrays of float32 and 16-bit floats in the widest dtype among them, in the narrowest with ``cast_narrow``; others unchanged.
 
     ``num_outputs`` is the number of arrays.

@@ -9,14 +9,17 @@ from ..opdef import Derived, Op, Operand, Static, normalized_axis, numpy_op
 # padding
 
 
-def reflected(count: int, before: int, after: int, mode: str) -> list[int]:
-    """The places in an axis of ``count`` elements that padding puts at the places from ``-before`` to ``count + after``."""
-    if mode == "edge":
-        return [min(max(k, 0), count - 1) for k in range(-before, count + after)]
-    # a period of the axis and its mirror image, without the repeated ends where it is reflected at their centers
-    # both kinds of mirroring are periodic, so padding may be wider than the axis
-    period = [*range(count), *(range(count - 1, -1, -1) if mode == "symmetric" else range(count - 2, 0, -1))] or [0]
-    return [period[k % len(period)] for k in range(-before, count + after)]
+#: The most places that padding with mirror images may add: they are listed.
+MOST_MIRRORED = 2**20
+
+
+def mirrored(count: int, places: range, mode: str) -> list[int]:
+    """The places in an axis of ``count`` elements that padding puts at the places outside of it."""
+    # Both kinds of mirroring are periodic, so padding may be wider than the axis. A period is the axis and its mirror image, without the
+    # repeated ends where it is reflected at their centers.
+    last = 2 * count - 1 if mode == "symmetric" else max(2 * count - 2, 1)
+    period = last + 1 if mode == "symmetric" else last
+    return [min(k % period, last - k % period) for k in places]
 
 
 def runs(places: list[int]) -> list[tuple[int, int | None, int]]:
@@ -38,11 +41,19 @@ def pad_axis(xp: Derived, x: Operand, axis: int, before: int, after: int, mode: 
     if not before and not after:
         return x
     if mode in ("maximum", "minimum"):
-        edge = (xp.max if mode == "maximum" else xp.min)(x, axis=axis, keepdims=True)
-        parts = [xp.tile_axis(edge, n, axis) for n in (before, after)]
-        return xp.concat(parts[0], x, parts[1], axis=axis)
-    # a few slices and not one gather: each is copied as a block, and its gradient is a slice too
-    return xp.concat(*[xp.take_slice(x, a, b, axis, s) for a, b, s in runs(reflected(x.shape[axis], before, after, mode))], axis=axis)
+        edges = [(xp.max if mode == "maximum" else xp.min)(x, axis=axis, keepdims=True)] * 2
+    elif mode == "edge":
+        edges = [xp.take_slice(x, 0, 1, axis), xp.take_slice(x, -1, None, axis)]
+    else:
+        size = x.shape[axis]
+        if before + after > MOST_MIRRORED:
+            raise ParameterError(f"pad: too wide for the mode {mode}", f"{(before, after)}", f"pad {MOST_MIRRORED} places at most")
+        # a few slices and not one gather: each is copied as a block, and its gradient is a slice too
+        slices = [runs(mirrored(size, outside, mode)) for outside in (range(-before, 0), range(size, size + after))]
+        left, right = [[xp.take_slice(x, a, b, axis, s) for a, b, s in side] for side in slices]
+        return xp.concat(*left, x, *right, axis=axis)
+    parts = [xp.tile_axis(edge, n, axis) for edge, n in zip(edges, (before, after), strict=True)]
+    return xp.concat(parts[0], x, parts[1], axis=axis)
 
 
 @numpy_op("_npi_pad")
@@ -104,16 +115,6 @@ def _(draw):
 # inserting and deleting
 
 
-def spliced(xp: Derived, arr: Operand, values: Operand, places: list[int], axis: int) -> Operand:
-    """``arr`` with the slices of ``values`` before the given places, which ascend."""
-    parts, last = [], 0
-    for k, place in enumerate(places):
-        parts += [xp.take_slice(arr, last, place, axis), xp.take_slice(values, k, k + 1, axis)]
-        last = place
-    parts.append(xp.take_slice(arr, last, arr.shape[axis], axis))
-    return xp.concat(*[p for p in parts if p.shape[axis]], axis=axis)
-
-
 def _flattened(xp: Derived, arr: Operand, axis: int | None) -> tuple[Operand, int]:
     """The array and the axis to edit along; with None the array is flattened."""
     if axis is None:
@@ -141,7 +142,7 @@ def prepared(
     return x, xp.broadcast_to(given, shape=shape), at
 
 
-def selected(size: int, start: int | None, stop: int | None, step: int | None, int_ind: int | None, name: str) -> list[int]:
+def selected(size: int, start: int | None, stop: int | None, step: int | None, int_ind: int | None, name: str) -> range:
     """The places that an integer or a slice selects.
 
     Raises
@@ -150,11 +151,33 @@ def selected(size: int, start: int | None, stop: int | None, step: int | None, i
         If an integer is out of bounds.
     """
     if int_ind is None:
-        return list(range(*slice(start, stop, step).indices(size)))
+        return range(*slice(start, stop, step).indices(size))
     last = size if name == "insert" else size - 1
     if not -size <= int_ind <= last:
         raise ParameterError(f"{name}: index {int_ind} is out of bounds for axis of size {size}", None, f"pass one from {-size} to {last}")
-    return [int_ind + size if int_ind < 0 else int_ind]
+    at = int_ind + size if int_ind < 0 else int_ind
+    return range(at, at + 1)
+
+
+def between(xp: Derived, at: Operand, low: int, high: int) -> Operand:
+    """``at`` clipped to [low, high]."""
+    return xp.minimum(xp.maximum(at, low), high)
+
+
+def spliced(xp: Derived, arr: Operand, values: Operand, places: range, axis: int) -> Operand:
+    """``arr`` with the slices of ``values`` before the places: one of them before each, or all before the only one."""
+    size, count = arr.shape[axis], len(places)
+    if count <= 1:
+        at = places.start if count else size
+        parts = [xp.take_slice(arr, 0, at, axis), values, xp.take_slice(arr, at, size, axis)]
+        return xp.concat(*[p for p in parts if p.shape[axis]] or [arr], axis=axis)
+    # where the result is one of the values, its number; elsewhere, how many of them are before it
+    first, period = places.start, places.step + 1
+    at = xp.iota(size=size + count, dtype="int64")
+    number = between(xp, xp.floor_divide(at - first, period), 0, count - 1)
+    before = between(xp, xp.floor_divide(at - first + places.step, period), 0, count)
+    order = xp.where(xp.equal(at, number * period + first), number + size, at - before)
+    return xp.take(xp.concat(arr, values, axis=axis), order, axis=axis)
 
 
 def declare_insert(kind: str) -> Op:
@@ -175,12 +198,10 @@ def declare_insert(kind: str) -> Op:
         size = math.prod(arr.shape) if axis is None else arr.shape[axis]
         places = selected(size, start, stop, step, int_ind, "insert")
         x, given, at = prepared(xp, arr, values, val, axis, None if int_ind is not None else len(places))
-        # a list times a number: all values go before the same place
-        order = places * given.shape[at] if int_ind is not None else sorted(places)
         # a slice with a negative step names its places from the last to the first, and the values in that order
-        if places != sorted(places):
-            given = xp.flip(given, at)
-        return spliced(xp, x, given, order, at)
+        if places.step < 0:
+            places, given = places[::-1], xp.flip(given, at)
+        return spliced(xp, x, given, places, at)
 
     rule.__name__, rule.__doc__ = f"npi_insert_{kind}", f"Values, or the number ``val``, inserted before the places of a {kind}."
     new = numpy_op(f"_npi_insert_{kind}")(rule)
@@ -216,11 +237,14 @@ def npi_delete(xp, arr, obj=None, *, axis: int | None = None, **where):
     if obj is not None:
         raise ParameterError("_npi_delete: the shape of the result depends on the values of obj", None, "pass an integer or a slice")
     x, at = _flattened(xp, arr, axis)
-    gone = set(selected(x.shape[at], **where, name="delete"))
-    kept = [k for k in range(x.shape[at]) if k not in gone]
-    if not kept:
-        return xp.take_slice(x, 0, 0, at)
-    return xp.concat(*[xp.take_slice(x, a, b, at, s) for a, b, s in runs(kept)], axis=at)
+    size, gone = x.shape[at], selected(x.shape[at], **where, name="delete")
+    first, step, count = min(gone[0], gone[-1]) if gone else size, abs(gone.step), len(gone)
+    if step == 1 or count <= 1:
+        parts = [xp.take_slice(x, 0, first, at), xp.take_slice(x, first + count, size, at)]
+        return xp.concat(*[p for p in parts if p.shape[at]] or parts, axis=at)
+    # an element has moved by as many places as were before it
+    places = xp.iota(size=size - count, dtype="int64")
+    return xp.take(x, places + between(xp, xp.floor_divide(places - first, step - 1) + 1, 0, count), axis=at)
 
 
 npi_delete.sample(lambda draw: [draw(draw.real((4, 2)), axis=0, int_ind=1), draw(draw.real((5,)), start=0, stop=5, step=2)])

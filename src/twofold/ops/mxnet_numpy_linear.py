@@ -3,7 +3,7 @@
 import math
 
 from ..errors import ShapeError
-from ..opdef import Derived, Operand, Shape, normalized_axis, numpy_op, op
+from ..opdef import Count, Derived, Operand, Shape, normalized_axis, numpy_op, op
 from .linear_algebra import FLOATS, WHY, positive_definite
 from .linear_algebra_triangular import potrf
 from .mxnet_numpy_shapes import in_common, joined_dtype
@@ -69,7 +69,7 @@ npi_matmul.sample(lambda draw: [draw(draw.real((5, 2, 3)), draw.real((3, 4))), d
 
 
 @numpy_op("_npi_tensordot_int_axes")
-def npi_tensordot_int_axes(xp, a, b, *, axes: int):
+def npi_tensordot_int_axes(xp, a, b, *, axes: Count):
     """The sum of products over the last ``axes`` axes of ``a`` and the first of ``b``."""
     a, b = in_common(xp, (a, b))
     ndim = len(a.shape)

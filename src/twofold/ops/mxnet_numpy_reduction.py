@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..opdef import Axis, Derived, DType, Operand, normalized_axes, normalized_axis, numpy_op
+from ..opdef import Axis, Count, Derived, DType, Operand, normalized_axes, normalized_axis, numpy_op
 from .mxnet_numpy_arithmetic import MaybeDType
 from .numpy_reduction import averaged
 from .primitive_reduce import count_of
@@ -326,7 +326,7 @@ npi_percentile.sample(lambda draw: draw(draw.real((4, 3), distinct=True), draw.r
 
 
 @numpy_op("_npi_diff")
-def npi_diff(xp, a, *, n: int = 1, axis: int = -1):
+def npi_diff(xp, a, *, n: Count = 1, axis: int = -1):
     """The ``n``-th differences of neighbors along an axis."""
     if n < 0:
         raise ParameterError("diff: the order is negative", f"n={n}", "pass 0 or more")

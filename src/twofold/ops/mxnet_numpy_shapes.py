@@ -8,6 +8,7 @@ from typing import Literal
 from ..errors import ParameterError, ShapeError
 from ..opdef import (
     Axis,
+    Count,
     Derived,
     Op,
     Operand,
@@ -330,7 +331,7 @@ for _op in (npi_concatenate, npi_stack):
 def declare_at_least(ndim: int) -> Op:
     """Declare ``atleast_1d``, ``atleast_2d`` or ``atleast_3d``."""
 
-    def rule(xp, *arys, num_args: int = 1):
+    def rule(xp, *arys, num_args: Count = 1):
         results = [at_least(xp, a, ndim) for a in arys]
         return tuple(results) if num_args > 1 else results[0]
 

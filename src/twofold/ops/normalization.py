@@ -4,7 +4,7 @@ import math
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import along_axis, normalized_axis, op
+from ..opdef import Count, along_axis, normalized_axis, op
 
 
 def _normalized(xp, x, axes, eps):
@@ -264,7 +264,7 @@ def _response(xp, data, alpha, knorm, nsize):
 
 
 @op("LRN", real=True, keeps_shape=True, output_names=("output", "tmp_norm"))
-def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
+def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Count):
     """``data / (knorm + alpha / nsize · Σ data²)^beta``, with the sum over ``nsize`` channels around each.
 
     If ``nsize`` is even, over one channel less, but still divided by ``nsize``.

@@ -4,7 +4,7 @@ An update whose scale is 0 or not finite is skipped: weight and states do not ch
 Source: Loshchilov & Hutter, "Decoupled weight decay regularization", ICLR 2019.
 """
 
-from ..opdef import Floats, Scalar, op
+from ..opdef import Count, Floats, Scalar, op
 from .optimizer_multi import grouped, updated_in_turn, written_states
 from .optimizer_sgd import average
 
@@ -68,7 +68,7 @@ def _declare_multi(name, width, doc):
         wds: Floats,
         etas: Floats,
         clip_gradient: float = -1.0,
-        num_weights: int = 1,
+        num_weights: Count = 1,
     ):
         # the numbers may be arrays that follow the scale
         arrays, (scale, *rest) = data[: width * num_weights], data[width * num_weights :] or (None,)

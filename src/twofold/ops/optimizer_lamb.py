@@ -3,7 +3,7 @@
 Source: You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", ICLR 2020.
 """
 
-from ..opdef import Floats, Scalar, Shape, op
+from ..opdef import Count, Floats, Scalar, Shape, op
 from .optimizer_multi import grouped, norm, updated_in_turn, written_states
 from .optimizer_sgd import average, decayed, like, prepared
 
@@ -107,7 +107,7 @@ def _declare_multi(name, width, doc):
         clip_gradient: float = -1.0,
         bias_correction: bool = True,
         step_count: Shape,
-        num_tensors: int = 1,
+        num_tensors: Count = 1,
     ):
         groups, numbers = grouped(name, data, width, num_tensors, {"learning_rates": learning_rates, "wds": wds, "step_count": step_count})
         settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "rescale_grad": rescale_grad, "lower_bound": lower_bound}

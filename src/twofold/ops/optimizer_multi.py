@@ -7,7 +7,7 @@ and decays as two arrays at the end.
 import inspect
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Floats, Op, Scalar, op
+from ..opdef import Count, Floats, Op, Scalar, op
 from .optimizer_sgd import mp_sgd_mom_update, mp_sgd_update, sgd_mom_update, sgd_update
 
 
@@ -89,7 +89,7 @@ def with_many_weights(update: Op, *, preloaded: bool) -> Op:
     settings = [
         kind("rescale_grad", kind.KEYWORD_ONLY, default=1.0, annotation=Scalar),
         kind("clip_gradient", kind.KEYWORD_ONLY, default=-1.0, annotation=float),
-        kind("num_weights", kind.KEYWORD_ONLY, default=1, annotation=int),
+        kind("num_weights", kind.KEYWORD_ONLY, default=1, annotation=Count),
     ]
     positional = [kind("xp", kind.POSITIONAL_OR_KEYWORD), kind("data", kind.VAR_POSITIONAL)]
     vars(rule)["__signature__"] = inspect.Signature([*positional, *rates, *momentum, *settings])
@@ -152,7 +152,7 @@ def multi_all_finite(xp, *data, init_output: bool = True):
 
 
 @op("reset_arrays", outputs=0, differentiable=False, mutates=lambda num_arrays: tuple(range(num_arrays)))
-def reset_arrays(xp, *data, num_arrays: int):
+def reset_arrays(xp, *data, num_arrays: Count):
     """Writes zeros to the arrays. It has no result."""
     if len(data) != num_arrays:
         raise ParameterError("reset_arrays: num_arrays is not the number of arrays", f"{num_arrays} for {len(data)}", "pass their number")

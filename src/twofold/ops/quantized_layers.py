@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..errors import ParameterError
-from ..opdef import Index, Op, Quantizes, Rule, find, op
+from ..opdef import Count, Index, Op, Quantizes, Rule, find, op
 from . import arithmetic_variants  # noqa: F401  (declares elemwise_add and elemwise_mul)
 from .activation import activation
 from .batch_norm import along_axis, batch_norm
@@ -69,7 +69,7 @@ def _extreme(xp, values, function):
 
 
 @_to_8_bits("_contrib_quantized_concat", quantizes=Quantizes(concat_arrays))
-def quantized_concat(xp, *data, num_args: int, dim: int = 1):
+def quantized_concat(xp, *data, num_args: Count, dim: int = 1):
     """Quantized arrays joined along an axis: ``num_args`` arrays, then the minimum and the maximum of each, (1,).
 
     The result has the range of them all; it is uint8 if all arrays are, else int8.

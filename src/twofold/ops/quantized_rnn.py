@@ -3,7 +3,7 @@
 from ..errors import ParameterError
 from ..opdef import Index, op
 from .quantization import LEVELS, Limit, assuming, kind_of, to_integers
-from .recurrent import STATES, CellState, Net, clip_of, outputs_of, rnn, step_of, steps_in_order
+from .recurrent import STATES, CellState, Net, clip_of, net_of, outputs_of, rnn, step_of, steps_in_order
 from .recurrent_cells import StateClip
 
 #: A row of zeros has any scale; this keeps it finite.
@@ -81,8 +81,15 @@ def quantized_rnn(
         what = f"{3 + len(given)} arrays, mode {mode}, use_sequence_length={use_sequence_length}"
         raise ParameterError("quantized_rnn: needs the states, the scale and the shift, and no lengths", what, "pass these")
     kind_of(xp, "quantized_rnn", data, ("uint8",))
-    clip = clip_of(params)
-    net = Net(mode, num_layers, 2 if bidirectional else 1, data.shape[2], state_size, projection_size, clip)
+    net = net_of(
+        data.shape,
+        mode=mode,
+        num_layers=num_layers,
+        bidirectional=bidirectional,
+        state_size=state_size,
+        projection_size=projection_size,
+        clip=clip_of(params),
+    )
     products, blocks, out = Products(xp, *given[-2:]), net.unpacked(xp, parameters), None
     x, shape, last_h, last_c = data, data.shape, [], []
     for layer in range(num_layers):
@@ -106,12 +113,12 @@ quantized_rnn.dtypes(lambda dtypes, **params: ["float32"] * outputs_of(**params)
 
 
 @quantized_rnn.infer
-def _(shapes, results, *, mode, state_size, num_layers, bidirectional, projection_size, **_):
+def _(shapes, results, **params):
     data, vector, state, cell, scale, shift = shapes
     if data is not None and None not in data:
-        net = Net(mode, num_layers, 2 if bidirectional else 1, data[2], state_size, projection_size, StateClip(None, None, False))
-        rows = num_layers * net.directions
-        vector, state, cell = (net.size(),), (rows, data[1], net.out), (rows, data[1], state_size)
+        net = net_of(data, clip=None, **params)
+        rows = net.layers * net.directions
+        vector, state, cell = (net.size(),), (rows, data[1], net.out), (rows, data[1], net.hidden)
         results = [(*data[:2], net.directions * net.out), state, cell][: len(results)]
     return [data, vector, state, cell, scale or (1,), shift or (1,)], results
 

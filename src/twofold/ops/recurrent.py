@@ -9,7 +9,7 @@ import math
 from typing import Annotated, Literal, NamedTuple
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Input, Operand, SequenceLength, Training, agreed, first_known, op, size_at
+from ..opdef import Input, Layers, Operand, SequenceLength, Training, agreed, first_known, op, size_at
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip
@@ -238,10 +238,17 @@ class Stack:
         return all(v is not None for v in first.values())
 
 
-def _net(data, *, state_size, num_layers, bidirectional, mode, projection_size, clip, **_):
+def net_of(data, *, state_size, num_layers, bidirectional, mode, projection_size, clip, **_):
+    """The sizes of an RNN on data of a shape.
+
+    Raises
+    ------
+    ParameterError
+        If a projection is given that only an LSTM has.
+    """
     if projection_size is not None and mode != "lstm":
         raise ParameterError("RNN: only an LSTM has a projection", f"projection_size {projection_size}, mode {mode}", "leave it out")
-    return Net(mode, num_layers, 2 if bidirectional else 1, data[2], state_size, projection_size, clip)
+    return Net(mode, num_layers, 2 if bidirectional else 1, data[2], state_size, projection_size or None, clip)
 
 
 def _check(net, data, parameters, state, state_cell, length, use_sequence_length):
@@ -260,7 +267,7 @@ def _stack(xp, arrays, *, p, use_sequence_length, is_train, **params):
     data, parameters, state, state_cell, length, rng = arrays
     if not 0 <= p < 1:
         raise ParameterError("RNN: p must be a probability below 1", p, "pass 0 <= p < 1")
-    net = _net(data.shape, **params)
+    net = net_of(data.shape, **params)
     _check(net, data, parameters, state, state_cell, length, use_sequence_length)
     cell_state = state_cell if net.mode == "lstm" else None
     return Stack(xp, net, parameters, state, cell_state, length if use_sequence_length else None, 1 - p if is_train else 1, rng)
@@ -291,7 +298,7 @@ def rnn(
     rng=None,
     *,
     state_size: int,
-    num_layers: int,
+    num_layers: Layers,
     bidirectional: bool = False,
     mode: Mode,
     p: float = 0.0,
@@ -338,7 +345,7 @@ def _(shapes, results, *, mode, use_sequence_length, **params):
     result, *last = [agreed(r, (None, None, None)) or (None, None, None) for r in results]
     steps = first_known(data[0], result[0])
     batch = first_known(data[1], result[1], *[s[1] for s in (state, cell, *last) if s is not None and len(s) == 3], size_at(length, 0))
-    net = _net((steps, batch, data[2]), mode=mode, clip=None, **params)
+    net = net_of((steps, batch, data[2]), mode=mode, clip=None, **params)
     rows = net.layers * net.directions
     h, c = (rows, batch, net.out), (rows, batch, net.hidden)
     vector = vector if data[2] is None else (net.size(),)

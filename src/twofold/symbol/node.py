@@ -228,8 +228,13 @@ class SymbolNode:
     def check(self) -> None:
         """Raise a `ParameterError` unless the attributes match the operator; unregistered operators are not checked."""
         if self.op is not None:
-            params = self.bind().params
+            bound_op = self.bind()
+            params = bound_op.params
             self.storage_type()
+            # positions that a parameter counts, beyond the arrays that there are
+            if callable(self.op.mutates) and max(bound_op.mutated, default=-1) >= len(self.inputs):
+                given = f"{len(self.inputs)} arrays for {bound_op}"
+                raise ParameterError(f"{self.op.title}: the number of arrays is wrong", given, "pass the arrays of each weight")
             scalars = self.scalars
             if self.op.front.domain is not None:
                 self.op.check_domain({**params, **dict(zip(self.op.scalars, scalars, strict=True))})
