@@ -20,7 +20,7 @@ from ..opdef import STORAGE_TYPES
 from ..origin import warn
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
-from .copies import Copies, context_list, rows_of
+from .copies import RENEWALS, Copies, context_list, rows_of
 from .numpy_arrays import as_active_class, as_legacy
 from .signatures import DTypeLike, InitializerLike
 
@@ -243,15 +243,18 @@ class Parameter:
         if self._data is not None and not force_reinit:
             warn(f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to re-initialize.")
             return
-        self._copies = None
         own = next((i for i in (init, self.init) if i is not None), default_init)
-        # This always makes a deferred initialization, and finishes it immediately if the shape is known.
-        self._deferred = _Deferred(own, default_init, context_list(ctx))
-        if self._is_shaped:
-            self._finish_deferred_init()
-        elif not self._allow_deferred_init:
-            self._deferred = None
-            raise self._unshaped("specify the whole shape, or allow_deferred_init")
+        before = self._copies, self._deferred
+        try:
+            # This always makes a deferred initialization, and finishes it immediately if the shape is known.
+            self._copies, self._deferred = None, _Deferred(own, default_init, context_list(ctx))
+            if self._is_shaped:
+                self._finish_deferred_init()
+            elif not self._allow_deferred_init:
+                raise self._unshaped("specify the whole shape, or allow_deferred_init")
+        except BaseException:  # Ctrl-C and a full memory too leave it as it was
+            self._copies, self._deferred = before
+            raise
 
     def _unshaped(self, todo: str) -> ParameterError:
         return ParameterError(f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}", None, todo)
@@ -263,7 +266,6 @@ class Parameter:
             return
         if not self._is_shaped:
             raise self._unshaped("specify in_units, in_channels, etc. of the layers")
-        self._deferred = None
         data = deferred.data
         if data is None:
             # unrecorded; and on the CPU, then copied: all devices get the same random numbers
@@ -271,7 +273,9 @@ class Parameter:
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
                 named = initializer.InitDesc(self.name, {"__init__": deferred.init})
                 initializer.create(deferred.default)(named, as_active_class(data))
+        # it stays deferred until the arrays are complete, so that the next call makes them if this one is interrupted
         self._init_impl(data, deferred.contexts)
+        self._deferred = None
 
     def _init_impl(self, data: NDArray, ctx_list: Sequence[Device]) -> None:
         """Create the arrays as copies of ``data``, unrecorded, and their gradients. ``npx.set_np`` decides which class users see.
@@ -279,9 +283,14 @@ class Parameter:
         Layers and optimizers compute with arrays of `mx.nd`, in which a 0-d parameter has shape (1,).
         """
         self._is_numpy = is_np_array()
-        with Scope(False, None):
-            self._copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype)
-            self._init_grad()
+        before = self._copies
+        try:
+            with Scope(False, None):
+                self._copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype)
+                self._init_grad()
+        except BaseException:
+            self._copies, RENEWALS.count = before, RENEWALS.count + 1
+            raise
 
     def _init_grad(self) -> None:
         """Create the gradients, or drop them if there are to be none."""
@@ -311,12 +320,12 @@ class Parameter:
                 None,
                 "omit ctx, or use reset_ctx",
             )
-        self._deferred = None
         # In place where possible: arrays that the user holds, and gradients, survive loading.
         if self._data is not None and self._data[0]._dtype == data._dtype:
             self.set_data(data)
-            return
-        self._init_impl(data, contexts or wanted or [CPU])
+        else:
+            self._init_impl(data, contexts or wanted or [CPU])
+        self._deferred = None
 
     def _accept(self, data: NDArray, cast_dtype: bool, dtype_source: str) -> NDArray:
         """Check an array against this parameter and cast it if allowed; the parameter adopts its shape and, on request, its dtype."""

@@ -62,13 +62,13 @@ class BlockScope:
         return parent.prefix + prefix, own
 
     def __enter__(self) -> "BlockScope":
-        names = None
-        if not self._is_transparent:
-            _OPEN.scopes = (*_OPEN.scopes, self)
-            names = Prefix(self._block.prefix)
-            names.__enter__()
-        # A stack: the scope may be entered again inside itself, by a method that also uses it.
+        names = None if self._is_transparent else Prefix(self._block.prefix)
+        # A stack: the scope may be entered again inside itself, by a method that also uses it. First, so that what Ctrl-C leaves here
+        # is never popped, and no scope stays open.
         self._names.append(names)
+        if names is not None:
+            names.__enter__()
+            _OPEN.scopes += (self,)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -13,7 +13,7 @@ class _Open(threading.local):
     """The open scopes of each thread, outermost first."""
 
     def __init__(self, scope: type) -> None:
-        self.scopes: list[object] = [scope()]
+        self.scopes: tuple[object, ...] = (scope(),)
 
 
 class _Current:
@@ -30,11 +30,12 @@ class _Scope:
     current = _Current()
 
     def __enter__(self) -> Self:
-        self._open.scopes.append(self)
+        # not by a call, after which Ctrl-C could leave a scope open that nobody closes
+        self._open.scopes += (self,)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._open.scopes.pop()
+        self._open.scopes = self._open.scopes[:-1]
 
 
 class NameManager(_Scope):
