@@ -184,7 +184,11 @@ def dense():
         ({"op": "Custom"}, r"node 'fc' \(Custom\): Required parameter op_type"),
         ({"op": "_foreach"}, r"node 'fc' \(_foreach\): number of subgraphs: given 0"),
         ({"op": "_gradient"}, r"node 'fc' \(_gradient\): num_variables"),
-        ({"op": "SliceChannel", "inputs": [[0, 0, 0]], "attrs": {"num_outputs": "99999999"}}, r"node 'fc' .*more outputs"),
+        ({"op": "SliceChannel", "inputs": [[0, 0, 0]], "attrs": {"num_outputs": "99999999"}}, r"node 'fc' .*num_outputs .*more than 32768"),
+        (
+            {"op": "_split_v2", "inputs": [[0, 0, 0]], "attrs": {"indices": "()", "sections": "99999999"}},
+            r"node 'fc' .*more outputs",
+        ),
     ],
 )
 def test_a_node_that_does_not_match_its_operator_is_named(fields, message, tmp_path):
