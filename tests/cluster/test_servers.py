@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +24,14 @@ def test_values(run, servers, arguments):
     done = run(2 + servers, "served", *arguments, TWOFOLD_SERVERS=str(servers), MXNET_KVSTORE_BIGARRAY_BOUND="10000")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(done.stdout.splitlines()) == ["worker 0 of 2 is done", "worker 1 of 2 is done"]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").is_file(), reason="sockets are listed in Linux's /proc")
+def test_processes_of_one_machine_listen_on_no_network():
+    words = [sys.executable, "-m", "twofold", "launch", "-n", "2", "-s", "1", str(HERE / "programs" / "listening.py")]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"processes [3-9] listen \[\]", done.stdout), done.stdout
 
 
 @pytest.mark.ci

@@ -238,6 +238,8 @@ def test_the_command_line_of_open_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     assert words[-1] == "train"
     alone = " ".join(Engine("mpiexec", "Open MPI").command(Job(3, interface="lo", is_fault_tolerant=True), ["train"]))
     assert "--map-by :OVERSUBSCRIBE" in alone
+    assert "--mca btl ^tcp" not in line + alone
+    assert "--mca btl ^tcp" in " ".join(Engine("mpiexec", "Open MPI").command(Job(3), ["train"]))
     assert "prte_if_include" not in alone
     assert "--with-ft ulfm" in alone
     assert "PYTHONPATH" not in alone

@@ -132,6 +132,9 @@ def _open_mpi(job: Job) -> Iterator[str]:
         yield from ("--mca", "btl_tcp_if_include", job.interface)
         if job.interface != "lo":  # Open MPI's daemons refuse the loopback interface when it is named
             yield from ("--prtemca", "prte_if_include", job.interface)
+    elif not job.is_remote:
+        # Processes of one machine share memory. The transport over TCP would listen on every network, whatever interface it uses.
+        yield from ("--mca", "btl", "^tcp")
     if job.is_fault_tolerant:
         yield from TOLERANT
         yield from HEARTBEATS if job.is_remote else ()

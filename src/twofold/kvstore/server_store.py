@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,21 @@ def run_server(cluster: Cluster, staleness: float) -> None:
     serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit, takes))
 
 
+def profile_of(server: int, given: str) -> str:
+    """The file for the profile of a server, given the name in a message: ``rank0_`` before its last part, as servers may share a folder.
+
+    Raises
+    ------
+    FormatError
+        If it is not below the server's working directory: whoever can send messages could have any file overwritten.
+    """
+    folder, file = os.path.split(given)
+    path = Path(folder, f"rank{server}_{file}")
+    if not path.resolve().is_relative_to(Path.cwd()):
+        raise FormatError("server: a profile is written below the server's folder", given, f"pass a file below {Path.cwd()}")
+    return str(path)
+
+
 def _obey(server: int, head: int, body: str) -> None:
     """Carry out a command for the profiler, and log any other command."""
     if head != COMMAND:
@@ -81,9 +97,8 @@ def _obey(server: int, head: int, body: str) -> None:
         return
     try:
         name, arguments = json.loads(body)
-        if name == "set_config":  # servers may share a folder
-            folder, file = os.path.split(arguments.get("filename", "profile.json"))
-            arguments["filename"] = os.path.join(folder, f"rank{server}_{file}")
+        if name == "set_config":
+            arguments["filename"] = profile_of(server, arguments.get("filename", "profile.json"))
         PROFILING[name](**arguments)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         if isinstance(error, MXNetError):

@@ -16,6 +16,7 @@ import twofold as mx
 from twofold.errors import MXNetError
 
 KIND = sys.argv[1]
+os.chdir(tempfile.gettempdir())  # servers write profiles below their folder only
 store = mx.kv.create(KIND, staleness=float(sys.argv[2]) if len(sys.argv) > 2 else None)
 rank, count = store.rank, store.num_workers
 assert rank < count  # a server does not come here
@@ -107,6 +108,7 @@ with tempfile.TemporaryDirectory() as folder:
                 events = json.load(file)["traceEvents"]
             assert any(event["name"].startswith("sgd_update") for event in events), events
         assert mx.profiler.state() == "stop"
+        refuses(lambda: mx.profiler.set_config(filename="/profile.json", profile_process="server"), "below the server's folder")
         refuses(lambda: store.send_command_to_servers(-1, '["remove", {}]'), "not a command of the profiler")
 
 # a second store shares the connection: only one has keys on the servers, which have one optimizer
