@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import twofold
 import twofold.ops
 import twofold.symbol
+from twofold.symbol.naming import open_managers
 
 from tests.core.interrupted_paths import PATHS
 
@@ -129,7 +130,19 @@ def trial(name: str, line: Line, error: type[BaseException], totals: collections
     except BaseException as failed:
         at = traceback.extract_tb(failed.__traceback__)[-1]
         return f"{type(failed).__name__}: {str(failed)[:150]!r} at {at.filename.removeprefix(PACKAGE)}:{at.lineno}"
-    return ""
+    return left_open()
+
+
+def left_open() -> str:
+    """The scopes of this thread that the interrupted call has not closed."""
+    found = {
+        "recording": twofold.autograd.is_recording(),
+        "training": twofold.autograd.is_training(),
+        "names": len(open_managers()) > 1,
+        "attributes": bool(twofold.AttrScope.current.get(None)),
+        "devices": twofold.current_context() != twofold.cpu(),
+    }
+    return ", ".join(f"{name} left open" for name, is_open in found.items() if is_open)
 
 
 def main(share: int, of: int, only: list[str]) -> None:

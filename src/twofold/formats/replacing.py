@@ -69,12 +69,16 @@ def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> No
 def _created(path: Path) -> tuple[Path, BinaryIO]:
     while True:
         temporary = path.with_name(f"{_prefix(path)}{os.getpid()}.{os.urandom(4).hex()}{SUFFIX}")
-        file = temporary.open("xb")
-        # until it is locked, another process may take the new file for an abandoned one
-        lock(file)
-        if os.fstat(file.fileno()).st_nlink:
-            return temporary, file
-        file.close()  # another process found it before it was locked, and removed it
+        try:
+            file = temporary.open("xb")
+            # until it is locked, another process may take the new file for an abandoned one
+            lock(file)
+            if os.fstat(file.fileno()).st_nlink:
+                return temporary, file
+            file.close()  # another process found it before it was locked, and removed it
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def _remove_abandoned(path: Path) -> None:

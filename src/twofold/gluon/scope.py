@@ -1,18 +1,10 @@
 """Names of blocks and prefixes of their parameters: inside a block's scope, names start with the block's prefix."""
 
-import threading
 from types import TracebackType
 from typing import Any
 
-from ..symbol.naming import NameManager, Prefix
+from ..symbol.naming import NameManager, Prefix, open_managers
 from .parameter_dict import ParameterDict
-
-
-class _Open(threading.local):
-    scopes: "tuple[BlockScope, ...]" = ()
-
-
-_OPEN = _Open()
 
 
 class BlockScope:
@@ -30,7 +22,7 @@ class BlockScope:
         self._block = block
         self._is_transparent = is_transparent
         self._counter: dict[str, int] = {}
-        self._names: list[Prefix | None] = []
+        self._names: list[_BlockPrefix | None] = []
 
     @staticmethod
     def create(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
@@ -46,7 +38,7 @@ class BlockScope:
             The prefix of its automatic name.
         """
         # Outside all scopes names are counted globally, by the same manager as symbols' names; inside, by the parent block.
-        current = _OPEN.scopes[-1] if _OPEN.scopes else None
+        current = next((m.scope for m in reversed(open_managers()) if isinstance(m, _BlockPrefix)), None)
         if current is None:
             outer: str = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
             return outer, ParameterDict(outer) if params is None else ParameterDict(params.prefix, params)
@@ -62,17 +54,20 @@ class BlockScope:
         return parent.prefix + prefix, own
 
     def __enter__(self) -> "BlockScope":
-        names = None if self._is_transparent else Prefix(self._block.prefix)
-        # A stack: the scope may be entered again inside itself, by a method that also uses it. First, so that what Ctrl-C leaves here
-        # is never popped, and no scope stays open.
+        names = None if self._is_transparent else _BlockPrefix(self)
+        # A stack: the scope may be entered again inside itself, by a method that also uses it. What Ctrl-C leaves in it is never popped.
         self._names.append(names)
-        if names is not None:
-            names.__enter__()
-            _OPEN.scopes += (self,)
-        return self
+        return self if names is None else names.__enter__().scope
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         names = self._names.pop()
         if names is not None:
             names.__exit__(kind, error, trace)
-            _OPEN.scopes = _OPEN.scopes[:-1]
+
+
+class _BlockPrefix(Prefix):
+    """The names of nodes inside a block's scope."""
+
+    def __init__(self, scope: BlockScope) -> None:
+        super().__init__(scope._block.prefix)
+        self.scope = scope

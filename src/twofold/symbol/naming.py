@@ -109,3 +109,8 @@ class AttrScope(_Scope):
 # a stack for each of the two classes: `Prefix` shares that of `NameManager`, since the innermost of both names the nodes
 NameManager._open = _Open(NameManager)
 AttrScope._open = _Open(AttrScope)
+
+
+def open_managers() -> tuple[object, ...]:
+    """The open `NameManager` of this thread, outermost first."""
+    return NameManager._open.scopes

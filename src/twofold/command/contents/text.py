@@ -15,12 +15,14 @@ from .inspected_file import InspectedFile
 PARSED, SHOWN_NUMBERS = 1 << 20, 12
 #: Labels that a table lists.
 LISTED = 20
-NUMBER = rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)"
-INDEX_LINE = re.compile(rb"[^\t\r\n]+\t\d+[ \t]*\r?\n?")
-LIST_LINE = re.compile(rb"\d+(?:\t" + NUMBER + rb")+\t[^\t\r\n]+\r?\n?")
-LABELS = NUMBER + rb"(?::" + NUMBER + rb")?(?:[, ]" + NUMBER + rb")*"
-LIBSVM_LINE = re.compile(LABELS + rb"(?:\s+qid:\d+)?(?:\s+\d+:" + NUMBER + rb")+\s*(?:#.*\s*)?")
-CSV_LINE = re.compile(NUMBER + rb"(?:\s*,\s*" + NUMBER + rb")*\s*,?\s*", re.IGNORECASE)
+# Every repetition is possessive: a text that almost matches is refused in one pass, instead of after trying all ways to divide it.
+EXPONENT = rb"(?:[eE][-+]?\d++)?+"
+NUMBER = rb"[-+]?(?>\d++\.?+\d*+" + EXPONENT + rb"|\.\d++" + EXPONENT + rb"|nan|inf)"
+INDEX_LINE = re.compile(rb"[^\t\r\n]++\t\d++[ \t]*+\r?\n?")
+LIST_LINE = re.compile(rb"\d++(?:\t" + NUMBER + rb"(?=\t))++\t[^\t\r\n]++\r?\n?")
+LABELS = NUMBER + rb"(?::" + NUMBER + rb")?+(?:[, ]" + NUMBER + rb"(?!:))*+"
+LIBSVM_LINE = re.compile(LABELS + rb"(?:\s++qid:\d++)?+(?:\s++\d++:" + NUMBER + rb")++\s*+(?:#.*+\s*+)?+")
+CSV_LINE = re.compile(NUMBER + rb"(?:\s*+,\s*+" + NUMBER + rb")*+\s*+,?+\s*+", re.IGNORECASE)
 
 
 def _first_line(head: bytes) -> bytes:
