@@ -22,6 +22,8 @@ def load(key: str) -> bytes | None:
     """The object code stored under a key; None if the file is missing or damaged, or if another user owns it."""
     try:
         path = folder() / key
+        if not path.is_file():  # opening a pipe would wait for its writer
+            return None
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_uid != os.geteuid():  # never run code that another user has written
                 return None

@@ -6,12 +6,13 @@ import contextlib
 import io
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast
 
-from ..errors import MissingFileError
+from ..errors import FileAccessError, MissingFileError
 from .replacing import replacement
 from .urls import LOCAL, RangedFile, filesystem, is_url, named_errors, send
 
@@ -43,7 +44,21 @@ def read_file(path: Name) -> bytes:
         if is_url(name):
             system, inner = filesystem(name)
             return system.cat_file(inner)
-        return Path(_local(name)).read_bytes()
+        return Path(regular(_local(name))).read_bytes()
+
+
+def regular(path: str) -> str:
+    """The path of a file to read, which must not be a pipe or a device: reading it could wait for ever, or never end.
+
+    Raises
+    ------
+    FileAccessError
+        If it is.
+    """
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FileAccessError(f"cannot read {path}", "it is a pipe, a socket or a device", "copy its content to a file: cat PIPE > FILE")
+    return path
 
 
 def write_file(path: Name, chunks: Iterable[Buffer]) -> None:
@@ -96,7 +111,8 @@ def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
             system, inner = filesystem(name)
             return system.open(inner, mode)
         # unbuffered, so that a killed process loses none of the records it has written
-        return cast("BinaryIO", Path(_local(name)).open(mode, buffering=0 if mode == "wb" else -1))
+        path = Path(_local(name) if mode == "wb" else regular(_local(name)))
+        return cast("BinaryIO", path.open(mode, buffering=0 if mode == "wb" else -1))
 
 
 def open_text(path: Name, encoding: str) -> TextIO:

@@ -89,18 +89,31 @@ def _array_of(dtype: str, shape: tuple[object, ...], data: bytes | str, order: s
 
 def _to_row_major(elements: memoryview, shape: Sequence[int]) -> bytearray:
     """Convert elements from column-major (Fortran) to row-major order."""
-    rows = shape[:-1]
-    strides = [math.prod(shape[:axis]) for axis in range(len(shape))]
+    # A strided copy along the longest axis for each place in the others, rather than a step of Python for each element; this package does
+    # not import NumPy.
+    longest = max(range(len(shape)), key=lambda axis: shape[axis])
+    strides = [(math.prod(shape[:axis]), math.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+    others = [axis for axis in range(len(shape)) if axis != longest]
+    middle = len(others) // 2
+    # all places in half of the axes, and all in the rest, as elements to skip in the source and in the result
+    outer, inner = (_places([(shape[k], *strides[k]) for k in axes]) for axes in (others[:middle], others[middle:]))
     ordered = bytearray(elements.nbytes)
-    stretch = shape[-1] * elements.itemsize
-    # one strided copy for each row, rather than a step of Python for each element; this package does not import NumPy
-    for target in range(math.prod(rows)):
-        start, position = 0, target
-        for axis in range(len(rows) - 1, -1, -1):
-            position, index = divmod(position, rows[axis])
-            start += index * strides[axis]
-        ordered[target * stretch : (target + 1) * stretch] = elements[start :: strides[-1]].tobytes()
+    written = memoryview(ordered).cast(MEMORY_FORMATS[elements.itemsize])
+    down, across = strides[longest]
+    length, width = (shape[longest] - 1) * down + 1, (shape[longest] - 1) * across + 1
+    for first, then in outer:
+        for more, further in inner:
+            source, target = first + more, then + further
+            written[target : target + width : across] = elements[source : source + length : down]
     return ordered
+
+
+def _places(axes: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """The offsets in the source and the result of all places in some axes, each given as its size and its strides in the two."""
+    found = [(0, 0)]
+    for size, down, across in axes:
+        found = [(source + k * down, target + k * across) for source, target in found for k in range(size)]
+    return found
 
 
 NUMPY_BUILDERS: dict[Name, Callable[[Parts], object]] = {

@@ -119,30 +119,39 @@ def _rebind(cell: Cell, old: Content, new: Content) -> None:
 
 
 def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
-    """`store` for several results. Small states on cpu(0), and small next values of variables, are stored without a call."""
+    """`store` for several results. Small states on cpu(0), and small next values of variables, are stored without a call.
+
+    All are stored even if Ctrl-C or a full memory interrupts it: the weight and the momentum of an update belong together.
+    """
     new: Any
-    for cell, new in zip(cells, contents, strict=True):
-        old = cell._content
-        if new.__class__ is PLAIN:
-            if old.__class__ is PLAIN:
-                cell._content = new
-                continue
-            entry, data, sharing = old.entry, old.data, old.sharing
-            if (
-                entry is not None
-                and entry.grad is not None
-                and entry.grad is getattr(cell, "_gradient", None)
-                and entry.node.__class__ is Leaf
-                and data.__class__ is PLAIN
-                and data.shape == new.shape
-                and data.dtype is new.dtype
-                and old.device is CPU
-                and sharing is not PINNED
-                and sharing.__class__ is not Value
-            ):  # as `array.Array._rebind` and `write.mark`
-                cell._content = Value(new, TapeEntry(entry.node, (), (), None, entry.grad))
-                continue
-        _rebind(cell, old, new)
+    try:
+        for cell, new in zip(cells, contents, strict=True):
+            old = cell._content
+            if new.__class__ is PLAIN:
+                if old.__class__ is PLAIN:
+                    cell._content = new
+                    continue
+                entry, data, sharing = old.entry, old.data, old.sharing
+                if (
+                    entry is not None
+                    and entry.grad is not None
+                    and entry.grad is getattr(cell, "_gradient", None)
+                    and entry.node.__class__ is Leaf
+                    and data.__class__ is PLAIN
+                    and data.shape == new.shape
+                    and data.dtype is new.dtype
+                    and old.device is CPU
+                    and sharing is not PINNED
+                    and sharing.__class__ is not Value
+                ):  # as `array.Array._rebind` and `write.mark`
+                    cell._content = Value(new, TapeEntry(entry.node, (), (), None, entry.grad))
+                    continue
+            _rebind(cell, old, new)
+    except BaseException:
+        for cell, new in zip(cells, contents, strict=True):
+            if cell._content is not new:
+                _rebind(cell, cell._content, new)
+        raise
 
 
 def to_device(new: Content, device: Device) -> Content:
