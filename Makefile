@@ -18,6 +18,7 @@ JOBS ?= 2
 ARGS ?=
 N ?= 2000
 REV ?= HEAD~1
+SHARE ?= $(shell date +%-d)
 
 # The shared data beside the checkout, where there is any; a TWOFOLD_DATA of your own goes first.
 DATA := $(or $(TWOFOLD_DATA),$(wildcard ../shared/data))
@@ -25,7 +26,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -89,6 +90,10 @@ fuzz: $(DEV) ## Run the random searches with N cases each (N=2000)
 test-gpu-sim: $(DEV) ## Run every test of the CuPy adapter, and the front ends' suites, on simulated GPUs
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal tests/cupy tests/fakes $(ARGS)
 	@$(PY) -m pytest -n $(JOBS) --dist worksteal -p tests.on_gpu $$($(PY) -m tests.on_gpu) $(ARGS)
+
+test-gpu-share: $(DEV) ## Run a sixth of the front ends' suites on simulated GPUs: by default that of the day of the month (SHARE=2)
+	@$(PY) -m pytest -n $(JOBS) --dist worksteal -p tests.on_gpu --every 6 --share $(SHARE) -m "not slow and not mnist and not oracle and not fuzz" \
+		$$($(PY) -m tests.on_gpu) $(ARGS)
 
 test-gpu: $(GPU)/ready ## Run the same tests on a real GPU, those that need one, and, where it is installed, compute-sanitizer (CUDA=13)
 	@failed=0; export TWOFOLD_TEST_GPU=device; \

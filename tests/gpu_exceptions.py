@@ -107,6 +107,10 @@ WHY_NOT = {
         f"{LOST}gradients_flow_through_windows_of_complex_numbers",
         "tests/numpy/test_gradients.py::test_a_numpy_function_raises_instead_of_cutting_a_gradient[np.median(y.astype(complex))]",
     ),
+    "a notebook shows no values of arrays on GPUs, which it would have to wait for": (
+        "tests/symbol/test_notebook_html.py::test_an_array_shows_its_type_values_and_histogram",
+        "tests/symbol/test_notebook_html.py::test_not_every_element_of_a_large_array_is_written_or_counted",
+    ),
     "on GPUs a slice of windows is taken of a copy of all of them": (f"{LOST}a_slice_of_many_windows_copies_what_it_selects",),
     "a thousand compositions of operators that other tests run on GPUs; every seventh runs there too (test_deferred)": tuple(
         f"tests/numpy/test_differentiable.py::test_{name}"

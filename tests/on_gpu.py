@@ -2,7 +2,8 @@
 
 The GPUs are simulated or, with TWOFOLD_TEST_GPU=device, real. Fixtures that provide fake GPUs provide these instead. Each test
 has one of the simulation's schedules, drawn from its name. Tests that apply to the CPU only are listed in `tests.gpu_exceptions`.
-``--every N`` runs one test in N, selected by name. ``python -m tests.on_gpu`` prints the suites that are run this way.
+``--every N`` runs one test in N, selected by name, and ``--share K`` another N-th of them for each K. ``python -m tests.on_gpu`` prints
+the suites that are run this way.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ COUNT = 4
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--every``."""
     parser.addoption("--every", type=int, default=1, help="run one test of so many, spread by their names: of all suites")
+    parser.addoption("--share", type=int, default=0, help="of the parts that --every makes, the number of the one to run, from 0")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -76,13 +78,13 @@ def draw_schedule(name: str) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests for the CPU only and those outside the sample; a sample of all suites finds exceptions that name no test."""
-    every = config.getoption("every")
+    every, share = config.getoption("every"), config.getoption("share")
     names = {i: names_of(i) for i in items}
     every_name = [name for of in names.values() for name in of]
     stale = [start for start in EXCEPTIONS + REAL_EXCEPTIONS if every > 1 and not any(n.startswith(start) for n in every_name)]
     if stale:
         raise pytest.UsageError(f"tests/gpu_exceptions.py: no test's name begins with {', '.join(stale)}")
-    CHOSEN.append(lambda name: hash_of(name) % every == 0 and not is_exception(name, REAL))
+    CHOSEN.append(lambda name: hash_of(name) % every == share % every and not is_exception(name, REAL))
     kept = {i for i in items if any(map(is_chosen, names[i]))}
     config.hook.pytest_deselected(items=[i for i in items if i not in kept])
     items[:] = [i for i in items if i in kept]
