@@ -15,7 +15,8 @@ from zlib import crc32
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Machine code differs from NumPy's ufuncs in the last bits, and most tests ask for equal ones; half of the tests of some suites use it.
+# Machine code differs from NumPy's ufuncs in the last bits, and most tests ask for equal ones; half of the tests of some suites use it,
+# and programs that run as users have them.
 os.environ["TWOFOLD_JIT"] = "0"
 # Smaller arrays than fold by default, so that tests of folding arrays are quick.
 os.environ.setdefault("TWOFOLD_FOLD_ELEMENTS", "65536")
@@ -60,6 +61,9 @@ def _no_sites() -> None:
 #: Where every other test runs with machine code, as programs of users do. Random searches of other suites divide their programs.
 IN_MACHINE_CODE = ("tests/gluon/", "tests/module/", "tests/numpy/")
 
+#: Where programs run as users have them: with what the extra ``jit`` installs, which compiles kernels that take long.
+AS_USERS = ("tests/docs/", "tests/examples/", "tests/whole_programs/", "tests/training/test_programs.py")
+
 
 def runs_in_machine_code(item: pytest.Item) -> bool:
     """Whether kernels are compiled in a test: a stable choice by its name; TWOFOLD_TEST_JIT=all chooses all that may be."""
@@ -78,17 +82,20 @@ def machine_code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(autouse=True)
 def _some_run_in_machine_code(request: pytest.FixtureRequest) -> Iterator[None]:
-    if not runs_in_machine_code(request.node):
+    is_as_users = request.node.nodeid.startswith(AS_USERS) and request.node.get_closest_marker("exact") is None
+    is_compiled = runs_in_machine_code(request.node)
+    if not (is_as_users or is_compiled):
         yield
         return
     from twofold.config import SETTINGS
 
     # a patch of its own: the fixture `monkeypatch` would be made before a suite's own fixtures, and undone after them
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in request.getfixturevalue("machine_code").items():
+        patch.delenv("TWOFOLD_JIT")
+        for name, value in request.getfixturevalue("machine_code").items() if is_compiled else ():
             patch.setenv(name, value)
         patch.setattr(SETTINGS, "jit", True)
-        patch.setattr(SETTINGS, "jit_eager", True)
+        patch.setattr(SETTINGS, "jit_eager", is_compiled)
         yield
 
 
