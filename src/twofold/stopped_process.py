@@ -6,7 +6,7 @@ process, the others treat it as a process that has died.
 
 Before all have connected, two more cases need the watcher. If a process dies then, a launcher with ``--ft`` lets the others wait in
 MPI_Init forever, so the watcher ends the launcher. And a process that waits in MPI_Init cannot see that another one has finished without a
-store and will never come, so its watcher ends it.
+store and will never come, so its watcher ends it: when a note says so, which processes of this machine leave, or when its patience is over.
 
 This file is also the watcher's program, so it imports little.
 """
@@ -21,24 +21,28 @@ from time import monotonic
 
 #: Seconds between two looks of the watcher, and seconds that a process may be stopped.
 EVERY, LIMIT = 0.5, 5.0
+#: Seconds that a process waits for others to connect: ten times the default of TWOFOLD_KV_TIMEOUT, as in a first step.
+PATIENCE = 600.0
 #: The writing end of the watcher's pipe, once there is one. It closes when this process ends, and so notifies the watcher.
 _held: list[int] = []
 
 
-def end_if_stopped(missing: str = "") -> None:
+def end_if_stopped(missing: str = "", patience: float = PATIENCE) -> None:
     """Start a watcher that ends this process once it has been stopped for five seconds. Only the first call counts, and only on Linux.
 
     Parameters
     ----------
     missing
         A file that is written if a process will never connect, and names that process. This process is then ended if it waits in MPI_Init.
+    patience
+        Seconds that this process may wait in MPI_Init for others.
     """
     if _held or not os.path.exists(f"/proc/{os.getpid()}/stat"):
         return
     end, held = os.pipe()
     _held.append(held)
     launcher = os.getppid() if os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1" else 0
-    words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(launcher), missing]
+    words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(launcher), missing, str(patience)]
     files = [(os.POSIX_SPAWN_DUP2, end, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     os.posix_spawn(sys.executable, words, os.environ, file_actions=files)
     os.close(end)
@@ -57,17 +61,17 @@ def note_connected() -> None:
         os.write(held, b"c")
 
 
-def _look_after(process: int, launcher: int, missing: str) -> None:
+def _look_after(process: int, launcher: int, missing: str, patience: float) -> None:
     """In the watcher: watch a process until it ends, and then end its launcher if the process had not connected."""
-    if b"c" not in _end_if_stuck(process, missing) and launcher:
+    if b"c" not in _end_if_stuck(process, missing, patience) and launcher:
         print("twofold: this process died before all had connected, so all end", file=sys.stderr, flush=True)
         os.kill(launcher, signal.SIGTERM)
 
 
-def _end_if_stuck(process: int, missing: str) -> bytes:
+def _end_if_stuck(process: int, missing: str, patience: float) -> bytes:
     """The notes that the process wrote until it ended: that it connects, and that it has connected."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process itself
-    looked = since = monotonic()
+    looked = since = connecting = monotonic()
     written = b""
     told = select.poll()
     told.register(0, select.POLLIN)
@@ -76,6 +80,7 @@ def _end_if_stuck(process: int, missing: str) -> bytes:
             more = os.read(0, 16)
             if not more:
                 return written
+            connecting = connecting if written else monotonic()
             written += more
         now = monotonic()
         # a gap between two looks means that the watcher was stopped too, as Ctrl-Z stops both: start counting the seconds again
@@ -88,6 +93,9 @@ def _end_if_stuck(process: int, missing: str) -> bytes:
                 name = file.read()
             reason = f"mx.kv.create waits for {name}, which has finished without a store: create one in every process; this one is ended"
             return _end(process, reason, written)
+        if written == b"w" and now - connecting > patience:
+            todo = "every process has to call mx.kv.create; TWOFOLD_KV_TIMEOUT sets a tenth of this time"
+            return _end(process, f"mx.kv.create has waited {patience:g} s for the other processes, and is ended: {todo}", written)
         looked = now
 
 
@@ -104,4 +112,4 @@ def _is_stopped(process: int) -> bool:
 
 if __name__ == "__main__":
     with suppress(OSError):  # the watched process has ended
-        _look_after(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+        _look_after(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], float(sys.argv[4]))

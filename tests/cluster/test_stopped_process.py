@@ -61,6 +61,19 @@ def test_a_process_ends_that_waits_for_one_without_a_store(tmp_path):
     assert connected.returncode == 0
 
 
+def test_a_process_ends_that_waits_too_long_for_others():
+    begin = "from twofold import stopped_process; stopped_process.end_if_stopped(patience=1); "
+    waiting, connected = (
+        subprocess.Popen([sys.executable, "-c", f"{begin}{then}; {WAIT}"], env=environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        for then in ("stopped_process.note_connecting()", "stopped_process.note_connecting(); stopped_process.note_connected()")
+    )
+    _, log = waiting.communicate(timeout=30) if waiting.wait(30) else (b"", b"")
+    assert waiting.returncode == -signal.SIGKILL
+    assert b"mx.kv.create has waited 1 s for the other processes" in log
+    assert connected.communicate(timeout=30)[1] == b""
+    assert connected.returncode == 0
+
+
 @pytest.mark.ci
 def test_a_launcher_ends_whose_process_dies_before_it_connects():
     """It would let the others wait for ever; a process that has connected, or ends of its own will, is nobody's loss."""

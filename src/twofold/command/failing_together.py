@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..config import SETTINGS
 from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder
 from ..stopped_process import end_if_stopped
 
@@ -21,7 +22,7 @@ def failing_together() -> Iterator[None]:
     """
     if "TWOFOLD_WORKERS" in os.environ:
         folder = notes_folder()
-        end_if_stopped(str(folder / WITHOUT_STORE) if folder is not None else "")
+        end_if_stopped(str(folder / WITHOUT_STORE) if folder is not None else "", 10 * SETTINGS.kv_timeout)
         # children inherit the variable, which shows them that they are not the program
         os.environ.setdefault(PROGRAM, str(os.getpid()))
     try:

@@ -5,8 +5,9 @@ from os import PathLike
 
 from .. import ndarray as nd
 from ..errors import InvalidValue, ParameterError
-from .parameter import Contexts, Parameter, check_dtype_source
+from .parameter import Contexts, Parameter
 from .parameter_dict import ParameterDict, brief_list, load_named_arrays
+from .signatures import check_dtype_source
 
 Path = str | PathLike[str]
 

@@ -22,7 +22,7 @@ from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
 from .copies import RENEWALS, Copies, context_list, rows_of
 from .numpy_arrays import as_active_class, as_legacy
-from .signatures import DTypeLike, InitializerLike
+from .signatures import DTypeLike, InitializerLike, check_dtype_source
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -595,15 +595,3 @@ class _Deferred(NamedTuple):
     contexts: Sequence[Device]
     #: The value to set, instead of an initial one.
     data: NDArray | None = None
-
-
-def check_dtype_source(cast_dtype: bool, dtype_source: str) -> None:
-    """Check that ``dtype_source`` is ``"current"`` or ``"saved"``.
-
-    Raises
-    ------
-    ParameterError
-        If it is neither.
-    """
-    if cast_dtype and dtype_source not in ("current", "saved"):
-        raise InvalidValue("dtype_source must be one of 'current' and 'saved'", repr(dtype_source), "use one of these")

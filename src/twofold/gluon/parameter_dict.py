@@ -15,8 +15,8 @@ from ..errors import InvalidValue, ParameterError, UnboundArgumentError
 from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
-from .parameter import DEFAULT, Constant, Contexts, Parameter, ParameterAttributes, check_dtype_source
-from .signatures import InitializerLike
+from .parameter import DEFAULT, Constant, Contexts, Parameter, ParameterAttributes
+from .signatures import InitializerLike, check_dtype_source
 
 __all__ = ["ParameterDict", "load_named_arrays"]
 

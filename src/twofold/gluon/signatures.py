@@ -7,6 +7,7 @@ from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 from .. import ndarray as nd
 from .. import symbol as sym
 from ..dtype import DTypeLike
+from ..errors import InvalidValue
 from ..imperative.array import Array
 from ..initializer import Initializer
 from ..ndarray.array import NDArray
@@ -52,3 +53,15 @@ def extend_docstring(cls: type, template: str, **fields: object) -> None:
     """Append a filled-in template to a class's docstring: classes of one family describe their parameters in one place."""
     if cls.__doc__ is not None:  # it is under `python -OO`
         cls.__doc__ += template.format(**fields)
+
+
+def check_dtype_source(cast_dtype: bool, dtype_source: str) -> None:
+    """Check that ``dtype_source`` is ``"current"`` or ``"saved"``.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
+    """
+    if cast_dtype and dtype_source not in ("current", "saved"):
+        raise InvalidValue("dtype_source must be one of 'current' and 'saved'", repr(dtype_source), "use one of these")

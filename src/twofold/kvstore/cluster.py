@@ -114,7 +114,7 @@ def expected_processes(environment: Mapping[str, str]) -> int:
 
 def _connect(count: int, servers: int) -> Cluster:
     # The watcher must run before MPI starts: a process that waits there for one that never comes cannot end itself.
-    end_if_stopped()
+    end_if_stopped(patience=10 * SETTINGS.kv_timeout)
     note_connecting()
     everyone = mpi.world()
     if everyone.size != count:
