@@ -34,7 +34,8 @@ class MXRecordIO:
     uri
         The file, a path or a URL that fsspec opens.
     flag
-        ``"r"`` to read, ``"w"`` to write a new file.
+        ``"r"`` to read, ``"w"`` to write a new file. As in MXNet, a file of that name is emptied when it is opened, and records can be read
+        while others are written. To replace a file that others read, write another one and rename it at the end: ``os.replace(new, old)``.
 
     Raises
     ------
