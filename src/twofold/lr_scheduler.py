@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from math import cos, pi
+from numbers import Real
 
 from .errors import InvalidValue, ParameterError, Undefined
 
@@ -67,6 +68,8 @@ class LRScheduler:
         InvalidValue
             If the warm-up is over.
         """
+        if num_update < 0:
+            raise InvalidValue("LRScheduler: the number of an update is negative", f"{num_update}", "count from 0")
         if num_update >= self.warmup_steps:
             raise InvalidValue("LRScheduler: the warm-up is over", f"update {num_update} of {self.warmup_steps}", "call the scheduler")
         if self.warmup_mode == "constant":
@@ -304,7 +307,12 @@ class CosineScheduler(_Descent):
 
 
 def _check_steps(step: Sequence[int]) -> None:
-    if not isinstance(step, list) or not step or not all(s >= 1 for s in step) or any(b <= a for a, b in pairwise(step)):
+    if (
+        not isinstance(step, list)
+        or not step
+        or not all(isinstance(s, Real) and s >= 1 for s in step)
+        or any(b <= a for a, b in pairwise(step))
+    ):
         raise InvalidValue(
             "LRScheduler: Schedule step must be an increasing integer list, each greater or equal than 1", repr(step), "pass such a list"
         )

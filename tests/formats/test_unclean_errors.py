@@ -261,3 +261,22 @@ def test_creations_that_do_not_fit(module: str, name: str, count: int):
     with pytest.raises(MXNetError) as raised:
         make(getattr(mx, module), count).wait_to_read()
     assert isinstance(raised.value, DeviceOutOfMemory | ParameterError)
+
+
+@pytest.mark.parametrize("step", [None, "a", float("nan")])
+def test_steps_of_a_schedule_that_are_no_numbers(step: object) -> None:
+    with pytest.raises(ParameterError, match="increasing integer list"):
+        mx.lr_scheduler.FactorScheduler(step)
+    with pytest.raises(ParameterError, match="increasing integer list"):
+        mx.lr_scheduler.MultiFactorScheduler([step])
+
+
+def test_a_negative_update_has_no_learning_rate() -> None:
+    for schedule in (mx.lr_scheduler.PolyScheduler(10), mx.lr_scheduler.FactorScheduler(10)):
+        with pytest.raises(ParameterError, match="negative"):
+            schedule(-5)
+
+
+def test_a_name_with_half_of_a_surrogate_pair_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    mx.viz.print_summary(mx.sym.FullyConnected(mx.sym.var("a\ud800"), num_hidden=3), shape={"a\ud800": (1, 2)})
+    assert "a\\ud800" in capsys.readouterr().out

@@ -83,7 +83,8 @@ def _row(fields: Sequence[str], ends: Sequence[int]) -> str:
     line = ""
     for field, end in zip(fields, ends, strict=True):
         line = (line + field)[:end].ljust(end)
-    return line
+    # half of a surrogate pair in a name could not be printed
+    return line.encode(errors="backslashreplace").decode()
 
 
 def _layers(symbol: Symbol, found: Inference, data: set[str]) -> Iterator[tuple[str, str, int, list[str]]]:
