@@ -62,7 +62,7 @@ def _no_sites() -> None:
 IN_MACHINE_CODE = ("tests/gluon/", "tests/module/", "tests/numpy/")
 
 #: Where programs run as users have them: with what the extra ``jit`` installs, which compiles kernels that take long.
-AS_USERS = ("tests/docs/", "tests/examples/", "tests/whole_programs/", "tests/training/test_programs.py")
+AS_USERS = ("tests/examples/", "tests/whole_programs/", "tests/training/test_programs.py")
 
 
 def runs_in_machine_code(item: pytest.Item) -> bool:
