@@ -26,7 +26,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -202,6 +202,9 @@ bench-mxnet: $(DEV) ## Time sparse data, boxes, 8-bit layers and LSTMs by Twofol
 
 bench-scripts: $(DEV) ## Run NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
 	@$(PY) -m asv_benchmarks.scripts $(ARGS)
+
+bench-loops: $(DEV) ## Time loops over elements, rows and parts by twofold.np against NumPy (ARGS="--only lu")
+	@$(PY) asv_benchmarks/loops.py $(ARGS)
 
 bench-small: $(DEV) ## Time single operations on small arrays against NumPy (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/small.py $(ARGS)

@@ -227,7 +227,7 @@ def test_a_block_written_for_np_gets_arrays_of_np(hybridized):
 def test_a_users_subclass_of_a_layer_gets_arrays_of_np_in_its_own_forward():
     class Doubled(nn.Flatten):
         def hybrid_forward(self, F, x):
-            assert type(x) is np.ndarray
+            assert isinstance(x, np.ndarray)
             return np.add(x, x)
 
     assert Doubled()(np.array([[1, 2]])).tolist() == [[2, 4]]

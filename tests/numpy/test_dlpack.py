@@ -16,7 +16,8 @@ def test_memory_is_shared_with_numpy(dtype, copy):
     assert theirs.tolist() == [1, 0, 0]
     theirs[1] = 1
     assert ours.tolist() == [1, 1, 0]
-    assert (type(ours), ours.dtype) == (np.ndarray, theirs.dtype)
+    assert isinstance(ours, np.ndarray)
+    assert ours.dtype == theirs.dtype
 
 
 @pytest.mark.parametrize("make", [lambda: np.ones(3), lambda: np.ones((300, 300)) * 2, lambda: mx.nd.ones(3)], ids=["np", "pending", "nd"])

@@ -78,7 +78,7 @@ FRAMES = {
     "A.mean(1, out=x)": None, "x.sort()": None, "np.add(x[:3], 1, out=y[:3])": None,
     "A.T @ x": 3, "y @ A": 2, "B.T.sum(0)": None, "B.T.sum(0)[:3]": None,
     "A.T.reshape(-1)": 2, "A.T.reshape(4, -1)": 2, "B.T.reshape(-1)": 3, "A[:, ::2].reshape(5, 20)": 2,
-    "np.outer(x[:3], A[0])": 3, "len(x[2:])": 2, "[*x[:2]]": 5, "sum(x[:2])": None,
+    "np.outer(x[:3], A[0])": 3, "len(x[2:])": 2, "[*x[:2]]": 6, "sum(x[:2])": None,
     "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,
     "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": None, "np.squeeze(A[:1])": None,
 }  # fmt: skip
@@ -163,7 +163,7 @@ def test_a_small_result_of_a_program_becomes_plain_when_it_is_an_operand():
     total = (large + 1.0)[:8].sum() + 0.0 * (large * 2.0).sum()  # pending
     bias, x = np.ones(3) * total, np.arange(3.0)
     total.wait_to_read()
-    assert frames_of("x[1] * total; x + bias", {"x": x, "total": total, "bias": bias}) <= 5
+    assert frames_of("total * x[1]; x + bias", {"x": x, "total": total, "bias": bias}) <= 6
     assert (x[1] * total).item() == 16.0
     kept = total.as_nd_ndarray()
     assert frames_of("total * x[1]", {"x": x, "total": total}) <= 4
@@ -344,17 +344,88 @@ def test_a_slice_made_outside_of_record_gives_its_base_a_gradient():
     assert x.grad.tolist() == [0, 2, 4, 0, 0, 0]
 
 
-def test_a_single_element_is_an_array_where_more_than_its_value_is_asked_for():
+def test_a_total_is_an_array_where_more_than_its_value_is_asked_for():
     x = np.arange(3.0)
-    element = x[2]
-    assert isinstance(element, np.ndarray)
-    element[...] = 5.0
-    assert (element.item(), x.tolist()) == (5.0, [0, 1, 2])
-    variable = x[1]
+    total = x[2:].sum()
+    assert isinstance(total, np.ndarray)
+    total[...] = 5.0
+    assert (total.item(), x.tolist()) == (5.0, [0, 1, 2])
+    variable = x[:2].sum()
     variable.attach_grad()
     with mx.autograd.record():
         (variable * 3.0).backward()
     assert variable.grad.item() == 3.0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "bool", "complex128"])
+def test_a_single_element_is_numpys_scalar(dtype):
+    x, host = np.ones((2, 3), dtype=dtype), numpy.ones((2, 3), dtype=dtype)
+    vector = x[1]
+    for found in (x[1, 2], x[1][2], vector[-1], vector[np.array([1])[0]], *vector, *vector[::-1], *np.ones(2, dtype=dtype), x[0][()][0]):
+        assert type(found) is type(host[1, 2])
+    assert type(np.ones(2, dtype="bfloat16")[0]) is not type(host[1, 2])
+
+
+def test_an_element_that_needs_a_gradient_or_a_device_is_an_array():
+    x = np.arange(3.0)
+    x.attach_grad()
+    with mx.autograd.record():
+        (x[2] * x[1] * numpy.float64(2.0) + numpy.float64(3.0) * x[1]).backward()
+    assert x.grad.tolist() == [0, 7, 2]
+    assert type(x[2]) is numpy.float64
+    with mx.cpu(1):
+        assert isinstance(np.arange(3.0)[2], np.ndarray)
+
+
+def test_elements_combine_with_arrays_from_both_sides():
+    x, host = np.arange(4.0), numpy.arange(4.0)
+    large, large_host = np.arange(100_000.0), numpy.arange(100_000.0)
+    for text in (
+        "{e} * {x}",
+        "{x} - {e}",
+        "{e} / ({x} + 1)",
+        "{x} ** {e}",
+        "{e} < {x}",
+        "{e} - {x}.sum()",
+        "{x}.sum() - {e}",
+        "{e} // ({x} + 1)",
+    ):
+        for a, b in ((x, host), (x[1:], host[1:]), (large, large_host)):
+            found, expected = (eval(text.format(e="e", x="x"), {"e": v[2], "x": v}) for v in (a, b))
+            assert isinstance(found, np.ndarray)
+            numpy.testing.assert_array_equal(found.asnumpy(), expected)
+    x[1] = x[3]
+    x[1:3] *= x[3]
+    assert x.tolist() == [0, 9, 6, 3]
+
+
+def test_iteration_sees_what_is_written_meanwhile():
+    x = np.zeros(4)
+    large = np.ones((100_000, 4))
+    seen = []
+    for k, v in enumerate(x):
+        seen.append(float(v))
+        if k == 0:
+            x[1] = 5.0
+        elif k == 1:
+            pending = large * x  # is to read the elements as they are now
+            x[2] = 6.0
+        else:
+            x += 1.0
+    assert seen == [0, 5, 6, 1]
+    assert pending[0].tolist() == [0, 5, 0, 0]
+
+
+def test_iteration_is_recorded_from_where_recording_begins():
+    x = np.arange(3.0)
+    total = 0.0
+    with mx.autograd.record():
+        for k, v in enumerate(x[:]):
+            total = total + v * v
+            if k == 0:
+                x.attach_grad()
+        total.backward()
+    assert x.grad.tolist() == [0, 2, 4]
 
 
 SCALAR = (

@@ -90,12 +90,13 @@ def binary(self, other):
                 pass
         elif a.__class__ is Value:
             return_of_value_and_number(self, other, a, kind)
-    elif elements and kind is element:
-        # An element holds NumPy's scalar, which has a dtype and promotes by it. A result without axes is left to the general path.
+    elif elements and (kind in native or kind is element):
+        # An element is NumPy's scalar, which has a dtype and promotes by it; a total holds one.
         if a.__class__ is PLAIN:
+            b = other._raw if kind is element else other
             try:
-                v = run(a, other._raw)
-                return_array(v)
+                v = run(a, b)
+                return_result(v)
             except RECOVERABLE:
                 pass
     # Lists, NumPy's arrays and objects of unknown classes: for NotImplemented, Python calls the other operand's class.
@@ -153,7 +154,7 @@ def binary_of_element(self, other):
     kind = other.__class__
     if kind is element:
         b = other._raw
-    elif kind is float or kind is int:
+    elif kind is float or kind is int or kind in native:
         b = other
     elif kind is cls or kind is view:
         b = content(other)

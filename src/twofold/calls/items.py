@@ -13,201 +13,36 @@ writes to them, are recorded.
 
 from typing import Any, NamedTuple
 
-from ..assembly import FREE, Function, assembled, attach_method, fragment
-from ..device import CPU
-from ..dtype import INTEGERS
-from ..dtype import NUMPY as DTYPES
-from ..imperative.cell import PLAIN, Value
-from ..imperative.guards import is_differentiated, is_watched
-from ..imperative.tape import tls
-from ..imperative.views import AXES_REVERSED, RESHAPED
-from ..imperative.write import recorded_part
-from ..ops import primitive_shape
-from .contents import cls, contiguous, element, elements, native, return_small, return_view, view
+from ..assembly import Function, assembled, attach_method
+from ..imperative.cell import PLAIN
+from ..imperative.guards import is_watched
+from ..imperative.views import AXES_REVERSED
+from .contents import element
+from .item_fragments import (
+    INTEGER_SCALARS,
+    PLACES,
+    PLACES_OR_SLICES,
+    by_numpy,
+    get,
+    host_key,
+    is_dialect,
+    is_elsewhere,
+    is_recorded,
+    of_view,
+    put,
+    raveled,
+    reshaped,
+    return_by_array,
+    return_element_at,
+    return_reshaped,
+    return_selected,
+    return_shown,
+    return_unless_placed,
+    return_unless_placed_by_array,
+    return_unless_source,
+    return_whole,
+)
 from .specialise import native_of
-
-#: The general functions: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
-#: and for errors that say what to do.
-get: Function = FREE
-put: Function = FREE
-reshaped: Function = FREE
-#: NumPy's index for a list or tuple with single elements and arrays in it; None if the general function has rules for an item in it.
-host_key: Function = FREE
-#: The view operations of an index.
-basic: Function = FREE
-#: Known beforehand: whether the method is that of views, and which rules apply. NumPy's: integers for all axes give a scalar, and an array
-#: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and elements that are not adjacent in memory are
-#: copied. The rules of MXNet's NumPy: single elements have no axes, parts that are not adjacent are copied, the general function makes
-#: other copies.
-of_view: bool = FREE
-by_numpy: bool = FREE
-is_dialect: bool = FREE
-
-#: The classes of NumPy's integers, which select as Python's do; its bools are masks.
-INTEGER_SCALARS = frozenset(DTYPES[name].type for name in INTEGERS)
-#: The classes of items of lists that are indices or masks, and of the items of tuples that NumPy takes unchanged.
-PLACES = frozenset({int, bool})
-PLACES_OR_SLICES = INTEGER_SCALARS | {int, slice}
-reshape_to = primitive_shape.reshape.bind
-
-
-@fragment
-def is_elsewhere(of, v):
-    """Whether the elements of a content that is not plain cannot be read in place now; otherwise ``v`` is NumPy's array of them."""
-    return of.__class__ is not Value or (v := of.data).__class__ is not PLAIN or of.device is not CPU
-
-
-@fragment
-def is_recorded(of):
-    """Whether a read of a content is an operation on the tape."""
-    return of.__class__ is not PLAIN and is_differentiated(of) and tls.tape is not None
-
-
-@fragment
-def return_whole(self, is_whole):
-    """Return the array itself for ``x[:]`` and ``x[()]``, as MXNet does."""
-    if not by_numpy and is_whole:
-        return self
-
-
-@fragment
-def return_fresh(r):
-    """Return a new array with the selection of an index with arrays, which is already a copy."""
-    r = contiguous(r)
-    return_small(r)
-
-
-@fragment
-def return_shown(self, r, key, of):
-    """Return a view that shows ``r``."""
-    return_view(r, self._base if of_view else self, self, key, of)
-
-
-@fragment
-def return_recorded_part(self, of, chain, r, copied):
-    """Return the part of a recorded content that view operations give, if its entry on the tape can be made here."""
-    part = recorded_part(of, (*self._chain, *chain) if of_view else chain, r, copied)
-    if part is not None:
-        c = cls()
-        c._content = part
-        return c
-
-
-@fragment
-def return_by_array(self, key, kind, v, of):
-    """Return the elements at a list or array of indices, or where a mask is true."""
-    if is_recorded(of):
-        return get(self, key)
-    if kind is list:
-        at = key if PLACES.issuperset(map(type, key)) else host_key(key)
-    elif (kind is not cls and kind is not view) or (at := key._content).__class__ is not PLAIN or not at.ndim:
-        at = None
-    if at is None:
-        return get(self, key)
-    r = v[at]
-    return_fresh(r)
-
-
-@fragment
-def return_selected(self, r, key, kind, v, of):
-    """Return what NumPy has selected: a view that shows it, or a new array or element."""
-    if r.__class__ is PLAIN:
-        if by_numpy:
-            # an index with arrays has selected a copy; the base of a selection by slices is the array, or the array that owns its memory
-            if kind is None and r.base is not (v if v.base is None else v.base):
-                return_fresh(r)
-        elif not r.size or not r.flags.c_contiguous:
-            if not is_dialect or not r.size or is_recorded(of):
-                return get(self, key)
-            return_fresh(r)
-        return_shown(self, r, key, of)
-    if elements and r.__class__ in native:
-        if not is_recorded(of):
-            c = element()
-            c._raw = r
-            return c
-        # NumPy has copied the element; the tape records it as the view operations that would select it
-        chain = basic(v.shape, key).chain
-        return_recorded_part(self, of, chain, r, False)
-
-
-@fragment
-def return_unless_placed(self, key, value, at):
-    """Put NumPy's index in place of ``at`` for a tuple with other items than numbers and slices, or call the general function."""
-    if not by_numpy:
-        return put(self, key, value)
-    first = last = None
-    if len(key) == 2:
-        first, last = key
-        first = first._raw if first.__class__ is element else first
-        last = last._raw if last.__class__ is element else last
-    at = (first, last) if first.__class__ in PLACES_OR_SLICES and last.__class__ in PLACES_OR_SLICES else host_key(key)
-    if at is None:
-        return put(self, key, value)
-
-
-@fragment
-def return_unless_placed_by_array(self, key, value, kind, at):
-    """The same for a list, an element or an array."""
-    if not by_numpy:
-        return put(self, key, value)
-    if kind is list:
-        if not PLACES.issuperset(map(type, key)) and (at := host_key(key)) is None:
-            return put(self, key, value)
-    elif kind is element:
-        # an element that is an integer selects as Python's int does
-        at = key._raw
-        if at.__class__ not in INTEGER_SCALARS:
-            return put(self, key, value)
-    elif (kind is not cls and kind is not view) or (at := key._content).__class__ is not PLAIN or not at.ndim:
-        return put(self, key, value)
-
-
-@fragment
-def return_unless_source(self, key, value, kind, source):
-    """Put NumPy's array, or a number, in place of ``source`` for the value of a write, or call the general function."""
-    if elements and kind is element:
-        source = value._raw
-    elif kind is float or kind is int:
-        source = value
-    elif kind is view or kind is cls:
-        if kind is cls:
-            shown = None
-        elif value._under is self and value._key is key:  # ``self[key] += y`` has updated that very part
-            return None
-        else:
-            shown = value._of
-        if shown is not None and shown is value._base._content and (shown.__class__ is PLAIN or tls.tape is None):
-            source = value._seen
-        else:
-            source = value._operand
-            if source.__class__ is Value and tls.tape is None and source.device is CPU:
-                source = source.data
-            if source.__class__ is not PLAIN:
-                return put(self, key, value)
-        # Another part of this array: along a single axis NumPy reads elements that it has just written, unless the steps are equal.
-        if kind is view and value._base is (self._base if of_view else self):
-            at = value._key if value._under is self else None
-            if at.__class__ is not key.__class__ or (at.__class__ is not int and (at.__class__ is not slice or at.step != key.step)):
-                source = source.copy()
-        elif of_view and value is self._base:
-            source = source.copy()
-    else:
-        return put(self, key, value)
-
-
-@fragment
-def return_reshaped(self, v, of, r):
-    """Return a reshaped array: a view if it shares the memory, otherwise a copy unless the general function has rules for it."""
-    # the base of a view is the array that owns the memory, never another view
-    if r.ndim and r.base is (v if v.base is None else v.base):
-        return_shown(self, r, RESHAPED, of)
-    elif r.ndim:
-        if is_recorded(of):
-            chain = (reshape_to(shape=r.shape),)
-            return_recorded_part(self, of, chain, r, True)
-        elif by_numpy:
-            return_fresh(r)
 
 
 def getitem(self, key):
@@ -232,7 +67,7 @@ def getitem(self, key):
             r = v[key]
         elif kind is tuple:
             return_whole(self, not key)
-            last: Any = None
+            return_element_at(v, key, of)
             # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:
                 if last.__class__ is not int and last.__class__ is not slice and (not by_numpy or last is not None):
@@ -260,8 +95,8 @@ def getitem(self, key):
         elif not by_numpy:
             return get(self, key)
         # An integer element selects as a number does; a bool is a mask, which the general function handles.
-        elif kind is element or key is None:
-            key = key if key is None else key._raw
+        elif kind is element or key is None or kind in INTEGER_SCALARS:
+            key = key._raw if kind is element else key
             if key is not None and key.__class__ not in INTEGER_SCALARS:
                 return get(self, key)
             r = v[key]
@@ -330,6 +165,23 @@ def reshape(self, *shape, order="C", copy=None):
         return reshaped(self, *shape, order=order, copy=copy)
     return_reshaped(self, v, of, r)
     return reshaped(self, *shape, order=order, copy=copy)
+
+
+def ravel(self, order="C"):
+    """By NumPy's rules."""
+    if of_view:
+        of = self._of
+        if of is not self._base._content:
+            return raveled(self, order)
+        v = self._seen
+    else:
+        v = of = self._content
+        if of.__class__ is not PLAIN and is_elsewhere(of, v):
+            return raveled(self, order)
+    if order == "C":
+        r = v.ravel()
+        return_reshaped(self, v, of, r)
+    return raveled(self, order)
 
 
 def reshape_by_codes(self, *shape, **options):
@@ -410,6 +262,8 @@ def _host_keys(cls: type, view: type, element: type | None) -> Function:
             elif kind is list:
                 if not PLACES.issuperset(map(type, item)):
                     return None
+            elif kind in INTEGER_SCALARS:
+                item = item.item()
             elif kind is not int and kind is not slice and kind is not range and item is not None:
                 return None
             items.append(item)
@@ -433,9 +287,14 @@ def attach(cls: Any, view: type, element: type | None, get: Function, put: Funct
         The rules of the class.
     """
     given = {"cls": cls, "view": view, "element": element, "native": native_of(element), "get": get, "put": put}
-    given |= {"host_key": _host_keys(cls, view, element), "basic": cls._indexer.basic, "reshaped": vars(cls).get("reshape")}
+    given |= {
+        "host_key": _host_keys(cls, view, element),
+        "basic": cls._indexer.basic,
+        "reshaped": vars(cls).get("reshape"),
+        "raveled": vars(cls).get("ravel"),
+    }
     templates: dict[str, Function | None] = {"__getitem__": getitem, "__setitem__": setitem, "reshape": rules.reshape}
-    templates["T"] = T if rules.transposes else None
+    templates["ravel"], templates["T"] = (ravel, T) if rules.transposes else (None, None)
     for name, template in templates.items():
         # the template's docstring is for readers of this file; users see that of the method which it replaces
         doc = getattr(vars(cls).get(name), "__doc__", None)

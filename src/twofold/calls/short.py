@@ -233,8 +233,15 @@ def dot(a, b, *more, **options):
         kind = b.__class__
         w = memory(b, kind)
         if v.__class__ is PLAIN and w.__class__ is PLAIN and 0 < v.ndim < 3 and 0 < w.ndim < 3:
-            if a.__class__ is view or kind is view or v.dtype is BFLOAT16 or w.dtype is BFLOAT16:
+            if v.dtype is BFLOAT16 or w.dtype is BFLOAT16:
                 return a @ b
+            if a.__class__ is view or kind is view:
+                if v.ndim == 2 or w.ndim == 2:  # a matrix may be transposed
+                    return a @ b
+                v = content(a)
+                w = content(b)
+                if v.__class__ is not PLAIN or w.__class__ is not PLAIN:
+                    return a @ b
             try:
                 v = numpys(v, w)
                 return_result(v)

@@ -3,15 +3,18 @@
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
-from ..assembly import FREE, Function
+from ..assembly import FREE, Function, fragment
 from ..device import DEFAULTS
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
-from .contents import cls, content, element, return_result, view
+from .contents import cls, content, element, native, return_result, view
 from .short import REFUSED, general, numpys
 
 #: The operator's function for contents of any kind.
 function: Function = FREE
+#: NumPy's ufuncs of one or two elements with one result, as far as they have been called on arrays.
+direct: set[object] = FREE
+MISSING = object()
 #: Known beforehand: whether the ufunc has an operator.
 has_function: bool = FREE
 
@@ -30,6 +33,11 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
             return function(x)
     elif kind is element:
         a = x._raw
+    elif kind in native and out is None and not DEFAULTS.stack:
+        try:  # functions of NumPy's scalars alone give such scalars
+            return numpys(x)
+        except REFUSED:
+            return general(self, x)
     elif (kind is float or kind is int) and not DEFAULTS.stack:
         a = x
     else:
@@ -67,7 +75,13 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
     # 2. It is a scalar. With a Python number the result may belong on the current device, which a ``with`` block has changed.
     elif kind is element:
         a = x._raw
-    elif (kind is float or kind is int) and not DEFAULTS.stack:
+    elif (kind in native or kind is float or kind is int) and not DEFAULTS.stack:
+        other = y.__class__
+        if out is None and (other in native or (kind in native and (other is float or other is int))):
+            try:
+                return numpys(x, y)
+            except REFUSED:
+                return general(self, x, y)
         a = x
     else:
         return general(self, x, y, out=out)
@@ -77,7 +91,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         b = content(y)
     elif kind is element:
         b = y._raw
-    elif kind is float or kind is int:
+    elif kind is float or kind is int or kind in native:
         b = y
     else:
         return general(self, x, y, out=out)
@@ -95,3 +109,38 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         except REFUSED:
             pass
     return general(self, x, y, out=out)
+
+
+@fragment
+def at_hand(x, kind):
+    """NumPy's array or scalar of an operand; None for one that NumPy cannot take now."""
+    if kind in native:
+        a = x
+    elif kind is cls or kind is view:
+        a = content(x)
+    elif kind is element:
+        a = x._raw
+    else:
+        a = None
+    return a
+
+
+def array_ufunc(self, ufunc, method, x, y=MISSING, /, *more, **options):
+    """``__array_ufunc__``: NumPy's ufuncs and the operators of its scalars, which are the elements of arrays, come here."""
+    if ufunc in direct and method == "__call__" and not more and not options and not LISTENERS:
+        kind = x.__class__
+        a = at_hand(x, kind)
+        if a.__class__ is PLAIN or kind in native:
+            try:
+                if y is MISSING:
+                    v = ufunc(a)
+                    return_result(v)
+                else:
+                    kind = y.__class__
+                    b = at_hand(y, kind)
+                    if b.__class__ is PLAIN or kind in native or kind is element:
+                        v = ufunc(a, b)
+                        return_result(v)
+            except REFUSED:
+                pass
+    return general(self, ufunc, method, x, *more, **options) if y is MISSING else general(self, ufunc, method, x, y, *more, **options)

@@ -1,10 +1,13 @@
-"""Single elements as arrays: a NumPy scalar in a cell. Its arithmetic costs a tenth of the arithmetic of a 0-d array.
+"""Totals as arrays: a NumPy scalar in a cell. Its arithmetic costs a tenth of the arithmetic of a 0-d array.
 
 The cell holds the scalar until its content is needed. Then the cell changes to the ordinary class and holds a 0-d array as its plain
 content, which may be written, recorded and captured like any other.
 """
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
 
 from ..dtype import NAME_OF, NUMPY
 from .cell import HOST, Cell, Content
@@ -13,12 +16,21 @@ from .cell import HOST, Cell, Content
 NATIVE = frozenset(dtype.type for dtype in NUMPY.values() if dtype.isbuiltin == 1)
 
 
+class Absent:
+    """Hides a member of a base class."""
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise AttributeError
+
+
 class ElementMixin:
     """An array without axes that holds NumPy's scalar in place of a content."""
 
     __slots__ = ()
     #: The class that the cell turns into.
     _ordinary: ClassVar[Any]
+    #: NumPy's scalars leave an operator to an operand of higher priority that has no ufuncs of its own; ufuncs convert that to a scalar.
+    __array_ufunc__ = Absent()
     #: The scalar, in the slot of the content.
     _raw: Any = vars(Cell)["_content"]
 
@@ -54,3 +66,23 @@ class ElementMixin:
     @property
     def _dtype(self) -> str:
         return NAME_OF[self._raw.dtype]
+
+
+def elements_of(x: Any, root: Cell, of: np.ndarray, memory: np.ndarray) -> Iterator[Any]:
+    """The elements of a vector, each as it is when it is asked for: NumPy's scalars, read without a call while that is possible.
+
+    Parameters
+    ----------
+    x, root
+        The array, and the one that owns its memory.
+    of, memory
+        The root's content, and the elements of ``x`` in it.
+    """
+    if memory.dtype.type in NATIVE:
+        for k, scalar in enumerate(memory):
+            if root._content is not of:  # recorded, or written in another place: no longer elements of this memory
+                yield from map(x.__getitem__, range(k, len(memory)))
+                return
+            yield scalar
+    else:
+        yield from map(x.__getitem__, range(len(memory)))

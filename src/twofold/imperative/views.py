@@ -193,3 +193,15 @@ def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
     out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
     out._under = out._of = out._gradient = None
     return out
+
+
+def ready_memory(x: Any) -> np.ndarray | None:
+    """The NumPy array over the memory of an array that is ready and not tracked; None for any other array."""
+    if x._root is not None and is_tracked(x._base._content):  # reading it would be recorded
+        return None
+    v = x._operand
+    if v is None:
+        return x._seen
+    if v.__class__ is not Value:
+        return v
+    return None if is_tracked(v) or v.device is not CPU or v.data.__class__ is not PLAIN else v.data

@@ -5,7 +5,7 @@ are contiguous in memory are views, reshaped and transposed arrays are copies, e
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -83,6 +83,9 @@ class ndarray(numpy_array, _Base):  # NumPy's name
 
     def __setitem__(self, key: object, value: object) -> None:
         INDEXER.put(self, key, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.__getitem__, range(len(self))) if self.shape else super().__iter__()  # elements are arrays here
 
     def _view(self, *chain: BoundOp) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""

@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from ..calls.host_calls import is_recorded
-from ..device import CPU, Device
+from ..device import Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted, apply_op
-from ..imperative.cell import PLAIN, Value, wrap
-from ..imperative.element import ElementMixin
-from ..imperative.guards import is_tracked
+from ..imperative.cell import PLAIN, wrap
+from ..imperative.element import ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
-from ..imperative.views import AXES_REVERSED, VIEW_SLOTS, ViewMixin, view_of
+from ..imperative.views import AXES_REVERSED, VIEW_SLOTS, ViewMixin, ready_memory, view_of
 from ..ndarray.array import NDArray, NDArrayView
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, normalized_axes, normalized_axis
@@ -45,7 +44,16 @@ class ndarray(Array):  # NumPy's name
     __array_priority__ = 1000.0
     # members that `indexing`, `operators` and `methods` attach
     if TYPE_CHECKING:
-
+        # of users' `ndarray` (`constructor`)
+        def __init__(
+            self,
+            shape: Shape,
+            dtype: DTypeLike = ...,
+            buffer: object = ...,
+            offset: int = 0,
+            strides: Shape | None = None,
+            order: Order = None,
+        ) -> None: ...
         def __getitem__(self, index: Index, /) -> "ndarray": ...
         def __setitem__(self, index: Index, value: ArrayLike, /) -> None: ...
         def _applied(self, *args: object, **options: object) -> "ndarray": ...
@@ -276,17 +284,19 @@ class ndarray(Array):  # NumPy's name
     # Python's protocols
 
     def __len__(self) -> int:
-        shape = self.shape
+        v = self._operand
+        shape = v.shape if v.__class__ is PLAIN else self.shape
         if not shape:
             raise DTypeError("len() of unsized object", "a 0-d array", "reshape it")
         return shape[0]
 
     def __iter__(self) -> Iterator["ndarray"]:
         v = self._operand
-        shape = v.shape if v.__class__ is PLAIN else self.shape
-        if not shape:
+        if v.__class__ is PLAIN and v.ndim == 1:
+            return elements_of(self, self, v, v)
+        if not self.shape:
             raise DTypeError("iteration over a 0-d array", None, "reshape it")
-        return map(self.__getitem__, range(shape[0]))
+        return map(self.__getitem__, range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -373,6 +383,8 @@ class ndarrayView(ViewMixin, ndarray):
         return len(self._seen) if self._of is not None and self._seen.ndim else super().__len__()
 
     def __iter__(self) -> Iterator[ndarray]:
+        if self._of.__class__ is PLAIN and self._seen.ndim == 1:
+            return elements_of(self, self._base, self._of, self._seen)
         return map(self.__getitem__, range(len(self._seen))) if self._of is not None and self._seen.ndim else super().__iter__()
 
     def _permuted(self) -> tuple[Any, tuple[int, ...]] | None:
@@ -431,18 +443,6 @@ def element_of(scalar: object) -> ndarray:
     element = ndarrayElement.__new__(ndarrayElement)
     element._raw = scalar
     return element
-
-
-def ready_memory(x: Any) -> np.ndarray | None:
-    """The NumPy array over the memory of an array that is ready and not tracked; None for any other array."""
-    if x._root is not None and is_tracked(x._base._content):  # reading it would be recorded
-        return None
-    v = x._operand
-    if v is None:
-        return x._seen
-    if v.__class__ is not Value:
-        return v
-    return None if is_tracked(v) or v.device is not CPU or v.data.__class__ is not PLAIN else v.data
 
 
 #: The ``out`` argument: an array to write the result to, or None.

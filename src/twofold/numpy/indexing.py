@@ -23,7 +23,7 @@ from ..imperative.trace import Trace
 from ..imperative.transfer import on_device
 from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
-from .array import element_of, ndarray, ndarrayElement, ndarrayView
+from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
 
 
@@ -109,7 +109,7 @@ def get(x: ndarray, index: object) -> ndarray:
     if found is None:
         return INDEXER.get(x, index)
     scalar = found[1][()]
-    return element_of(scalar) if scalar.__class__ in NATIVE else wrap(ndarray, HOST.as_array(np.array(scalar)))
+    return scalar if scalar.__class__ in NATIVE else wrap(ndarray, HOST.as_array(np.array(scalar)))
 
 
 def _piece(x: Any, key: Any) -> ndarray | None:
@@ -132,9 +132,7 @@ def _piece(x: Any, key: Any) -> ndarray | None:
     except IndexError:
         return None
     if found.__class__ in NATIVE:
-        element = ndarrayElement.__new__(ndarrayElement)
-        element._raw = found
-        return element
+        return found
     if found.__class__ is not PLAIN:
         return None
     view: Any = ndarrayView.__new__(ndarrayView)

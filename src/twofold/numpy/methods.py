@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.host_calls import refuse_cut, to_numpy
+from ..calls.ufuncs import array_ufunc
 from ..dtype import COMPLEX
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array
@@ -20,7 +21,7 @@ from .creation import read_only
 from .fallback import by_numpy
 from .indexing import changed_inline
 from .namespace import find_attribute, in_short
-from .short_calls import short_call
+from .short_calls import generated, short_call
 from .ufuncs import function_of
 
 #: Functions that become methods directly: their first argument is the array.
@@ -118,11 +119,15 @@ def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     if getattr(np, ufunc.__name__, None) is not ufunc:
         return by_numpy(getattr(ufunc, method), inputs, options)
     _ufuncs[ufunc] = function_of(ufunc.__name__)
+    if ufunc.nout == 1 and ufunc.signature is None:
+        _direct.add(ufunc)
     return _array_ufunc(self, ufunc, method, *inputs, **options)
 
 
 #: Our functions by NumPy's, for the functions that NumPy has already dispatched here.
 _ufuncs: dict[np.ufunc, Any] = {}
+#: Those whose results for small arrays are NumPy's.
+_direct: set[np.ufunc] = set()
 
 
 def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -172,7 +177,7 @@ def attach() -> None:
         "real": property(_real, _set_real),
         "shape": property(vars(Array)["shape"].fget, _set_shape),
         "imag": property(_imag, _set_imag),
-        "__array_ufunc__": _array_ufunc,
+        "__array_ufunc__": generated(array_ufunc, {"general": _array_ufunc, "direct": _direct}),
         "__array_function__": _array_function,
     }
     own |= {name: _by_numpy(name) for name in BY_NUMPY}

@@ -21,8 +21,9 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
 from ..imperative.counters import COUNTERS
+from ..imperative.element import NATIVE
 from ..imperative.invoke import content, invoke, type_of
-from ..imperative.views import GAPS
+from ..imperative.views import GAPS, ready_memory
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
@@ -30,7 +31,7 @@ from ..opdef import BoundOp, Op
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.linear import matrix_product
 from ..scheduler.observers import LISTENERS
-from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
+from .array import element_of, ndarray, ndarrayElement, ndarrayView
 from .creation import array, operand
 
 NUMBERS = (bool, int, float)
@@ -64,6 +65,8 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
         )
     if like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic):
         return float(value) if isinstance(value, float) else int(value)  # of a subclass, such as an enumeration
+    if value.__class__ in NATIVE and like is not None and like.context is CPU and not isinstance(value, complex):
+        return element_of(value)
     # NumPy's complex scalars are weak, and Twofold's are not: given the narrow dtype they do not widen these arrays either
     if isinstance(value, complex) and like is not None and like._dtype in ("float16", "float32", "complex64"):
         value = np.complex64(value)

@@ -23,10 +23,10 @@ from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.element import NATIVE
 from ..imperative.guards import plain_or_value
-from ..imperative.views import GAPS
+from ..imperative.views import GAPS, ready_memory
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
-from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
+from .array import ndarray, ndarrayElement, ndarrayView
 
 new = object.__new__
 #: The classes of arguments that are passed on unchanged.
@@ -74,8 +74,13 @@ def short_form(function: Callable[..., Any], numpys: Callable[..., Any]) -> Call
 
 def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
     """The function that a template generates for a NumPy function."""
+    # without NumPy's search for arrays of other libraries
+    return generated(template, {**names, "numpys": getattr(numpys, "_implementation", numpys)}, **known)
+
+
+def generated(template: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
+    """The function that a template generates for arrays of ``twofold.np``."""
     given = {"cls": ndarray, "view": ndarrayView, "element": ndarrayElement, "native": NATIVE, "atoms": ATOMS, **names}
-    given["numpys"] = getattr(numpys, "_implementation", numpys)  # without NumPy's search for arrays of other libraries
     return assembled(template, given, elements=True, of_any_rank=False, legacy=False, exact=False, **known)
 
 

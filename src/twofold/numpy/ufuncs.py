@@ -14,15 +14,16 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import HOST, wrap
 from ..imperative.invoke import host_of
+from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef import OPS, Op, broadcast_shapes
 from ..ops import primitive_arithmetic
-from .array import Out, ndarray, ndarrayView, ready_memory
+from .array import Out, ndarray, ndarrayView
 from .creation import UnsupportedDType, broadcast_view, operands, zeros
 from .fallback import by_numpy, objects_of
 from .indexing import add_at, changed_inline
 from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short
-from .short_calls import short_ufunc
+from .short_calls import short_call, short_ufunc
 
 #: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
 REDUCE: dict[str, Callable[..., ndarray]] = {}
@@ -288,5 +289,8 @@ def function_of(name: str) -> ufunc:
     if found._op is not None and (not found._op.primitive or found._op.ufunc is None):
         return found
     # Python looks up ``__call__`` in the class, so each has a class of its own
-    found.__class__ = type(name, (ufunc,), {"__call__": short_ufunc(numpys, found._short, ufunc.__call__), "__slots__": ()})
+    methods: dict[str, object] = {"__call__": short_ufunc(numpys, found._short, ufunc.__call__), "__slots__": ()}
+    if numpys.nin == 2 and numpys.nout == 1:
+        methods["accumulate"] = staticmethod(short_call(found.accumulate, numpys.accumulate))
+    found.__class__ = type(name, (ufunc,), methods)
     return found
