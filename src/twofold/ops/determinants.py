@@ -17,6 +17,7 @@ from .linear_algebra import FLOATS, NUMBERS, expand_scalars, eye_like, require_m
     complex_gradient=True,
     row="linalg.det(a)",
     batch="leading",
+    output_names=("output0",),
 )
 def det(xp, A):
     """Determinants of (…, n, n) matrices."""

@@ -176,7 +176,7 @@ def average_outputs(*, returned: bool, **_: object) -> int:
     return 2 if returned else 1
 
 
-@numpy_op("_npi_average", outputs=average_outputs)
+@numpy_op("_npi_average", outputs=average_outputs, output_names=("output0", "output1"))
 def npi_average(xp, a, weights=None, *, axis: Axis = None, returned: bool = False, weighted: bool = True):
     """The weighted mean along axes; with ``returned`` the sums of the weights too. Without weights it is the mean, of integers too.
 

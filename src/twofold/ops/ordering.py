@@ -14,7 +14,7 @@ def flattened(xp, data, axis, name):
     return data, normalized_axis(axis, len(data.shape), f"{name}: axis")
 
 
-@op("sort", "_npi_sort", method=True)
+@op("sort", "_npi_sort", method=True, output_names=("output0",))
 def sort_axis(xp, data, *, axis: int | None = -1, is_ascend: bool = True):
     """The elements sorted along an axis (flattened if None)."""
     x, at = flattened(xp, data, axis, "sort")

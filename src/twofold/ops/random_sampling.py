@@ -290,7 +290,7 @@ def _multinomial_outputs(get_prob, **_):
     return 2 if get_prob else 1
 
 
-@op("_sample_multinomial", "sample_multinomial", outputs=_multinomial_outputs, output_names=("output0", "output1"))
+@op("_sample_multinomial", "sample_multinomial", outputs=_multinomial_outputs)
 def sample_multinomial(
     xp,
     data,
