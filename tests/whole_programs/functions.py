@@ -241,7 +241,8 @@ class Function:
             "custom": lambda F, x, y: F.Custom(x, op_type="whole_square"),
             "two": lambda F, x, y: (lambda parts: parts[0] - parts[1])(F.Custom(x, y, op_type="whole_two")),
         }
-        self.make(f"{f}({a}, {b})", lambda F, v: calls[f](F, v[a], v[b]))
+        reads = a if f in ("one_hot", "topk", "sort", "custom", "take") else f"{a}, {b}"  # what has a gradient
+        self.make(f"{f}({reads})", lambda F, v: calls[f](F, v[a], v[b]))
 
     def layer(self):
         a = self.floats(2)

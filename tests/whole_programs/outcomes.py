@@ -45,7 +45,7 @@ def differs(want: str, got: str) -> bool:
     scale = max([abs(_number(w)) for w, _ in pairs[2:]], default=0.0)
     # what cancels leaves the rounding of terms of about 1
     nothing = max(1e-2, 1e-2 * math.prod(map(int, filter(None, want.split()[1].strip("()").split(","))))) if "(" in want else 1e-2
-    allowed = tolerance * min(max(scale, nothing), 1e3)
+    allowed = tolerance * min(max(scale, nothing), 1e4)
     return not all(w == g or math.isclose(_number(w), _number(g), rel_tol=tolerance, abs_tol=allowed) for w, g in pairs)
 
 

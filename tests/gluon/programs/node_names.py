@@ -90,3 +90,66 @@ def of_merged_dropout(mx: Any) -> Any:
             out, _ = mx.gluon.rnn.DropoutCell(0.5, prefix="drop_").unroll(2, inputs, layout="NTC", merge_outputs=True)
         found.append(out.get_internals().list_outputs())
     return found
+
+
+def unrolled_stacks(mx: Any) -> Any:
+    """The nodes of stacks of cells that are unrolled over one symbol, and their row pointers."""
+    rnn = mx.gluon.rnn
+    found = {}
+    cells = {
+        "lstm": lambda: rnn.LSTMCell(3),
+        "residual": lambda: rnn.ResidualCell(rnn.GRUCell(3)),
+        "dropout": lambda: rnn.DropoutCell(0.2),
+    }
+    for kind in (rnn.SequentialRNNCell, rnn.HybridSequentialRNNCell):
+        for name, make in cells.items():
+            for merges in (None, True, False):
+                with mx.name.NameManager():
+                    stack = kind(prefix="stack_")
+                    with stack.name_scope():
+                        stack.add(make())
+                        stack.add(rnn.GRUCell(3))
+                    outputs, states = stack.unroll(2, mx.sym.var("x"), merge_outputs=merges)
+                graph = json.loads(mx.sym.Group([*(outputs if isinstance(outputs, list) else [outputs]), *states]).tojson())
+                nodes = " ".join("{}:{}".format(n["name"], ",".join(str(i[0]) for i in n["inputs"])) for n in graph["nodes"])
+                found[f"{kind.__name__} {name} {merges}"] = [nodes, graph["node_row_ptr"][-1]]
+    return found
+
+
+def row_pointers(mx: Any) -> Any:
+    """How many outputs files count, of operators that work in memory of their own, and the names of outputs."""
+    sym = mx.sym
+    operators = [
+        ("BilinearSampler", {}),
+        ("CTCLoss", {}),
+        ("Correlation", {}),
+        ("Dropout", {}),
+        ("GridGenerator", {"transform_type": "affine", "target_shape": (2, 2)}),
+        ("InstanceNorm", {}),
+        ("L2Normalization", {}),
+        ("LRN", {"nsize": 3}),
+        ("Pooling", {"kernel": (2, 2)}),
+        ("Pooling", {"kernel": (2, 2), "pool_type": "avg"}),
+        ("ROIPooling", {"pooled_size": (2, 2), "spatial_scale": 1.0}),
+        ("SpatialTransformer", {"transform_type": "affine", "sampler_type": "bilinear", "target_shape": (2, 2)}),
+        ("linalg_det", {}),
+        ("linalg_slogdet", {}),
+        ("sort", {}),
+        ("topk", {"k": 2, "ret_typ": "mask"}),
+        ("topk", {"k": 2, "ret_typ": "both"}),
+        ("sample_multinomial", {}),
+        ("sample_multinomial", {"get_prob": True}),
+        ("relu", {}),
+    ]
+    found = []
+    for name, options in operators:
+        symbol = getattr(sym, name)(name="n", **options)
+        found.append([name, json.loads(symbol.tojson())["node_row_ptr"], symbol.list_outputs()])
+    value = sym.topk(name="n", k=2, ret_typ="value")
+    found.append(json.loads(value.tojson())["node_row_ptr"])
+    numbers = sym.var("a").as_np_ndarray()
+    for function in (sym.np.std, sym.np.var, sym.np.average, sym.np.linalg.det):
+        with mx.name.NameManager():
+            symbol = function(numbers)
+        found.append([json.loads(symbol.tojson())["node_row_ptr"], symbol.list_outputs()])
+    return found

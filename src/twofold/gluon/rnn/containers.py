@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ... import ndarray as nd
+from ... import symbol as sym
 from ...errors import Undefined
+from ...symbol import Symbol
 from ..signatures import Functions, Given, Operand, StateInfo
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .sequences import Steps, Unrolled, mask, merge, steps_of
@@ -47,15 +49,24 @@ class _Stack(_Composite):
             next_states.extend(new)
         return inputs, next_states
 
+    def _unroll_either(self, length: int, inputs: Any, begin_state: Any, layout: str, merges: bool | None, lengths: Any) -> Unrolled:
+        if not isinstance(inputs, Symbol):
+            return super()._unroll_either(length, inputs, begin_state, layout, merges, lengths)
+        # the first cell gets the symbol as it is: some cells need not split it, and graphs have MXNet's nodes
+        states = self.begin_state(func=sym.zeros, batch_size=0) if begin_state is None else begin_state
+        return self._unroll_each(length, inputs, states, layout, merges, lengths)
+
     def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
-        """Run each cell over the whole sequence before the next: a bidirectional cell among them cannot be stepped."""
         states = self._initial_states(steps, begin_state)
+        return self._unroll_each(len(steps.values), steps.values, states, layout, merge_outputs, valid_length)
+
+    def _unroll_each(self, length: int, values: Any, states: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
+        """Run each cell over the whole sequence before the next: a bidirectional cell among them cannot be stepped."""
         next_states: list[Any] = []
-        values: Any = steps.values
         # inner cells may return outputs in any form: only the last cell's outputs go to the caller
         last = len(self._children) - 1
         for k, (cell, own) in enumerate(self._with_states(states)):
-            values, new = cell.unroll(len(steps.values), values, own, layout, None if k < last else merge_outputs, valid_length)
+            values, new = cell.unroll(length, values, own, layout, None if k < last else merge_outputs, valid_length)
             next_states.extend(new)
         return values, next_states
 
