@@ -30,7 +30,7 @@ def sync_batch_norm(xp, *arrays, ndev: int = 1, key: str, is_train: Training = F
     return batch_norm(xp, *arrays, is_train=is_train, **params)
 
 
-@op("_contrib_BatchNormWithReLU", like=batch_norm, **DECLARED)
+@op("_contrib_BatchNormWithReLU", like=batch_norm, **DECLARED, workspaces=1)
 def batch_norm_with_relu(xp, *arrays, **params):
     """`relu` of `BatchNorm`. ``cudnn_off`` and the calibration ranges have no effect."""
     out, mean, rate = batch_norm(xp, *arrays, **params)

@@ -29,7 +29,7 @@ def _check(one, two, sizes, kernel_size, stride1, stride2, max_displacement):
         raise ShapeError("Correlation: displacements and kernel do not fit", f"feature maps {one.shape}", "pad them, or displace less")
 
 
-@op("Correlation", real=True, recompute=True)
+@op("Correlation", real=True, recompute=True, workspaces=2)
 def correlation(
     xp,
     data1,

@@ -149,7 +149,7 @@ def _used(data_lengths, label_lengths, use_data_lengths, use_label_lengths):
     return data_lengths if use_data_lengths else None, label_lengths if use_label_lengths else None
 
 
-@op("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss", npx_name="ctc_loss", output_names=("output0",))
+@op("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss", npx_name="ctc_loss", output_names=("output0",), workspaces=1)
 def ctc_loss(
     xp,
     data,

@@ -18,6 +18,7 @@ from .linear_algebra import FLOATS, NUMBERS, expand_scalars, eye_like, require_m
     row="linalg.det(a)",
     batch="leading",
     output_names=("output0",),
+    workspaces=2,
 )
 def det(xp, A):
     """Determinants of (…, n, n) matrices."""
@@ -115,6 +116,7 @@ def _(draw):
     floats=FLOATS,
     row="linalg.slogdet(a)",
     batch="leading",
+    workspaces=2,
 )
 def slogdet(xp, A):
     """Signs and logarithms of the magnitudes of determinants; 0 and -inf for singular matrices, whose gradient is 0, as in MXNet."""

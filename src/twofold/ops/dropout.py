@@ -7,7 +7,7 @@ from ..opdef import Shape, Training, normalized_axes, op
 from .random_floats import bernoulli
 
 
-@op("Dropout", "_npx_dropout", keeps_shape=True, output_names=("output", "mask"))
+@op("Dropout", "_npx_dropout", keeps_shape=True, output_names=("output", "mask"), workspaces=1)
 def dropout(
     xp,
     data,

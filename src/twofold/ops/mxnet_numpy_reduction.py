@@ -141,7 +141,11 @@ def deviation(xp: Derived, a: Operand, axis: Axis, dtype: str | None, ddof: int,
 
 
 @numpy_op(
-    "_npi_var", output_names=("var",), row="var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)", writes="axis ddof keepdims"
+    "_npi_var",
+    output_names=("var",),
+    row="var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)",
+    writes="axis ddof keepdims",
+    workspaces=1,
 )
 def npi_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The variance along axes: the sum of squared deviations, divided by the number of elements minus ``ddof``."""
@@ -149,7 +153,11 @@ def npi_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int =
 
 
 @numpy_op(
-    "_npi_std", output_names=("std",), row="std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)", writes="axis ddof keepdims"
+    "_npi_std",
+    output_names=("std",),
+    row="std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False)",
+    writes="axis ddof keepdims",
+    workspaces=1,
 )
 def npi_std(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The standard deviation along axes: the square root of the variance."""
@@ -176,7 +184,7 @@ def average_outputs(*, returned: bool, **_: object) -> int:
     return 2 if returned else 1
 
 
-@numpy_op("_npi_average", outputs=average_outputs, output_names=("output0", "output1"))
+@numpy_op("_npi_average", outputs=average_outputs, output_names=("output0", "output1"), workspaces=("returned", "False", "False"))
 def npi_average(xp, a, weights=None, *, axis: Axis = None, returned: bool = False, weighted: bool = True):
     """The weighted mean along axes; with ``returned`` the sums of the weights too. Without weights it is the mean, of integers too.
 

@@ -113,7 +113,7 @@ rms_norm.sample(lambda draw: draw(draw.real((2, 3, 4)), draw.real((3,)), axis=1)
 # InstanceNorm
 
 
-@op("InstanceNorm", npx_name="instance_norm", alike=True, real=True, keeps_shape=True, output_names=("output", "mean", "var"))
+@op("InstanceNorm", npx_name="instance_norm", alike=True, real=True, keeps_shape=True, output_names=("output", "mean", "var"), workspaces=2)
 def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     """Each channel of each sample (n, c, d…) normalized over its spatial positions, times gamma (c,) plus beta (c,).
 
@@ -208,7 +208,7 @@ group_norm.sample(lambda draw: draw(draw.real((2, 4, 3)), draw.real((2,)), draw.
 # L2Normalization and LRN
 
 
-@op("L2Normalization", npx_name="l2_normalization", real=True, keeps_shape=True, output_names=("output", "norm"))
+@op("L2Normalization", npx_name="l2_normalization", real=True, keeps_shape=True, output_names=("output", "norm"), workspaces=1)
 def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"):
     """``data / sqrt(Σ data² + eps)``, with the sum over a sample ("instance"), axis 1 ("channel") or the spatial axes ("spatial")."""
     x = _norm_rows(xp, data, data, mode)
@@ -263,7 +263,7 @@ def _response(xp, data, alpha, knorm, nsize):
     return _sum_of_neighbors(xp, data * data, nsize) * (alpha / nsize) + knorm
 
 
-@op("LRN", real=True, keeps_shape=True, output_names=("output", "tmp_norm"))
+@op("LRN", real=True, keeps_shape=True, output_names=("output", "tmp_norm"), workspaces=1)
 def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Count):
     """``data / (knorm + alpha / nsize · Σ data²)^beta``, with the sum over ``nsize`` channels around each.
 

@@ -14,7 +14,7 @@ def flattened(xp, data, axis, name):
     return data, normalized_axis(axis, len(data.shape), f"{name}: axis")
 
 
-@op("sort", "_npi_sort", method=True, output_names=("output0",))
+@op("sort", "_npi_sort", method=True, output_names=("output0",), workspaces=1)
 def sort_axis(xp, data, *, axis: int | None = -1, is_ascend: bool = True):
     """The elements sorted along an axis (flattened if None)."""
     x, at = flattened(xp, data, axis, "sort")
@@ -38,7 +38,7 @@ def topk_outputs(ret_typ, **_):
     return 2 if ret_typ == "both" else 1
 
 
-@op("topk", "_npx_topk", outputs=topk_outputs, method=True)
+@op("topk", "_npx_topk", outputs=topk_outputs, method=True, workspaces=("ret_typ", "indices", "value"))
 def topk(
     xp,
     data,

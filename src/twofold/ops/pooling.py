@@ -242,7 +242,14 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
     return _sums_transposed(xp, dout, windows)
 
 
-@op("Pooling", "_npx_pooling", real=True, drawn_as="pooling", label="{pool_type|max}, {kernel|global}/{stride|1}")
+@op(
+    "Pooling",
+    "_npx_pooling",
+    real=True,
+    drawn_as="pooling",
+    label="{pool_type|max}, {kernel|global}/{stride|1}",
+    workspaces=("pool_type", "max", "max"),
+)
 def pooling(
     xp,
     data,

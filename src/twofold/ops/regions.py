@@ -137,7 +137,7 @@ def _maxima_gradient(xp, dout, out, data, rois, *, pooled_size, spatial_scale, p
     return xp.reshape(xp.index_add(flat, head, image, channel, xp.maximum(place, 0), key=(0, 1, 2)), shape=data.shape), None
 
 
-@op("ROIPooling", "_npx_roi_pooling", real=True, alike=True)
+@op("ROIPooling", "_npx_roi_pooling", real=True, alike=True, workspaces=1)
 def roi_pooling(xp, data, rois, *, pooled_size: Shape, spatial_scale: float):
     """Maxima of the bins of regions: data (n, c, h, w) and rois (r, 5) to (r, c, *pooled_size).
 

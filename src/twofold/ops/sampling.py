@@ -83,7 +83,7 @@ def _affine_grid(xp, theta, height, width):
     return xp.reshape(grid, shape=(theta.shape[0], 2, height, width))
 
 
-@op("GridGenerator", real=True)
+@op("GridGenerator", real=True, workspaces=1)
 def grid_generator(xp, data, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)):
     """Where to read an image: (n, 2, h, w), x and y from -1 to 1 over the image.
 
@@ -131,7 +131,7 @@ def _sampled(xp, name, data, grid):
     return xp.reshape(found, shape=(n, c, *grid.shape[2:]))
 
 
-@op("BilinearSampler", real=True)
+@op("BilinearSampler", real=True, workspaces=1)
 def bilinear_sampler(xp, data, grid, *, cudnn_off: bool | None = None):
     """Images (n, c, h, w) read at the points of a grid (n, 2, h', w') of `GridGenerator`: (n, c, h', w').
 
@@ -154,7 +154,7 @@ def _(draw):
     return draw(draw.real((2, 3, 5, 5)), grid)
 
 
-@op("SpatialTransformer", real=True)
+@op("SpatialTransformer", real=True, workspaces=2)
 def spatial_transformer(
     xp,
     data,

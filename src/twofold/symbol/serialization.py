@@ -14,29 +14,6 @@ from .rebuild import has_casts, without_casts
 
 #: Limits the memory that a damaged file can request.
 MOST_OUTPUTS = 65_536
-#: Outputs that MXNet counts besides those here, which nothing reads: the memory that operators work in. Or the parameter on whose value one
-#: depends: its name, its default and the value.
-WORK_MEMORY: dict[str, int | tuple[str, str, str]] = {
-    "BilinearSampler": 1,
-    "CTCLoss": 1,
-    "Correlation": 2,
-    "Dropout": 1,
-    "GridGenerator": 1,
-    "InstanceNorm": 2,
-    "L2Normalization": 1,
-    "LRN": 1,
-    "Pooling": ("pool_type", "max", "max"),
-    "ROIPooling": 1,
-    "SpatialTransformer": 2,
-    "_contrib_BatchNormWithReLU": 1,
-    "_linalg_det": 2,
-    "_linalg_slogdet": 2,
-    "_npi_average": ("returned", "False", "False"),
-    "_npi_std": 1,
-    "_npi_var": 1,
-    "sort": 1,
-    "topk": ("ret_typ", "indices", "value"),
-}
 VERSION = {"mxnet_version": ("int", MXNET_VERSION)}
 
 
@@ -70,8 +47,8 @@ def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Map
         extra = {key: value for key, value in node.extra.items() if key != "control_deps"} if node.extra else {}
         subgraphs = tuple([_graph_record(inner, topological(inner), {}) for inner in node.subgraphs]) if node.subgraphs else ()
         nodes.append(NodeRecord(node.op_name, node.name, node.attrs, tuple(entries), control, subgraphs, extra))
-        hidden = WORK_MEMORY.get(node.op_name)
-        pointer.append(pointer[-1] + node.count + (0 if hidden is None else hidden if isinstance(hidden, int) else _is_set(node, hidden)))
+        unread = 0 if node.op is None else node.op.symbolic.workspaces
+        pointer.append(pointer[-1] + node.count + (unread if isinstance(unread, int) else _is_set(node, unread)))
     return GraphRecord(
         nodes=tuple(nodes),
         arg_nodes=tuple([k for k, n in enumerate(order) if n.op_name == VARIABLE]),

@@ -64,6 +64,9 @@ class Symbolic:
     named_inputs: tuple[Input, ...] = ()
     #: The names of the outputs in symbols; empty for ``output``, ``output0`` …
     output_names: tuple[str, ...] = ()
+    #: How many outputs more MXNet's files count, which nothing reads: the memory that its operator works in. Or one for a value of a
+    #: parameter: its name, its default and the value.
+    workspaces: int | tuple[str, str, str] = 0
     #: ``shown``: what MXNet's operator keeps for its gradient beside the results, as monitors show it under the last ``output_names``,
     #: ``(xp, <inputs>, *, <params>) -> value(s)``.
     shown_rule: Rule | None = None
