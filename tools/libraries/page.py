@@ -27,7 +27,7 @@ last section lists. `make test-libraries` makes this page (`tools/libraries` say
   exported graph read back, and parameters after a step of training agree within {outputs} of their norm (gradients {gradients}), or
   {nudges} times what MXNet's own change if the input changes by rounding. Those that MXNet cannot run at the sizes tried are not counted.
   They are a sample: GluonCV's zoo has some 300 names, most of them sizes and data sets of the networks that are tried here. Empty: not
-  compared, as the models of GluonNLP's zoo are made for vocabularies that it downloads, and Sockeye 1.18 has symbols, which its tests build.
+  compared, as the models of GluonNLP's zoo need vocabularies that it downloads, and Sockeye 1.18 has symbols, which its tests build.
 * **Its tests**: how many pass, of those that pass with MXNet; in brackets all that pass. Empty: there are
   none, as in GluonNLP's source distribution.
 * **Program**: a small model trained on generated data until a loss is reached.
