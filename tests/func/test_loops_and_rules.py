@@ -87,10 +87,10 @@ def test_a_compiled_function_is_called_once_for_each_kind_of_arguments():
 
 def test_a_compiled_function_reads_arrays_from_outside_anew():
     w = np.array([1.0, 2.0])
-    f = func.jit(lambda x: x * w + w[1:])
-    equal(f(np.ones(2)), [3, 4])
+    f = func.jit(lambda x: x * w + w)
+    equal(f(np.ones(2)), [2, 4])
     w[:] = [5, 6]
-    equal(f(np.ones(2))[:1], [11])
+    equal(f(np.ones(2)), [10, 12])
     net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
     net.initialize(mx.init.One())
     for run in (net, func.jit(lambda x: net(x))):

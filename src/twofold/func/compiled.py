@@ -14,7 +14,6 @@ from ..imperative.generator import STREAMS
 from ..imperative.invoke import device_of
 from ..imperative.tape import tls
 from ..imperative.trace import Source, Trace
-from ..imperative.write import read
 from ..numpy import array as numpy_array
 from ..opdef import BoundOp
 from ..program.cache import Cache, CacheEntry
@@ -49,8 +48,8 @@ def jit(fun: Function) -> Function:
 
     Notes
     -----
-    Arrays from outside and their views, such as the parameters of a block, are read at each call. What ``fun`` computes from these alone
-    (also single elements), numbers of NumPy's generators, and Python values from outside are constants of the first call.
+    Arrays from outside, such as the parameters of a block, are read at each call if operations use them whole. Views and elements of them,
+    what ``fun`` computes from these alone, numbers of NumPy's generators, and Python values are constants of the first call.
 
     Examples
     --------
@@ -103,9 +102,7 @@ class _Outside(NamedTuple):
             return Value(STREAMS.next_key(self.device), device=self.device)
         cell = self.source.cell()
         # an array of the function's own is gone, and its value has not changed
-        if cell is None:
-            return self.value
-        return read(cell, self.source.chain) if self.source.chain else cell._content
+        return self.value if cell is None else cell._content
 
 
 class _Compiled(CacheEntry):

@@ -6,7 +6,7 @@ instead. Its arrays are pending: nothing is computed until the transformed graph
 
 import gc
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import ref
 
 from ..backend.loader import backend_for
@@ -47,13 +47,10 @@ class Source(NamedTuple):
         What stands for it here, and in a trace outside.
     cell
         The array; None for a random key.
-    chain
-        The view operations that select it from the array.
     """
 
     values: tuple[Operand, Operand]
     cell: ref[Cell] | None = None
-    chain: tuple[BoundOp, ...] = ()
 
 
 class Trace(Tape):
@@ -145,11 +142,10 @@ class Trace(Tape):
             self._held.append(v)
             shape, dtype = v.type
             found = self._places[id(v)] = self._input(lent(v, self), shape, dtype, False)
-            if isinstance(own, Cell):
+            # a view is no source: on devices operations get a copy of it
+            if isinstance(own, Cell) and type(own)._root is None:
                 # weak: an array of the function's own is a constant, and its content is traced later
-                view: Any = own
-                root, chain = (own, ()) if type(own)._root is None else (view._base, view._chain)
-                self.sources.append(Source((v, self.operands[-1]), ref(root), chain))
+                self.sources.append(Source((v, self.operands[-1]), ref(own)))
         return found
 
     def sources_by_place(self) -> dict[int, Source]:
