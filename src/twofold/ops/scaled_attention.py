@@ -6,15 +6,15 @@ Forward keeps the result only. Backward computes the scores of a block again, fr
 
 import math
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 from ..errors import ShapeError
 from ..opdef import Input, op
 
 #: Blocks have as many rows that their scores, of all heads, are about that many bytes, and there are at most `MOST` of them.
 BLOCK_BYTES, MOST = 4 << 20, 32
-Positions = Annotated[object, Input(own_dtype=True)]
-Mask = Annotated[object, Input(own_dtype=True, present=("use_mask", True))]
+Positions = Annotated[Any, Input(own_dtype=True)]
+Mask = Annotated[Any, Input(own_dtype=True, present=("use_mask", True))]
 
 
 def _groups(query, key, value):
@@ -137,7 +137,7 @@ def _(xp, dout, out, query, key, value, mask, *, scale, causal, **_):
     ends = (0, group * queries, group * queries + keys, group * queries + 2 * keys)
     parts = [xp.take_slice(found, start, stop, 2) for start, stop in pairwise(ends)]
     shapes = (query.shape, key.shape, value.shape)
-    if dmask:
+    if mask is not None and dmask:
         added = xp.concat(*dmask, axis=3) if mask.shape[3] > 1 else xp.sum(xp.concat(*dmask, axis=3), axis=3, keepdims=True)
         dmask = [xp.reshape(added, shape=given)]
     return *(xp.reshape(xp.take_slice(x, 0, s[3], 3), shape=s) for x, s in zip(parts, shapes, strict=True)), *dmask
