@@ -13,7 +13,7 @@ from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, InvalidValue, MXNetError, ParameterError, WrongShape
 from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
-from ..imperative.scope import Scope
+from ..imperative.scope import Scope, separate_windows
 from ..ndarray.array import NDArray
 from ..numpy_extension import is_np_array, is_np_shape
 from ..opdef import STORAGE_TYPES
@@ -269,7 +269,7 @@ class Parameter:
         data = deferred.data
         if data is None:
             # unrecorded; and on the CPU, then copied: all devices get the same random numbers
-            with Scope(False, None):
+            with Scope(False, None), separate_windows():
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
                 named = initializer.InitDesc(self.name, {"__init__": deferred.init})
                 initializer.create(deferred.default)(named, as_active_class(data))
@@ -285,7 +285,7 @@ class Parameter:
         self._is_numpy = is_np_array()
         before = self._copies
         try:
-            with Scope(False, None):
+            with Scope(False, None), separate_windows():
                 self._copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype)
                 self._init_grad()
         except BaseException:

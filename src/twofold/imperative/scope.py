@@ -1,5 +1,7 @@
 """Recording and training scopes, per thread."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from ..assembly import fragment, inlined
@@ -16,6 +18,22 @@ def _begin() -> None:
         flush_complete()
     bound_tables()
     tls.tape = Tape()
+
+
+@contextmanager
+def separate_windows() -> Iterator[None]:
+    """A context whose operations have windows of their own, which have run at its end. Windows that are open stay so.
+
+    For what a first step does once, such as initializing a network: in the step's windows it would make the step's programs other ones than
+    those of the second step.
+    """
+    waiting, HERE.by_device = HERE.by_device, {}
+    try:
+        yield
+        for w in list(HERE.by_device.values()):
+            flush(w)
+    finally:
+        HERE.by_device = waiting
 
 
 class Scope:
