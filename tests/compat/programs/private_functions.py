@@ -276,8 +276,8 @@ def quantization_step_by_step(mx: Any) -> Any:
     params = {"fc_weight": mx.nd.arange(6).reshape((3, 2)) - 2, "fc_bias": mx.nd.array([1, -2, 3])}
     found = []
     for mode in ("full", "smart"):
-        for stored in (list(params), None):
-            found.append(tools._quantize_symbol(network, mx.cpu(), offline_params=stored, quantize_mode=mode)[0].list_arguments())
+        given = [{"offline_params": stored, "quantize_mode": mode} for stored in (list(params), None)]
+        found += [tools._quantize_symbol(network, mx.cpu(), **each)[0].list_arguments() for each in given]
     excluded = tools._quantize_symbol(network, mx.cpu(), excluded_symbols=["fc"], offline_params=list(params))[0]
     made = tools._quantize_symbol(network, mx.cpu(), offline_params=list(params), quantize_mode="full")[0]
     attributes = tools._calibrate_quantized_sym(made, {"data": (-1.0, 1.0)}).attr_dict()
