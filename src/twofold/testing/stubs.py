@@ -52,7 +52,7 @@ def type_text(annotation: Any) -> str:
     """The source of the type for a parameter's annotation."""
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
-        return next(TYPES[a] for a in args if isinstance(a, kinds.Kind))
+        return next(TYPES.get(a) or type_text(args[0]) for a in args if isinstance(a, kinds.Kind))
     if origin is Literal:
         return f"Literal{list(args)}"
     if origin in (types.UnionType, typing.Union):
