@@ -54,6 +54,10 @@ WHY_NOT = {
     "on GPUs the elements of arrays and arrays without axes are the same class; as indices both count as elements, which give views": (
         "tests/numpy/test_views.py::test_a_copy_shares_nothing[integer array without axes]",
     ),
+    "elements of arrays on GPUs are arrays": (
+        f"{SMALL}a_single_element_is_numpys_scalar",
+        f"{SMALL}an_element_that_needs_a_gradient_or_a_device_is_an_array",
+    ),
     "puts fake GPUs in the place of these": ("tests/ndarray/test_contexts.py::test_an_array_of_a_missing_gpu_is_loaded_on_the_cpu",),
     "small arrays are computed inline, with NumPy's floating-point warnings; GPUs give none": (
         f"{ARRAYS}floating_point_warnings_of_small_arrays_are_numpys",
