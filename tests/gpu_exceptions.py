@@ -22,6 +22,7 @@ WHY_NOT = {
         "tests/ndarray/test_small_operations.py::test_a_small_operation_enters_few_functions",
         "tests/ndarray/test_small_operations.py::test_an_array_is_made_in_few_functions",
         f"{SMALL}a_small_draw_enters_one_function_and_gives_what_numpy_gives",
+        f"{SMALL}a_small_result_of_a_program_becomes_plain_when_it_is_an_operand",
         f"{LARGE}views_of_large_arrays_enter_one_function",
         f"{RECORDING}views_of_tracked_arrays_are_made_in_one_frame",
         f"{OPERANDS}a_recorded_gather_enters_few_functions",
@@ -35,6 +36,7 @@ WHY_NOT = {
     "counts what the CPU does at once and in place; GPUs let it wait in the window": (
         f"{LARGE}large_arrays_are_written_in_place",
         f"{LARGE}what_is_read_after_every_operation_stops_waiting",
+        f"{SMALL}large_masks_that_are_read_at_once_stop_waiting",
         f"{SMALL}elements_and_small_slices_of_a_large_array_are_read_and_written_at_once",
         f"{SMALL}small_parts_of_a_large_array_are_updated_in_place",
         f"{SMALL}a_part_of_a_large_matrix_is_multiplied_by_a_vector_where_it_lies",
@@ -57,7 +59,9 @@ WHY_NOT = {
     "elements of arrays on GPUs are arrays": (
         f"{SMALL}a_single_element_is_numpys_scalar",
         f"{SMALL}an_element_that_needs_a_gradient_or_a_device_is_an_array",
+        "tests/numpy/test_constructor.py::test_all_arrays_are_instances_of_the_class",
     ),
+    "GPUs read the exponents at once": ("tests/numpy/test_errors.py::test_an_error_that_a_read_has_raised_is_not_raised_by_waitall",),
     "puts fake GPUs in the place of these": ("tests/ndarray/test_contexts.py::test_an_array_of_a_missing_gpu_is_loaded_on_the_cpu",),
     "small arrays are computed inline, with NumPy's floating-point warnings; GPUs give none": (
         f"{ARRAYS}floating_point_warnings_of_small_arrays_are_numpys",
