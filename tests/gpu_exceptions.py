@@ -53,6 +53,9 @@ WHY_NOT = {
         f"{LARGE}what_moves_elements_of_a_large_array_is_numpys_at_once[np.argsort(k)]",
         f"{LARGE}reductions_of_transposed_matrices_have_the_same_bits_in_every_mode",
     ),
+    "the last bits of a difference of numbers ten thousand times as large": (
+        "tests/ops/test_oracle_values.py::test_results_match_mxnet[_image_random_contrast.0]",
+    ),
     "on GPUs the elements of arrays and arrays without axes are the same class; as indices both count as elements, which give views": (
         "tests/numpy/test_views.py::test_a_copy_shares_nothing[integer array without axes]",
     ),
@@ -66,7 +69,7 @@ WHY_NOT = {
     "small arrays are computed inline, with NumPy's floating-point warnings; GPUs give none": (
         f"{ARRAYS}floating_point_warnings_of_small_arrays_are_numpys",
     ),
-    "the real MXNet had no GPU": (f"{ROW}copies: mx.context.num_gpus()]",),
+    "the real MXNet had no GPU": (f"{ROW}copies: mx.context.num_gpus()]", f"{GLUON}contrib_layers.sync_batch_norm]"),
     "asks what the default is, or names cpu(0) where that is the default": (
         "tests/ndarray/test_contexts.py::test_a_device_is_the_default_of_its_block",
         "tests/ndarray/test_conventions.py::test_an_evaluation_leaves_the_modes_as_they_are",
@@ -94,7 +97,10 @@ WHY_NOT = {
         f"{GLUON}parameters.gradient_requests]",
         f"{GLUON}parameters.casting]",
     ),
-    "loads parameters without naming a device: they come to the CPU, as MXNet's": (f"{GLUON}files.whole_models]",),
+    "loads parameters without naming a device: they come to the CPU, as MXNet's": (
+        f"{GLUON}files.whole_models]",
+        f"{GLUON}files.names_in_files_of_save_params]",
+    ),
     "NumPy reads no memory of GPUs": (
         f"{ARRAYS}dlpack_shares_memory",
         "tests/ndarray/test_interop.py::test_numpy_sees_our_memory_through_dlpack",

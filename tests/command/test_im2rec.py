@@ -132,8 +132,9 @@ def test_a_killed_run_leaves_the_old_records_and_the_next_removes_what_it_left(f
     with (folder / "set.lst").open("a") as file:
         file.write("6\t0\tpipe\n")
     os.mkfifo(folder / "images" / "pipe")
-    command = [sys.executable, "-m", "twofold", "im2rec", str(folder / "set"), str(folder / "images"), "--pass-through"]
-    process = subprocess.Popen(command)
+    program = "import sys; from twofold.command import im2rec, main; im2rec.read_file = lambda p: open(p, 'rb').read(); main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "im2rec", str(folder / "set"), str(folder / "images"), "--pass-through"]
+    process = subprocess.Popen(command)  # reads pipes, which im2rec refuses
     with open(folder / "images" / "pipe", "wb"):  # waits until the program reads the last image
         process.kill()
         process.wait()

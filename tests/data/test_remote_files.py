@@ -55,13 +55,13 @@ INNER = (
 )
 #: What takes the name of no file, or of one that cannot be anywhere.
 LOCAL = {
+    "assembled_code.KeptCode": "beside Python's compiled modules",
+    "compat.data_hooks.FolderCalls": "the class tells what a subclass overrides; ImageFolderDataset reads",
     "contrib.onnx.values.NotConstant": "an error; path is of a graph",
     **{f"contrib.tensorboard.{k}": "its writer decides" for k in ("LogMetricsCallback", "LogParametersCallback", "SummaryWriter")},
     "gluon.data.vision.transforms.ToTensor": "prefix of parameters",
-    "gluon.model_files.load_model": "Block.load",
-    "gluon.model_files.save_model": "Block.save",
-    "gluon.block_files.load_parameters": "Block.load_parameters",
-    "gluon.block_files.save_parameters": "Block.save_parameters",
+    **{f"gluon.model_files.{k}_model": f"Block.{k}" for k in ("load", "save")},
+    **{f"gluon.block_files.{k}_parameters": f"Block.{k}_parameters" for k in ("load", "save")},
     "gluon.model_zoo.model_store.load_pretrained": "get_model_file",
     "gluon.parameter_dict.ParameterDict.load_dict": "the name is for errors",
     "gluon.parameter_dict.load_named_arrays": "Block.load_parameters",

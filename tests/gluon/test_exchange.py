@@ -167,11 +167,13 @@ def test_a_hybridized_recurrent_layer_returns_states_only_when_given_some(tmp_pa
         assert np.array_equal(last.asnumpy(), state.asnumpy())
     net(x)
     net.export(str(tmp_path / "net"))
-    block = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data0", "data1"], str(tmp_path / "net-0000.params"))
+    names = ["data0", "data1"]
+    block = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), names, str(tmp_path / "net-0000.params"), ctx=x.context)
     assert np.array_equal(block(x, *net.begin_state(2)).asnumpy(), want.asnumpy())
     net.save(path)
     again = mx.gluon.rnn.GRU(4, input_size=5)
     again.load(path)
+    again.collect_params().reset_ctx(x.context)
     assert np.array_equal(again(x).asnumpy(), want.asnumpy())
     assert len(again(x, net.begin_state(2))) == 2
 

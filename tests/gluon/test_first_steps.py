@@ -36,6 +36,7 @@ def test_the_second_step_compiles_nothing(monkeypatch, deferred):
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
     measure = gluon.loss.SoftmaxCrossEntropyLoss()
     x, y = nd.random.uniform(shape=(4, 3, 32, 32)), nd.array([1, 2, 3, 0])
+    x.wait_to_read()  # on GPUs the draw waits in a window, too
     counts = []
     for _ in range(2):
         with autograd.record():

@@ -107,6 +107,7 @@ def test_an_operator_may_occur_inside_and_outside_of_a_hybridized_block(
     np.testing.assert_allclose(gradient(*hybridized), gradient(False, False), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.exact
 def test_large_arrays_give_the_same_bits() -> None:
     x = nd.array(np.random.default_rng(0).normal(size=(300, 400)))
     plain, compiled = nn.Dense(300, activation="tanh", prefix="d_"), nn.Dense(300, activation="tanh", prefix="d_")

@@ -271,7 +271,7 @@ def a_misspelt_argument_of_an_optimizer():
     trainer("sgd", {"momentun": 0.9})
 
 
-@mistake("Cannot find optimizer adamm; did you mean 'adam' or 'nadam'?")
+@mistake("Cannot find optimizer adamm; did you mean 'adam' or 'radam'?")
 def a_misspelt_optimizer():
     trainer("adamm")
 

@@ -44,7 +44,7 @@ def test_weights_on_a_gpu_are_updated_as_on_the_cpu(name, gpus):
             updater(0, mx.nd.array(np.linspace(1, k, 12).reshape(3, 4), ctx=device), weight)
         assert weight.context is device
         results.append(weight.asnumpy())
-    np.testing.assert_allclose(*results, rtol=1e-6)
+    np.testing.assert_allclose(*results, rtol=1e-5 if name == "muon" else 1e-6)  # muon: products of matrices
 
 
 def test_weights_with_gradients_stay_variables():
