@@ -1,11 +1,9 @@
 """Suggestions for names that do not exist: the nearest ones that do, and what other libraries' names are called here."""
 
-import tomllib
+import os
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, signature
-from pathlib import Path
 from typing import Any
 
 from .errors import OperatorError
@@ -17,7 +15,10 @@ WHAT_RUNS = 'the page "What runs" (docs/reference/mxnet-names.md) lists MXNet\'s
 @cache
 def _elsewhere() -> dict[str, dict[str, str]]:
     """Names of other libraries with ours, by the module in which users look for them."""
-    return tomllib.loads(Path(__file__).with_name("names_elsewhere.toml").read_text(encoding="utf-8"))
+    import tomllib  # programs that make no mistake load neither this nor `difflib`
+
+    with open(os.path.join(os.path.dirname(__file__), "names_elsewhere.toml"), "rb") as file:
+        return tomllib.load(file)
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "") -> str:
@@ -41,6 +42,8 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
     >>> did_you_mean("Linear", [], "see dir() of it", "gluon.nn")
     'use Dense'
     """
+    from difflib import get_close_matches
+
     known = _elsewhere().get(place, {})
     if name in known:
         return f"use {known[name]}"

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .. import tracebacks
-from ..compat import mxnet_alias, old_python
+from ..compat import mxnet_on_demand, old_python
 from ..device import CPU, Device
 from ..errors import LaunchError, MXNetError
 from ..numpy_folding import allocation, explain, importing
@@ -40,8 +40,8 @@ class Imports(NamedTuple):
 
     def install(self) -> None:
         """Apply this to the current process."""
-        mxnet_alias.install()
-        old_python.install()
+        mxnet_on_demand.install()
+        old_python.install(names_only=bool(self.numpy))
         if self.numpy:
             importing.install(self.importers, _LOAD[self.numpy])
         if self.numpy == "folding":
@@ -220,7 +220,7 @@ def load_ipython_extension(shell: Any) -> None:
     """
     from ..numpy_folding import own_modules
 
-    mxnet_alias.install()
+    mxnet_on_demand.install()
     importers = importing.Importers.beside(os.getcwd())
     importing.install(importers, load_face)
     own_modules.install(importers)

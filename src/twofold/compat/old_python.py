@@ -71,13 +71,21 @@ vars(SETS)["in1d"] = NUMPY_NAMES["in1d"]
 
 
 @functools.cache
-def install() -> None:
-    """Restore missing names; existing ones are not changed, but take what they took."""
+def install(names_only: bool = False) -> None:
+    """Restore missing names; existing ones are not changed, but take what they took.
+
+    Parameters
+    ----------
+    names_only
+        Leave existing functions alone, for programs that shall see what NumPy gives.
+    """
     tables = {np: NUMPY_NAMES, np.lib: {"arraysetops": SETS}, **PYTHON_NAMES}
     sys.modules.setdefault(SETS.__name__, SETS)
     for module, names in tables.items():
         for name in names.keys() - vars(module).keys():
             setattr(module, name, names[name])
+    if names_only:
+        return
     json.loads = _without_encoding(json.loads)
     np.fromstring = _with_binary_mode(np.fromstring)  # type: ignore[assignment]
     for name in ("array", "asanyarray", "asarray"):

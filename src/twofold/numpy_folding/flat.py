@@ -12,12 +12,12 @@ from .array import FoldingArray, index_of
 class Flat:
     """NumPy's iterator; to a program it is one."""
 
-    __slots__ = ("_iterator",)
+    __slots__ = ("_iterator", "base")
     __class__: Any = property(lambda self: np.flatiter)
     __hash__: Any = None
 
     def __init__(self, array: FoldingArray) -> None:
-        self._iterator = array.shown().view().flat
+        self._iterator, self.base = array.shown().view().flat, array
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._iterator, name)

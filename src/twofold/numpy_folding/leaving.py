@@ -22,7 +22,7 @@ import numpy as np
 from .array import BEFORE_FIRST, NDARRAY, FoldingArray
 from .importing import is_own
 from .reasons import HANDED_OUT
-from .rewriting import BUILT_IN, HARMLESS, UNFOLDED
+from .rewriting import BUILT_IN, HARMLESS, MASKED, UNFOLDED
 from .sites import site
 
 Holder = list[object] | tuple[object, ...] | dict[object, object]
@@ -182,7 +182,7 @@ def takes_folding(callee: Any) -> bool:
 
 
 def _is_numpys(name: str | None) -> bool:
-    return name is not None and name.partition(".")[0] in ("numpy", ROOT)
+    return name is not None and name.partition(".")[0] in ("numpy", ROOT) and not f"{name}.".startswith(f"{MASKED}.")
 
 
 def _is_programs(kind: type) -> bool:

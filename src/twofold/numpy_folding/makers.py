@@ -209,7 +209,7 @@ class GeneratorClass(type):
         return issubclass(subclass, cls.__mro__[1])
 
 
-def _copied(self: np.random.Generator | np.random.RandomState, memo: dict[int, Any]) -> object:
+def _copied(self: "np.random.Generator | np.random.RandomState", memo: dict[int, Any]) -> object:
     """A copy whose large draws fold, too; a copy by ``__reduce__`` would be of NumPy's class."""
     _, args, state = self.__reduce__()
     found = type(self)(*copy.deepcopy(args, memo))
@@ -218,7 +218,7 @@ def _copied(self: np.random.Generator | np.random.RandomState, memo: dict[int, A
     return found
 
 
-def generator_class(base: type[np.random.Generator] | type[np.random.RandomState]) -> type:
+def generator_class(base: "type[np.random.Generator] | type[np.random.RandomState]") -> type:
     """A class of NumPy's generators whose large draws fold."""
     own: dict[str, object] = {name: draw(getattr(base, name)) for name in DRAWS if name in dir(base)}
     own["__deepcopy__"] = _copied

@@ -26,8 +26,9 @@ HARMLESS = {
     "logging", "math", "os", "pathlib", "platform", "random", "re", "resource", "shutil", "signal", "statistics",
     "string", "struct", "subprocess", "sys", "textwrap", "time", "timeit", "traceback", "tracemalloc", "typing", "warnings", "weakref",
 }  # fmt: skip
-#: Modules whose functions take folding arrays.
+#: Modules whose functions take folding arrays. Masked arrays, Python's code that keeps the classes of arrays, do not.
 NUMPYS = {"numpy"}
+MASKED = "numpy.ma"
 #: Built-in functions that look at folding arrays, as NumPy's do, but not ``type``, which must say what NumPy would say.
 BUILT_IN = {name for name in dir(builtins) if name not in ("type", "issubclass", "setattr", "compile", "__import__")}
 #: Those that call a function that they are given: first, or as ``key``.
@@ -145,15 +146,15 @@ class _Names(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self._import(alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0])
+            self._import(alias.asname or alias.name.partition(".")[0], _origin(alias.name if alias.asname else "", alias.name))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        origin = "" if node.level else (node.module or "").partition(".")[0]
+        module = "" if node.level else node.module or ""
         for alias in node.names:
             if alias.name == "*":
-                self._stars.add(origin)
+                self._stars.add(_origin(module, module))
             else:
-                self._import(alias.asname or alias.name, origin)
+                self._import(alias.asname or alias.name, _origin(f"{module}.{alias.name}", module))
 
     def _import(self, name: str, origin: str) -> None:
         self._bound[name] += 1
@@ -213,7 +214,7 @@ class _Names(ast.NodeVisitor):
         if self.is_of(callee, HARMLESS):
             return True
         # ``numpy.ndarray.sum`` is NumPy's own, which refuses folding arrays
-        return self.is_of(callee, NUMPYS) and "ndarray" not in _parts(callee)
+        return self.is_of(callee, NUMPYS) and {"ndarray", "ma"}.isdisjoint(_parts(callee))
 
     def _is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is a text, or an object that a class of this module has just made."""
@@ -240,6 +241,11 @@ class _Names(ast.NodeVisitor):
         """Whether others than the program may call a function: it is used otherwise than to be called."""
         name = function.name
         return bool(function.decorator_list) or self._read[name] != self._called[name] or not self._is_first
+
+
+def _origin(bound: str, module: str) -> str:
+    """Which package a name is from that an import binds to ``bound``: masked arrays count as one of their own."""
+    return MASKED if f"{bound}.".startswith(f"{MASKED}.") else module.partition(".")[0]
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
