@@ -132,8 +132,8 @@ def write(results: dict[str, Any], stamp: dict[str, str]) -> None:
         "",
         "## What differs",
         "",
-        "An array that a library gives back is NumPy's array over the same memory, not the object that it was given: the failing tests of pandas",
-        "compare bases by `is`.",
+        "An array that a library gives back is NumPy's array over the same memory, not the object that it was given: failing",
+        "tests of pandas compare bases by `is`.",
         "",
     ]
     for name, r in results.items():
