@@ -55,6 +55,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "kv": "kvstore",
     "kvstore": "kvstore",
     "load_ipython_extension": ("command.run", "load_ipython_extension"),
+    "load_torch": ("ndarray.torch_files", "load_torch"),
     "lr_scheduler": "lr_scheduler",
     "metric": "metric",
     "mod": "module",

@@ -45,6 +45,7 @@ from . import io
 from . import kvstore as kv
 from . import kvstore
 from .command.run import load_ipython_extension
+from .ndarray.torch_files import load_torch
 from . import lr_scheduler
 from . import metric
 from . import module as mod
@@ -112,6 +113,7 @@ __all__ = [
     "kvstore",
     "libinfo",
     "load_ipython_extension",
+    "load_torch",
     "log",
     "lr_scheduler",
     "metric",

@@ -8,12 +8,10 @@ from __future__ import annotations
 import pickletools
 import sys
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import BinaryIO, NamedTuple, NoReturn
 
 from ..errors import FormatError
-
-if TYPE_CHECKING:
-    from .records import Buffer
+from .records import Buffer
 
 EXPANSION, ALLOWANCE = 3, 14 << 20  # memory bound in bytes: EXPANSION times the file's size, plus ALLOWANCE
 ENTRY_COST, MEMO_COST, NODE_COST = 24, 100, 160  # bytes of a stack entry, a memo entry and a container in CPython, rounded up
@@ -82,28 +80,34 @@ class _Mark:
 _MARK = _Mark()
 
 
-def run_pickle(data: Buffer, allowed: Container[Name], budget: Budget) -> object:
+#: What calls an id of an object outside of the file, if it is allowed as a name.
+PERSISTENT = Name("pickle", "persistent_load")
+
+
+def run_pickle(data: Buffer | BinaryIO, allowed: Container[Name], budget: Budget, todo: str) -> object:
     """Return the tree that a pickle of protocol 0 to 5 builds.
 
     Parameters
     ----------
     data
-        The pickle.
+        The pickle, or a file that is read up to its end.
     allowed
         The classes and functions that it may name.
     budget
         The memory budget to charge.
+    todo
+        What to do if it names anything else.
 
     Raises
     ------
     FormatError
         If it is damaged, names anything else, or exceeds the budget.
     """
-    machine = _Machine(allowed, budget)
+    machine = _Machine(allowed, budget, todo)
     position = 0
     try:
         # `genops` only decodes; unlike `pickle.Unpickler` it imports nothing and calls nothing
-        for opcode, argument, start in pickletools.genops(bytes(data)):
+        for opcode, argument, start in pickletools.genops(bytes(data) if isinstance(data, Buffer) else data):
             position = start or 0
             machine.step(opcode.name, argument)
     except FormatError as error:
@@ -114,8 +118,9 @@ def run_pickle(data: Buffer, allowed: Container[Name], budget: Budget) -> object
 
 
 class _Machine:
-    def __init__(self, allowed: Container[Name], budget: Budget) -> None:
+    def __init__(self, allowed: Container[Name], budget: Budget, todo: str) -> None:
         self.allowed = allowed
+        self.todo = todo
         self.budget = budget
         self.stack: list[object] = []
         self.memo: dict[object, object] = {}  # by number; values are shared, so the result is a graph, possibly with cycles
@@ -215,7 +220,7 @@ class _Machine:
             _refuse("names a class by", (module, name))
         target = Name(module, name)
         if target not in self.allowed:
-            raise FormatError("pickle: it names a class or function that is not allowed", f"{module}.{name}", _TODO)
+            raise FormatError("pickle: it names a class or function that is not allowed", f"{module}.{name}", self.todo)
         self.push(target, NODE_COST)
 
     def push_stacked_name(self) -> None:
@@ -254,8 +259,14 @@ class _Machine:
             raise FormatError("pickle: it refers to a missing memo entry", f"memo {index}", "the file is damaged")
         self.push(self.memo[index])
 
-
-_TODO = "load states written by MXNet's optimizers, or name your own classes in classes="
+    def refer(self) -> None:
+        # only tuples, which is what torch's ids are: they become the arguments
+        if PERSISTENT not in self.allowed:
+            raise FormatError("pickle: an opcode refers to objects outside the file", "BINPERSID", "pickle the whole object")
+        args = self.pop()
+        self.push(PERSISTENT)
+        self.push(args)
+        self.call()
 
 
 def _refuse(action: str, value: object) -> NoReturn:
@@ -310,6 +321,7 @@ _STEPS: dict[str, Callable[[_Machine, object], None]] = {
     "INST": _Machine.call_instance,
     "OBJ": lambda machine, _: machine.call_marked(),
     "REDUCE": lambda machine, _: machine.call(),
+    "BINPERSID": lambda machine, _: machine.refer(),
     "NEWOBJ": lambda machine, _: machine.call(),
     "NEWOBJ_EX": lambda machine, _: machine.call(with_keywords=True),
     "BUILD": lambda machine, _: machine.set_state(),

@@ -6,8 +6,10 @@ scalars, `DTypeRecord` for NumPy dtypes, `ObjectRecord` for instances of classes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
+from typing import BinaryIO
 
 from ..errors import FormatError
 from .dict_keys import check_keys
@@ -23,6 +25,8 @@ MAX_DEPTH = 100
 MAX_VALUES = 1_000_000
 KEY_BITS = 64  # larger integers can be chosen to collide in their hashes
 SCALARS = (bool, int, float, str, bytes, type(None))
+
+TODO = "load states written by MXNet's optimizers, or name your own classes in classes="
 
 Builder = Callable[[Parts], object]
 
@@ -46,15 +50,31 @@ def load_states(data: Buffer, *, classes: Collection[str] = MXNET_CLASSES) -> ob
     raise FormatError("optimizer states: neither a dict of states nor (states, optimizer)", type(value).__name__)
 
 
-def load_pickle(data: Buffer, *, classes: Collection[str] = ()) -> object:
+def load_pickle(
+    data: Buffer | BinaryIO,
+    *,
+    classes: Collection[str] = (),
+    builders: Mapping[Name, Builder] = MappingProxyType({}),
+    bare: Collection[Name] = (),
+    budget: Budget | None = None,
+    todo: str = TODO,
+) -> object:
     """Read a pickle of plain data, of protocol 0 to 5.
 
     Parameters
     ----------
     data
-        The pickle.
+        The pickle, or, with a budget, a file that is read up to its end.
     classes
         Classes whose instances become an `ObjectRecord`: ``"module.Class"``, or ``"module.*"`` for all classes of a module.
+    builders
+        More functions that it may call, each with what it returns.
+    bare
+        More names that arguments may be.
+    budget
+        The memory budget to charge; by default one of its own.
+    todo
+        What the error about another class or function advises.
 
     Raises
     ------
@@ -62,9 +82,9 @@ def load_pickle(data: Buffer, *, classes: Collection[str] = ()) -> object:
         If it is damaged, names anything else, nests deeper than 100 levels, contains itself, takes more memory than about three
         times the file's size plus 14 MB, or has dicts whose keys were made to collide.
     """
-    budget = Budget(memoryview(data).nbytes)
-    allowed = _Allowed(classes)
-    value = _Resolver(allowed, budget).resolve(run_pickle(data, allowed, budget))
+    budget = Budget(memoryview(data).nbytes) if budget is None and isinstance(data, Buffer) else budget or Budget(0)
+    allowed = _Allowed(classes, {**_BUILDERS, **builders}, _BARE.union(bare))
+    value = _Resolver(allowed, budget).resolve(run_pickle(data, allowed, budget, todo))
     _refuse_names([value])
     return value
 
@@ -72,12 +92,14 @@ def load_pickle(data: Buffer, *, classes: Collection[str] = ()) -> object:
 class _Allowed:
     """The names that a pickle may contain: those with a builder, element types, and the caller's classes."""
 
-    def __init__(self, classes: Collection[str]) -> None:
+    def __init__(self, classes: Collection[str], builders: Mapping[Name, Builder], bare: Collection[Name]) -> None:
         self.classes = frozenset(classes)
+        self.builders = builders
+        self.bare = bare
 
     def __contains__(self, target: object) -> bool:
         return isinstance(target, Name) and (
-            _current(target) in _BUILDERS or target in _BARE or element_type(target) is not None or self.is_class(target)
+            _current(target) in self.builders or target in self.bare or element_type(target) is not None or self.is_class(target)
         )
 
     def is_class(self, target: Name) -> bool:
@@ -150,7 +172,7 @@ class _Resolver:
         args = tuple(islice(here, len(call.args.items)))
         items, pairs, state = list(islice(here, len(call.items or ()))), list(islice(here, len(call.pairs or ()))), next(here)
         parts = Parts(args, state, pairs)
-        builder = _BUILDERS.get(_current(call.target))
+        builder = self.allowed.builders.get(_current(call.target))
         if items or (pairs and builder is not _dict_like):
             raise FormatError("pickle: an instance that is also a list or dict", f"{call.target.module}.{call.target.name}")
         if builder is not None:

@@ -9,6 +9,7 @@ from .parameter_dict import ParameterDict
 from .symbol_block import SymbolBlock
 from .trainer import Trainer
 from .weight_average import WeightAverage
+from .weights_elsewhere import WeightRule, load_weights
 
 __all__ = [
     "Block",
@@ -20,8 +21,10 @@ __all__ = [
     "SymbolBlock",
     "Trainer",
     "WeightAverage",
+    "WeightRule",
     "contrib",
     "data",
+    "load_weights",
     "loss",
     "model_zoo",
     "nn",

@@ -15,6 +15,7 @@ from ..formats.params import ParameterFile, load_params, load_some_params, param
 from ..formats.reader import FileReader
 from ..formats.records import ArrayRecord
 from ..formats.safetensors import load_safetensors, load_some_safetensors, safetensors_chunks
+from ..formats.shards import INDEX, shards_of
 from ..imperative.array import Array, from_host
 from ..imperative.invoke import host_of
 from ..imperative.storage import sparse_array
@@ -67,7 +68,8 @@ def load(fname: str | os.PathLike[str], names: Collection[str] | None = None) ->
     Parameters
     ----------
     fname
-        A path, or a URL such as ``"s3://bucket/key"``, which fsspec opens.
+        A path, or a URL such as ``"s3://bucket/key"``, which fsspec opens. Also the index of a model in several safetensors files,
+        ``model.safetensors.index.json``, or the folder of such a model.
     names
         The arrays to read; all of them if None. The content of the others is not read or fetched, only the headers that locate it.
 
@@ -86,7 +88,19 @@ def load(fname: str | os.PathLike[str], names: Collection[str] | None = None) ->
     ParameterError
         If it lacks one of the names.
     """
+    if _name(fname).endswith(SUFFIX + INDEX) or os.path.isdir(fname):
+        return _load_shards(fname, names)
     return load_arrays(fname, NDArray) if names is None else _load_some(fname, names)
+
+
+def _load_shards(fname: str | os.PathLike[str], names: Collection[str] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for file, own in shards_of(fname, SUFFIX, names).items():
+        # a folder with a single file has no index
+        found |= _load_some(file, own) if own else load(file, names)
+    if names is not None:
+        _check_names(names, found, _name(fname))
+    return found
 
 
 def _load_some(fname: str | os.PathLike[str], names: Collection[str]) -> dict[str, Any]:
@@ -97,10 +111,14 @@ def _load_some(fname: str | os.PathLike[str], names: Collection[str]) -> dict[st
             records = read(FileReader(file), frozenset(names))
     except FormatError as error:
         raise error.at_path(name) from None
-    missing = [each for each in names if each not in records]
+    _check_names(names, records, name)
+    return {each: array_of(records[each], NDArray) for each in names}
+
+
+def _check_names(names: Collection[str], found: Collection[str], name: str) -> None:
+    missing = [each for each in names if each not in found]
     if missing:
         raise ParameterError(f"load: {name} has no arrays of these names", ", ".join(map(repr, missing)), "see the names by mx.nd.load")
-    return {each: array_of(records[each], NDArray) for each in names}
 
 
 def load_arrays(fname: str | os.PathLike[str], cls: type) -> Loaded:

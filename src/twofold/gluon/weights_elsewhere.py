@@ -1,0 +1,160 @@
+"""`load_weights`: arrays of another library, under its names and in its layouts, become the parameters of a block."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from .. import ndarray as nd
+from ..errors import DTypeError, MXNetError, ParameterError
+from ..formats.shards import INDEX
+from ..imperative.array import Array
+from ..ndarray.array import NDArray
+from ..ndarray.torch_files import load_torch
+from .block import Block
+from .parameter_dict import brief_list
+
+__all__ = ["WeightRule", "load_weights"]
+
+
+class WeightRule(NamedTuple):
+    r"""One step from the name and layout of an array elsewhere to those of parameters here; see `load_weights`.
+
+    Attributes
+    ----------
+    pattern
+        A regular expression. The rule applies to names that contain it.
+    to
+        What replaces it, with groups as ``\1``; None: such arrays are left out. A tuple: the array is cut into that many equal parts along
+        its first axis, each with a name of its own.
+    transpose
+        Whether the array's axes are reversed, before it is cut.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> mx.gluon.WeightRule(r"c_attn", ("query", "key", "value"), transpose=True).transpose
+    True
+    """
+
+    pattern: str
+    to: str | tuple[str, ...] | None
+    transpose: bool = False
+
+
+#: What `load_weights` takes as rules.
+Rules: TypeAlias = Mapping[str, str | tuple[str, ...] | None] | Sequence[WeightRule | tuple[str, str | tuple[str, ...] | None]]
+
+
+def load_weights(
+    block: Block,
+    source: str | os.PathLike[str] | Mapping[str, NDArray],
+    rules: Rules = (),
+    allow_missing: bool = False,
+    ignore_extra: bool = False,
+) -> None:
+    r"""Set a block's parameters to arrays that have other names or layouts.
+
+    Parameters
+    ----------
+    block
+        The block, initialized or not. Its parameters are named by their paths, as by `Block.save_parameters`.
+    source
+        The arrays by name; or a file of safetensors, the index or the folder of a model in several of them, or a file of torch
+        (`twofold.load_torch`).
+    rules
+        How names become paths: each rule whose regular expression occurs in a name replaces it there, one rule after the other. A dict from
+        expressions to replacements, or a list of `WeightRule` or of pairs.
+    allow_missing
+        Whether to leave parameters that have no array unchanged.
+    ignore_extra
+        Whether to ignore arrays that belong to no parameter.
+
+    Raises
+    ------
+    ParameterError
+        If names or shapes do not match. The error lists all that are missing, left over, given twice or of another shape, and no parameter
+        is changed.
+
+    Notes
+    -----
+    Arrays are converted to the dtype of their parameters: for those of the file, call ``block.cast`` first.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> net.add(mx.gluon.nn.Dense(2, in_units=3))
+    >>> arrays = {"fc.kernel": mx.nd.ones((3, 2)), "fc.bias": mx.nd.zeros(2), "step": mx.nd.ones(1)}
+    >>> rules = [("^step$", None), (r"^fc\.", "0."), mx.gluon.WeightRule("kernel", "weight", transpose=True)]
+    >>> mx.gluon.load_weights(net, arrays, rules)
+    >>> net[0].weight.shape
+    (2, 3)
+    """
+    arrays = source if isinstance(source, Mapping) else _read(source)
+    steps = [WeightRule(*rule) for rule in (rules.items() if isinstance(rules, Mapping) else rules)]
+    params = block._collect_params_with_prefix()
+    found: dict[str, NDArray] = {}
+    faults: list[str] = []
+    for name, array in arrays.items():
+        for path, part in _renamed(name, array, steps):
+            if path in found:
+                faults.append(f"{path} is given twice, by {name} as well")
+            elif path in params and not params[path]._is_compatible(params[path]._own_shape(part)):
+                faults.append(f"{path} has shape {params[path].shape}, and {name} gives {part.shape}")
+            found[path] = part
+    extra = [path for path in found if path not in params]
+    # a parameter that several layers share needs one array
+    given = {params[path] for path in found if path in params}
+    missing = [path for path, param in params.items() if param not in given]
+    if missing and not allow_missing:
+        faults.append(f"no arrays for {brief_list(missing)}")
+    if extra and not ignore_extra:
+        faults.append(f"no parameters for {brief_list(extra)}")
+    if faults:
+        raise ParameterError("load_weights: names or shapes do not match", "; ".join(faults), "add rules, allow_missing or ignore_extra")
+    for path, part in found.items():
+        if path in params:
+            params[path]._load_init(part, None, cast_dtype=True)
+
+
+def _read(source: str | os.PathLike[str]) -> Mapping[str, NDArray]:
+    name = os.fspath(source)
+    if name.endswith((".safetensors", ".safetensors" + INDEX)) or os.path.isdir(name):
+        return nd.load(source)
+    arrays = load_torch(source)
+    if not isinstance(arrays, dict):
+        raise DTypeError(f"load_weights: {name} is no dict of arrays", type(arrays).__name__, "pass a file of a state_dict")
+    return arrays
+
+
+def _renamed(name: str, array: NDArray, rules: Sequence[WeightRule]) -> Iterator[tuple[str, NDArray]]:
+    """What becomes of an array: its paths, with the array or its parts."""
+    for place, rule in enumerate(rules):
+        try:
+            if re.search(rule.pattern, name) is None:
+                continue
+            if rule.to is None:
+                return
+            names = [re.sub(rule.pattern, to, name) for to in ([rule.to] if isinstance(rule.to, str) else rule.to)]
+        except (re.error, IndexError) as error:
+            raise ParameterError(f"load_weights: the rule {rule} cannot be applied", str(error), "see Python's module re") from None
+        for path, part in zip(names, _parts(name, array, rule, len(names)), strict=True):
+            yield from _renamed(path, part, rules[place + 1 :])
+        return
+    if not isinstance(array, Array):
+        todo = "pass the dict in it that has the arrays, such as mx.load_torch(path)['state_dict'], or a rule to None"
+        raise DTypeError(f"load_weights: {name} is no array", type(array).__name__, todo)
+    yield name, array
+
+
+def _parts(name: str, array: NDArray, rule: WeightRule, count: int) -> Iterable[NDArray]:
+    array = array.T if rule.transpose else array
+    if count == 1:
+        return [array]
+    try:
+        return nd.split(array, count, axis=0)
+    except MXNetError as error:
+        raise ParameterError(
+            f"load_weights: {name} cannot be cut into {count} parts", f"shape {array.shape}", "correct the rule"
+        ) from error
