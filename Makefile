@@ -13,6 +13,7 @@ GPU_PY := $(GPU)/bin/python
 PEERS := .venv-peers/ready
 TORCH := .venv-torch/ready
 VISION := .venv-torch/torchvision
+ARCHITECTURES := .venv-torch/architectures
 
 JOBS ?= 2
 ARGS ?=
@@ -183,6 +184,10 @@ bench-cluster: $(DEV) ## Time sums over two workers and a server beside bare MPI
 
 $(VISION): asv_benchmarks/peers/environment.py
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D) torchvision
+	@touch $@
+
+$(ARCHITECTURES): asv_benchmarks/peers/environment.py
+	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D) torch transformers diffusers
 	@touch $@
 
 bench-data: $(DEV) $(VISION) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")

@@ -3,6 +3,7 @@
 from . import batching as utils
 from . import contrib, data, loss, model_zoo, nn, rnn
 from .block import Block
+from .generation import generate
 from .hybrid_block import HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter
 from .parameter_dict import ParameterDict
@@ -24,6 +25,7 @@ __all__ = [
     "WeightRule",
     "contrib",
     "data",
+    "generate",
     "load_weights",
     "loss",
     "model_zoo",

@@ -92,7 +92,8 @@ def load_weights(
     (2, 3)
     """
     arrays = source if isinstance(source, Mapping) else _read(source)
-    steps = [WeightRule(*rule) for rule in (rules.items() if isinstance(rules, Mapping) else rules)]
+    pairs = rules.items() if isinstance(rules, Mapping) else rules
+    steps = [rule if isinstance(rule, WeightRule) else WeightRule(rule[0], rule[1]) for rule in pairs]
     params = block._collect_params_with_prefix()
     found: dict[str, NDArray] = {}
     faults: list[str] = []
@@ -120,9 +121,8 @@ def load_weights(
 
 def _read(source: str | os.PathLike[str]) -> Mapping[str, NDArray]:
     name = os.fspath(source)
-    if name.endswith((".safetensors", ".safetensors" + INDEX)) or os.path.isdir(name):
-        return nd.load(source)
-    arrays = load_torch(source)
+    is_safe = name.endswith((".safetensors", ".safetensors" + INDEX)) or os.path.isdir(name)
+    arrays = nd.load(source) if is_safe else load_torch(source)
     if not isinstance(arrays, dict):
         raise DTypeError(f"load_weights: {name} is no dict of arrays", type(arrays).__name__, "pass a file of a state_dict")
     return arrays

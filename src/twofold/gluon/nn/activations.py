@@ -1,9 +1,10 @@
 """Activation layers."""
 
+from math import pi
 from typing import Unpack
 
 from ... import initializer
-from ...errors import InvalidValue
+from ...errors import InvalidValue, ParameterError
 from ..hybrid_block import HybridBlock, Naming
 from ..signatures import Functions, InitializerLike, Operand
 
@@ -144,16 +145,31 @@ class GELU(HybridBlock, arrays="nd"):
 
     Parameters
     ----------
-    prefix, params
-        See `Block`.
+    approximation
+        ``"erf"``: none; ``"tanh"``: Φ(x) as ``(1 + tanh(√(2 / π) (x + 0.044715 x³))) / 2``, with which GPT-2 was trained.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If the approximation is another one.
 
     Notes
     -----
     Hendrycks and Gimpel, Gaussian error linear units, arXiv:1606.08415.
     """
 
+    def __init__(self, approximation: str = "erf", **kwargs: Unpack[Naming]) -> None:
+        super().__init__(**kwargs)
+        if approximation not in ("erf", "tanh"):
+            raise ParameterError("GELU: unknown approximation", repr(approximation), "use 'erf' or 'tanh'")
+        self._approximation = approximation
+
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
+        if self._approximation == "tanh":
+            return 0.5 * x * (1 + F.tanh((2 / pi) ** 0.5 * (x + 0.044715 * x * x * x)))
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 

@@ -43,7 +43,7 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
     causal
         Whether a query sees no key that comes after it. The last query corresponds to the last key.
     rotary
-        Whether queries and keys are rotated by their positions; see `RotaryPositions`.
+        Whether queries and keys are rotated by their positions, or the base of the angles; see `RotaryPositions`.
     use_bias
         Whether the projections have biases.
     weight_initializer, bias_initializer
@@ -76,7 +76,7 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
         num_heads: int,
         num_kv_heads: int | None = None,
         causal: bool = False,
-        rotary: bool = False,
+        rotary: bool | float = False,
         use_bias: bool = True,
         weight_initializer: InitializerLike = None,
         bias_initializer: InitializerLike = "zeros",
@@ -104,7 +104,7 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
         with self.name_scope():
             self.query, self.key, self.value = projection(units, "query"), projection(width, "key"), projection(width, "value")
             self.out = projection(units, "out")
-            self.positions = RotaryPositions(prefix="rotary_") if rotary else None
+            self.positions = RotaryPositions(10000.0 if rotary is True else rotary, prefix="rotary_") if rotary else None
 
     def hybrid_forward(
         self, F: Functions, query: Operand, key: Operand | None = None, value: Operand | None = None, mask: Operand | None = None
@@ -257,7 +257,7 @@ class LearnedPositions(HybridBlock, arrays="nd"):
         super().__init__(**kwargs)
         self.weight = self.params.get("weight", shape=(max_length, units), init=weight_initializer)
 
-    def hybrid_forward(self, F: Functions, x: Operand, weight: Operand, positions: Operand | None = None) -> Operand:
+    def hybrid_forward(self, F: Functions, x: Operand, positions: Operand | None = None, *, weight: Operand) -> Operand:
         """X (batch, length, units) with vectors added, those of positions (length,), or the first ones."""
         positions = F.contrib.arange_like(x, axis=1) if positions is None else positions
         return F.broadcast_add(x, F.expand_dims(F.take(weight, positions, mode="raise"), axis=0))

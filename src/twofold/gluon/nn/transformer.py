@@ -11,7 +11,7 @@ from .basic_layers import Dense, Dropout
 from .normalization import LayerNorm
 
 #: Layers for activations that are no `Activation`.
-ACTIVATIONS = {"gelu": GELU, "silu": SiLU}
+ACTIVATIONS = {"gelu": GELU, "gelu_tanh": lambda: GELU("tanh"), "silu": SiLU}
 
 
 class SwiGLU(HybridBlock, arrays="nd"):
@@ -150,7 +150,7 @@ class TransformerEncoderLayer(_ResidualLayer, arrays="nd"):
     dropout
         Fraction of elements that are zeroed in training, 0.1 if omitted: of both branches' results, and inside the network.
     activation
-        ``"relu"`` if omitted, ``"gelu"``, ``"silu"`` or another name for `Activation`.
+        ``"relu"`` if omitted, ``"gelu"``, ``"gelu_tanh"``, ``"silu"`` or another name for `Activation`.
     pre_norm
         Whether the branches' inputs are normalized, instead of the sums.
     epsilon

@@ -1,0 +1,1 @@
+"""The networks of `examples/architectures` beside their published implementations."""
