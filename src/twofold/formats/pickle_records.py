@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from ..errors import FormatError
 from .dict_keys import check_keys
@@ -25,8 +25,6 @@ MAX_DEPTH = 100
 MAX_VALUES = 1_000_000
 KEY_BITS = 64  # larger integers can be chosen to collide in their hashes
 SCALARS = (bool, int, float, str, bytes, type(None))
-
-TODO = "load states written by MXNet's optimizers, or name your own classes in classes="
 
 Builder = Callable[[Parts], object]
 
@@ -50,14 +48,19 @@ def load_states(data: Buffer, *, classes: Collection[str] = MXNET_CLASSES) -> ob
     raise FormatError("optimizer states: neither a dict of states nor (states, optimizer)", type(value).__name__)
 
 
+class Vocabulary(NamedTuple):
+    """What pickles may name beside plain data: functions with what they return, names that arguments may be, and advice on other names."""
+
+    builders: Mapping[Name, Builder] = MappingProxyType({})
+    bare: Collection[Name] = ()
+    advice: str = "load states written by MXNet's optimizers, or name your own classes in classes="
+
+
+MXNETS = Vocabulary()
+
+
 def load_pickle(
-    data: Buffer | BinaryIO,
-    *,
-    classes: Collection[str] = (),
-    builders: Mapping[Name, Builder] = MappingProxyType({}),
-    bare: Collection[Name] = (),
-    budget: Budget | None = None,
-    todo: str = TODO,
+    data: Buffer | BinaryIO, *, classes: Collection[str] = (), more: Vocabulary = MXNETS, budget: Budget | None = None
 ) -> object:
     """Read a pickle of plain data, of protocol 0 to 5.
 
@@ -67,14 +70,10 @@ def load_pickle(
         The pickle, or, with a budget, a file that is read up to its end.
     classes
         Classes whose instances become an `ObjectRecord`: ``"module.Class"``, or ``"module.*"`` for all classes of a module.
-    builders
-        More functions that it may call, each with what it returns.
-    bare
-        More names that arguments may be.
+    more
+        What else it may name.
     budget
         The memory budget to charge; by default one of its own.
-    todo
-        What the error about another class or function advises.
 
     Raises
     ------
@@ -83,8 +82,8 @@ def load_pickle(
         times the file's size plus 14 MB, or has dicts whose keys were made to collide.
     """
     budget = Budget(memoryview(data).nbytes) if budget is None and isinstance(data, Buffer) else budget or Budget(0)
-    allowed = _Allowed(classes, {**_BUILDERS, **builders}, _BARE.union(bare))
-    value = _Resolver(allowed, budget).resolve(run_pickle(data, allowed, budget, todo))
+    allowed = _Allowed(classes, {**_BUILDERS, **more.builders}, _BARE.union(more.bare))
+    value = _Resolver(allowed, budget).resolve(run_pickle(data, allowed, budget, more.advice))
     _refuse_names([value])
     return value
 

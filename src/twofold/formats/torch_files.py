@@ -11,17 +11,19 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 from ..dtype import ITEMSIZE
 from ..errors import FormatError
 from .pickle_machine import PERSISTENT, Budget, Name
 from .pickle_numpy import Parts
-from .pickle_records import Builder, load_pickle
+from .pickle_records import Builder, Vocabulary, load_pickle
 from .reader import Reader
 from .records import Buffer, shape_fault
 
 MAGIC = 0x1950A86A20F9469CFC6C  # the first pickle of the older files
-TODO = "save the parameters alone: torch.save(net.state_dict(), path)"
+ADVICE = "save the parameters alone: torch.save(net.state_dict(), path)"
+DAMAGED, PLAIN = "the file is damaged", "convert it to a plain one: tensor.resolve_conj().float()"
 TYPES = {
     "Double": "float64",
     "Float": "float32",
@@ -83,18 +85,18 @@ def load_torch_file(data: bytes) -> tuple[object, Mapping[str, Buffer]]:
         return _load_archive(data)
     if data[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         return _load_older(data)
-    raise FormatError("torch: neither an archive nor a pickle", repr(data[:8]), "pass a file that torch.save has written")
+    return _refuse("torch: neither an archive nor a pickle", repr(data[:8]), "pass a file that torch.save has written")
 
 
 def _load_archive(data: bytes) -> tuple[object, Mapping[str, Buffer]]:
     members = _members(data)
     pickles = [name for name in members if name.endswith("/data.pkl")]
     if len(pickles) != 1:
-        raise FormatError("torch: the archive has no pickle, or several", f"{len(pickles)} members data.pkl", "it is no file of torch.save")
+        _refuse("torch: the archive has no pickle, or several", f"{len(pickles)} members data.pkl", "it is no file of torch.save")
     folder = pickles[0].removesuffix("data.pkl")
     order = bytes(members.get(f"{folder}byteorder", b"little"))
     if order != b"little":
-        raise FormatError("torch: the elements are not little-endian", repr(order[:20]), "save it again on a little-endian machine")
+        _refuse("torch: the elements are not little-endian", repr(order[:20]), "save it again on a little-endian machine")
     reading = _Reading(Budget(len(data)))
     found = reading.pickle(members[pickles[0]])
     for key, storage in reading.storages.items():
@@ -102,7 +104,7 @@ def _load_archive(data: bytes) -> tuple[object, Mapping[str, Buffer]]:
         expected = storage.size * ITEMSIZE[storage.dtype]
         if name not in members or len(members[name]) != expected:
             given = f"{len(members[name])} bytes" if name in members else "no such member"
-            raise FormatError(f"torch: the member {name} must have {expected} bytes", given, "the file is damaged")
+            _refuse(f"torch: the member {name} must have {expected} bytes", given)
     return found, {key: members[f"{folder}data/{key}"] for key in reading.storages}
 
 
@@ -114,21 +116,21 @@ def _members(data: bytes) -> dict[str, memoryview]:
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, struct.error, EOFError) as error:
         raise FormatError("torch: the archive cannot be read", str(error)[:200], "it is damaged or truncated") from None
     if sum(entry.file_size for entry in entries) > len(data):
-        raise FormatError("torch: the archive's members overlap", f"{len(entries)} members", "the file is damaged")
+        _refuse("torch: the archive's members overlap", f"{len(entries)} members")
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.file_size != entry.compress_size:
-            raise FormatError(f"torch: the member {entry.filename!r} is compressed or encrypted", todo="torch.save writes none")
+            _refuse(f"torch: the member {entry.filename!r} is compressed or encrypted", advice="torch.save writes none")
         reader.offset = 0
         reader.skip(entry.header_offset, "the archive")
         # a local header: its signature, 22 bytes that the directory repeats, and the sizes of its name and of a padding
         header = reader.take(30, "the header of a member")
         name_size, padding = struct.unpack("<HH", header[26:])
         if bytes(header[:4]) != b"PK\3\4":
-            raise FormatError(f"torch: the member {entry.filename!r} is not where the directory says", todo="the file is damaged")
+            _refuse(f"torch: the member {entry.filename!r} is not where the directory says")
         reader.skip(name_size + padding, "the header of a member")
         content = reader.take(entry.file_size, "a member")
         if zlib.crc32(content) != entry.CRC:
-            raise FormatError(f"torch: the checksum of the member {entry.filename!r} is another one", todo="the file is damaged")
+            _refuse(f"torch: the checksum of the member {entry.filename!r} is another one")
         found[entry.filename] = content
     return found
 
@@ -138,17 +140,17 @@ def _load_older(data: bytes) -> tuple[object, Mapping[str, Buffer]]:
     stream, reading = io.BytesIO(data), _Reading(Budget(len(data)))
     magic, version, system = (reading.pickle(stream) for _ in range(3))
     if magic != MAGIC or version != 1001:
-        raise FormatError("torch: a pickle that torch.save has not written", str(magic)[:40], "pass a file that torch.save has written")
+        _refuse("torch: a pickle that torch.save has not written", str(magic)[:40], "pass a file that torch.save has written")
     if not isinstance(system, dict) or system.get("little_endian") is not True:
-        raise FormatError("torch: the elements are not little-endian", str(system)[:80], "save it again on a little-endian machine")
+        _refuse("torch: the elements are not little-endian", str(system)[:80], "save it again on a little-endian machine")
     found, keys = reading.pickle(stream), reading.pickle(stream)
     if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(reading.storages):
-        raise FormatError("torch: the list of storages is not that of the tensors", str(keys)[:80], "the file is damaged")
+        _refuse("torch: the list of storages is not that of the tensors", str(keys)[:80])
     reader, contents = Reader(data, stream.tell()), {}
     for key in map(str, keys):
         storage = reading.storages[key]
         if reader.u64("the size of a storage") != storage.size:
-            raise reader.error("torch: a storage is not as large as its tensors say", f"{storage.size} elements", "the file is damaged")
+            raise reader.error("torch: a storage is not as large as its tensors say", f"{storage.size} elements")
         contents[key] = reader.take(storage.size * ITEMSIZE[storage.dtype], "a storage")
     return found, contents
 
@@ -176,7 +178,7 @@ class _Reading:
     def pickle(self, data: Buffer | io.BytesIO) -> object:
         """The next pickle."""
         bare = TENSORS.union(CLASSES, UNTYPED, DTYPES, self.builders) - {PERSISTENT}
-        return load_pickle(data, builders=self.builders, bare=bare, budget=self.budget, todo=TODO)
+        return load_pickle(data, more=Vocabulary(self.builders, bare, ADVICE), budget=self.budget)
 
     def storage(self, parts: Parts) -> Storage:
         """A storage that the pickle names. The last argument, of older files, is for views of storages, which torch wrote before 0.4."""
@@ -184,12 +186,12 @@ class _Reading:
             case ("storage", Name() as target, str(key), str(), int(size), *rest) if size >= 0 and rest in ([], [None]):
                 dtype = CLASSES.get(target) or UNTYPED.get(target)
                 if dtype is None:
-                    raise FormatError("torch: unsupported element type", target.name, f"convert it to one of {', '.join(TYPES.values())}")
+                    _refuse("torch: unsupported element type", target.name, f"convert it to one of {', '.join(TYPES.values())}")
                 found = self.storages.setdefault(key, Storage(key, dtype, size))
                 if found == Storage(key, dtype, size):
                     self.unread.add(key)
                     return found
-        raise FormatError("torch: a storage cannot be read", str(parts.args)[:120], "the file is damaged, or of torch before 0.4")
+        return _refuse("torch: a storage cannot be read", str(parts.args)[:120], "the file is damaged, or of torch before 0.4")
 
     def tensor(self, parts: Parts) -> TensorRecord:
         """A tensor: storage, offset, shape and strides, whether it needs a gradient, hooks, then its dtype or facts about its elements."""
@@ -197,18 +199,18 @@ class _Reading:
             case (Storage() as storage, int(offset), tuple(shape), tuple(strides), *rest):
                 dtype = storage.dtype
                 if len(rest) > 2 and isinstance(rest[2], Name):
-                    dtype = DTYPES.get(rest[2]) or _refuse(rest[2].name)
+                    dtype = DTYPES.get(rest[2]) or _refuse("torch: unsupported element type", rest[2].name, PLAIN)
                 elif len(rest) > 2 and rest[2]:
-                    _refuse(str(rest[2])[:80])
+                    _refuse("torch: a tensor of an unsupported kind", str(rest[2])[:80], PLAIN)
                 return self.checked(storage, dtype, offset, shape, strides)
-        raise FormatError("torch: a tensor cannot be read", str(parts.args)[:120], "the file is damaged")
+        return _refuse("torch: a tensor cannot be read", str(parts.args)[:120])
 
     def checked(self, storage: Storage, dtype: str, offset: int, shape: tuple[object, ...], strides: tuple[object, ...]) -> TensorRecord:
         """A tensor that lies within its storage."""
         sizes, steps = [[n for n in numbers if type(n) is int] for numbers in (shape, strides)]
         itemsize = ITEMSIZE[dtype]
         if len(sizes) != len(shape) or len(steps) != len(sizes) or len(strides) != len(steps) or shape_fault(tuple(sizes), itemsize):
-            raise FormatError("torch: a tensor's shape and strides do not match", f"{shape} and {strides}"[:120], "the file is damaged")
+            _refuse("torch: a tensor's shape and strides do not match", f"{shape} and {strides}"[:120])
         count, last = 1, offset
         for size, step in zip(sizes, steps, strict=True):
             count *= size
@@ -216,7 +218,7 @@ class _Reading:
         available = storage.size * ITEMSIZE[storage.dtype] // itemsize
         if offset < 0 or min(steps, default=0) < 0 or (count and last >= available):
             given = f"offset {offset}, shape {tuple(sizes)}, strides {tuple(steps)} in {available} elements"
-            raise FormatError("torch: a tensor reaches beyond its storage", given, "the file is damaged")
+            _refuse("torch: a tensor reaches beyond its storage", given)
         # what repeats elements, or reads a storage again, costs memory that the file's size does not bound
         self.budget.spend(max(0, count * itemsize - (available * itemsize if storage.key in self.unread else 0)))
         self.unread.discard(storage.key)
@@ -227,14 +229,14 @@ class _Reading:
         match parts.args:
             case (Name() as function, Name() as target, tuple(args), *_) if target in TENSORS and function in self.builders:
                 return self.builders[function](Parts(args, None, []))
-        raise FormatError("torch: an instance of a class derived from Tensor", str(parts.args[:2])[:120], "save plain tensors")
+        return _refuse("torch: an instance of a class derived from Tensor", str(parts.args[:2])[:120], "save plain tensors")
 
 
 def _first(parts: Parts) -> object:
     if parts.args and isinstance(parts.args[0], TensorRecord):
         return parts.args[0]
-    raise FormatError("torch: a parameter without a tensor", str(parts.args)[:120], "the file is damaged")
+    return _refuse("torch: a parameter without a tensor", str(parts.args)[:120])
 
 
-def _refuse(given: str) -> str:
-    raise FormatError("torch: a tensor of an unsupported kind", given, "convert it to a plain one: tensor.resolve_conj().float()")
+def _refuse(reason: str, given: str | None = None, advice: str = DAMAGED) -> NoReturn:
+    raise FormatError(reason, given, advice)

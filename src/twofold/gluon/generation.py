@@ -1,7 +1,7 @@
 """`generate`: continues sequences of tokens by a network with a cache of keys and values."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from .. import ndarray as nd
 from ..errors import ParameterError
 from ..ndarray.array import NDArray
 
-__all__ = ["generate"]
+Tokens: TypeAlias = NDArray | Sequence[Sequence[int]]
 
 
 class Decoder(Protocol):
@@ -24,14 +24,7 @@ class Decoder(Protocol):
         ...
 
 
-def generate(
-    net: Decoder,
-    tokens: NDArray | Sequence[Sequence[int]],
-    length: int,
-    top_p: float = 0.0,
-    temperature: float = 1.0,
-    end: int | None = None,
-) -> np.ndarray:
+def generate(net: Decoder, tokens: Tokens, length: int, top_p: float = 0, temperature: float = 1, end: int | None = None) -> np.ndarray:
     """Continue sequences, one token after the other.
 
     Parameters

@@ -14,8 +14,6 @@ from ..ndarray.torch_files import load_torch
 from .block import Block
 from .parameter_dict import brief_list
 
-__all__ = ["WeightRule", "load_weights"]
-
 
 class WeightRule(NamedTuple):
     r"""One step from the name and layout of an array elsewhere to those of parameters here; see `load_weights`.
@@ -42,17 +40,12 @@ class WeightRule(NamedTuple):
     transpose: bool = False
 
 
-#: What `load_weights` takes as rules.
+#: What `load_weights` takes as arrays, and as rules.
+Source: TypeAlias = str | os.PathLike[str] | Mapping[str, NDArray]
 Rules: TypeAlias = Mapping[str, str | tuple[str, ...] | None] | Sequence[WeightRule | tuple[str, str | tuple[str, ...] | None]]
 
 
-def load_weights(
-    block: Block,
-    source: str | os.PathLike[str] | Mapping[str, NDArray],
-    rules: Rules = (),
-    allow_missing: bool = False,
-    ignore_extra: bool = False,
-) -> None:
+def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing: bool = False, ignore_extra: bool = False) -> None:
     r"""Set a block's parameters to arrays that have other names or layouts.
 
     Parameters
