@@ -94,7 +94,8 @@ class Run:
 class ModuleModel:
     """A `Module` with dropout and normalization."""
 
-    has_only_matrices = False
+    has_only_matrices = on_store = False
+    dtype = "float32"
 
     def __init__(self, optimizer: str, options: dict[str, Any], contexts: Any = None, kvstore: Any = "local") -> None:
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=5, no_bias=self.has_only_matrices, name="a")
@@ -102,12 +103,12 @@ class ModuleModel:
         net = mx.sym.FullyConnected(mx.sym.Dropout(mx.sym.relu(net), p=0.4), num_hidden=2, no_bias=self.has_only_matrices, name="b")
         net = mx.sym.SoftmaxOutput(net, name="softmax")
         self.module = mx.mod.Module(net, context=contexts or mx.cpu())
-        self.module.bind([("data", (4, 3))], [("softmax_label", (4,))])
+        self.module.bind([mx.io.DataDesc("data", (4, 3), self.dtype)], [mx.io.DataDesc("softmax_label", (4,), self.dtype)])
         self.module.init_params(mx.init.Uniform(0.5))
         self.module.init_optimizer(kvstore, optimizer, {"learning_rate": 0.1, **options})
 
     def step(self, batch: Any) -> None:
-        self.module.forward_backward(batch)
+        self.module.forward_backward(mx.io.DataBatch([batch.data[0].astype(self.dtype)], [batch.label[0].astype(self.dtype)]))
         self.module.update()
 
     def save(self, folder: Path) -> None:
@@ -134,14 +135,21 @@ class Matrices(ModuleModel):
 class GluonModel:
     """A hybridized network with dropout and normalization, and a `Trainer`."""
 
+    has_only_matrices = on_store = False
+
     def __init__(self, optimizer: str, options: dict[str, Any]) -> None:
         self.net = mx.gluon.nn.HybridSequential(prefix="net_")
+        use_bias = not self.has_only_matrices
         with self.net.name_scope():
-            self.net.add(mx.gluon.nn.Dense(5, in_units=3, activation="relu"), mx.gluon.nn.BatchNorm(in_channels=5))
-            self.net.add(mx.gluon.nn.Dropout(0.4), mx.gluon.nn.Dense(2, in_units=5))
+            self.net.add(mx.gluon.nn.Dense(5, in_units=3, activation="relu", use_bias=use_bias))
+            if not self.has_only_matrices:
+                self.net.add(mx.gluon.nn.BatchNorm(in_channels=5))
+            self.net.add(mx.gluon.nn.Dropout(0.4), mx.gluon.nn.Dense(2, in_units=5, use_bias=use_bias))
         self.net.initialize(mx.init.Uniform(0.5))
         self.net.hybridize()
-        self.trainer = mx.gluon.Trainer(self.net.collect_params(), optimizer, {"learning_rate": 0.1, **options})
+        rate = {"learning_rate": 0.1, **options}
+        store = {"kvstore": mx.kv.create("local"), "update_on_kvstore": True} if self.on_store else {}
+        self.trainer = mx.gluon.Trainer(self.net.collect_params(), optimizer, rate, **store)
 
     def step(self, batch: Any) -> None:
         with mx.autograd.record():
@@ -161,22 +169,33 @@ class GluonModel:
         return {name: p.data().asnumpy().tobytes() for name, p in self.net.collect_params().items()}
 
 
-def assert_resumes(model: Callable[[], Any], folder: Path, kind: str = "shuffled") -> None:
-    """A run cut after some steps and resumed by new objects ends with the weights of one that was not cut."""
+def weights_of_whole_run(model: Callable[[], Any], folder: Path, kind: str = "shuffled") -> dict[str, bytes]:
+    """The weights at the end of a run that is saved in a folder after some steps."""
     np.random.seed(3)  # noqa: NPY002
     mx.random.seed(5)
     whole = Run(model(), iterator(kind))
     whole.steps(CUT)
     whole.save(folder)
     whole.steps(STEPS - CUT)
-    expected = whole.model.weights()
+    return whole.model.weights()
+
+
+def weights_of_resumed_run(model: Callable[[], Any], folder: Path, kind: str = "shuffled") -> dict[str, bytes]:
+    """The weights at the end of a run that goes on by new objects from what was saved."""
     np.random.seed(11)  # noqa: NPY002  what the resumed run starts from must not matter
     mx.random.seed(13)
     resumed = Run(model(), iterator(kind))
-    resumed.steps(3)
+    if not resumed.model.on_store:  # such parameters cannot be loaded once the store has them
+        resumed.steps(3)
     resumed.load(folder)
     resumed.steps(STEPS - CUT)
-    found = resumed.model.weights()
+    return resumed.model.weights()
+
+
+def assert_resumes(model: Callable[[], Any], folder: Path, kind: str = "shuffled") -> None:
+    """A run cut after some steps and resumed by new objects ends with the weights of one that was not cut."""
+    expected = weights_of_whole_run(model, folder, kind)
+    found = weights_of_resumed_run(model, folder, kind)
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
