@@ -3,13 +3,14 @@
 import pytest
 
 import twofold as mx
+from twofold.graph import build
 from twofold.graph.build import G, apply
 from twofold.graph.fuse import steps_of
 from twofold.graph.gradient import gradient, ones_head
 from twofold.graph.ir import applications, leaf
 from twofold.graph.memory_plan import plan_memory
 from twofold.graph.recompute import distinct_view
-from twofold.graph.rewrite import lower, simplify
+from twofold.graph.rewrite import lower, simplify, substitute
 from twofold.graph.row_columns import keep_columns
 from twofold.graph.stabilise import stabilise, stabilised
 from twofold.imperative.counters import COUNTERS
@@ -29,6 +30,19 @@ def names(outputs):
 
 def planned(outputs, leaves, fuse=True, **options):
     return plan_memory(steps_of(outputs, 1 if fuse else 1 << 40), leaves, outputs, **options)
+
+
+def test_rebuilt_primitives_have_the_types_that_they_had(monkeypatch):
+    x, y, rows = leaf("x", (4,), "float32", True), leaf("y", (4,), "float32", False), leaf("c", (7, 4), "float32", True)
+    outputs = [G.sum(G.tanh(x * 2.0) + x, axis=0)]
+    inferred = []
+    infer = build._primitive_types
+    monkeypatch.setattr(build, "_primitive_types", lambda bound_op, inputs: inferred.append(bound_op) or infer(bound_op, inputs))
+    (other,) = substitute(outputs, {x: y})
+    assert (other.shape, other.dtype, other.tracked, inferred) == ((), "float32", False, [])
+    assert other is G.sum(G.tanh(y * 2.0) + y, axis=0)
+    (wide,) = substitute(outputs, {x: rows})
+    assert (wide.shape, wide.tracked, len(inferred)) == ((4,), True, 4)
 
 
 def test_a_gradient_shares_the_nodes_of_what_it_differentiates():

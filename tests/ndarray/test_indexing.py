@@ -308,12 +308,14 @@ def test_assignment_from_an_overlapping_view_reads_first():
 
 
 @pytest.mark.parametrize("array", [nd.array, mxnet_numpy.array])
-def test_an_index_that_selects_all_takes_a_value_of_the_arrays_shape(array):
+def test_an_index_that_selects_all_takes_an_array_of_numpy_of_its_shape(array):
     column = np.array([[1], [2], [3]], "float32")
-    for key in ((slice(None), 0), (..., 0)):  # as MXNet 1.9.1 does for NumPy's arrays
+    for key in ((slice(None), 0), (..., 0)):  # as MXNet 1.9.1 does, which refuses arrays of its own
         x = array(np.zeros((3, 1)))
         x[key] = column
         assert x.asnumpy().tolist() == column.tolist()
+        with pytest.raises(ShapeError, match="broadcast"):
+            x[key] = array(column)
     with pytest.raises(ShapeError, match="broadcast"):
         array(np.zeros((3, 2)))[:, 0] = column
     with pytest.raises(ValueError, match="broadcast"):

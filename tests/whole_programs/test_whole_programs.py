@@ -73,10 +73,19 @@ OF_ROWS = {
         [("record(False)", ""), ("v1 = BatchNorm of v0", "x"), ("v0.grad", "float32 (1) 0 1 1")],
         "float32 (1) 0 2 2",
     ),
+    "Graphs partly freed": (
+        [("record(True)", ""), ("v1 = v0 * 2", "x"), ("v2 = nd.exp(v1)", "x"), ("v1.backward()", "x")]
+        + [("record(True)", ""), ("v3 = nd.sum(v2)", "x"), ("v3.backward()", "float32 (1) 0 1 1")],
+        "error MXNetError",
+    ),
     "Means of many 16-bit floats": ([("v1 = nd.mean(v0)", "float16 (1) 0 0.5 0.5")], "float16 (1) 0 0 0"),
     "Norms of whole numbers": ([("v1 = nd.norm(v0)", "int32 (1) 0 10 10")], "int32 (1) 0 8 8"),
     "Overlapping assignment": ([("v1 = v0[0]", "x"), ("v0 -= v1", "float32 (1) 0 1 1")], "float32 (1) 0 2 2"),
     "Reductions of sums of csr matrices": ([("s1 = sparse s0 + s0", "x"), ("v2 = sum 0 of s1", "float32 (1) 0 1 1")], "float32 (1) 0 0 0"),
+    "Sums with empty csr matrices": (
+        [("s1 = nd.sparse.sign(s0)", "x"), ("s2 = sparse s1 + s1", "float32 (1,3) 0 0 0")],
+        "error MXNetError",
+    ),
     "Writes while recording": ([("record(True)", ""), ("v0[0] = 2", "float32 (1) 0 2 2")], "error MXNetError"),
 }
 

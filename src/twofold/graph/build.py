@@ -37,6 +37,28 @@ def apply(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
         return intern(bound_op, inputs, _new(bound_op, inputs))
 
 
+def apply_again(node: Application, inputs: tuple[Node | None, ...]) -> Application:
+    """Apply a node's operator to other inputs: for those of the same types, a primitive's type is that of the node."""
+    found = node.bound_op.typed.get(inputs)
+    if found is not None:
+        return found
+    if not _has_type_of(node, inputs):
+        return apply(node.bound_op, inputs)
+    tracked = _carries(node.dtype, [i.dtype for i in inputs if i is not None and i.tracked])
+    with TABLES.lock:
+        return intern(node.bound_op, inputs, Application(node.bound_op, inputs, node.shape, node.dtype, tracked))
+
+
+def _has_type_of(node: Application, inputs: tuple[Node | None, ...]) -> bool:
+    """Whether the node's operator is a primitive of one result, for which the inputs count by their types alone, and these are the same."""
+    if node.body or node.dtype == "several" or node.bound_op.op is item or len(inputs) != len(node.inputs):
+        return False
+    for new, old in zip(inputs, node.inputs, strict=True):
+        if new is None or old is None or new.shape != old.shape or new.dtype != old.dtype:
+            return False
+    return True
+
+
 def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
     op = bound_op.op
     if op is item:

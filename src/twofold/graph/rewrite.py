@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..opdef import BoundOp, Op, unregistered
-from .build import G, GraphNamespace, apply, item
+from .build import G, GraphNamespace, apply_again, item
 from .ir import Application, Node, applies, fill_of, is_const, post_order, scalar_of, topological, unshaped
 from .recompute import distinct_view, is_distinct_view
 
@@ -36,7 +36,7 @@ def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], agai
 
 def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:
     """The same application to new inputs; the node itself if they have not changed."""
-    return node if inputs == node.inputs else apply(node.bound_op, inputs)
+    return node if inputs == node.inputs else apply_again(node, inputs)
 
 
 def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> list[Node]:
@@ -84,7 +84,7 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
             low = done[source]
         elif isinstance(node, Application):
             # interned in the current generation, like all nodes of the result, even if no input has changed
-            low = apply(node.bound_op, tuple([None if i is None else done[i] for i in node.inputs]))
+            low = apply_again(node, tuple([None if i is None else done[i] for i in node.inputs]))
         else:
             low = node
         if node in bounds and _may_be_strided(low):

@@ -28,7 +28,7 @@ class Basic(NamedTuple):
     target
         Sizes of the slice, before axes are dropped or inserted.
     takes_target
-        Whether an assigned value may have these sizes.
+        Whether an assigned array of NumPy may have these sizes.
     """
 
     key: tuple[Triple, ...]
@@ -57,7 +57,7 @@ class Rules(NamedTuple):
     ellipsis_separates
         Whether an ellipsis that stands for no axes separates the index arrays on its two sides, so that their axes come first.
     takes_whole
-        Whether an index that selects the whole array, ``a[:, 0]`` of a single column, may be assigned a value of the array's shape.
+        Whether an index that selects the whole array, ``a[:, 0]`` of a single column, may be assigned an array of NumPy of its shape.
     """
 
     element: tuple[int, ...]

@@ -389,7 +389,11 @@ def _fitting(value: Any, basic: Basic) -> Assigned:
     ShapeError
         If it does not broadcast to the selection.
     """
-    if isinstance(value, (bool, int, float)) or (value.shape == basic.target and basic.takes_target):
+    if isinstance(value, (bool, int, float)):
+        return value
+    # an array of NumPy may also have the shape of the whole that is selected; one of the library may not, as in MXNet
+    takes_target = basic.takes_target if isinstance(value, np.ndarray) else len(basic.kept) == len(basic.target)
+    if takes_target and value.shape == basic.target:
         return value
     shape = tuple(1 if k is None else basic.target[k] for k in basic.kept)
     value = _broadcastable(value, shape)
