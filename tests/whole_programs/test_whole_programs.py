@@ -74,8 +74,10 @@ OF_ROWS = {
         "float32 (1) 0 2 2",
     ),
     "Graphs partly freed": (
-        [("record(True)", ""), ("v1 = v0 * 2", "x"), ("v2 = nd.exp(v1)", "x"), ("v1.backward()", "x")]
-        + [("record(True)", ""), ("v3 = nd.sum(v2)", "x"), ("v3.backward()", "float32 (1) 0 1 1")],
+        [
+            *[("record(True)", ""), ("v1 = v0 * 2", "x"), ("v2 = nd.exp(v1)", "x"), ("v1.backward()", "x")],
+            *[("record(True)", ""), ("v3 = nd.sum(v2)", "x"), ("v3.backward()", "float32 (1) 0 1 1")],
+        ],
         "error MXNetError",
     ),
     "Means of many 16-bit floats": ([("v1 = nd.mean(v0)", "float16 (1) 0 0.5 0.5")], "float16 (1) 0 0 0"),
