@@ -190,6 +190,39 @@ def test_a_worker_that_skips_a_push_is_named():
     cluster(program, timeout=0.5)
 
 
+@pytest.mark.parametrize("servers", [1, 2])
+def test_optimizers_that_differ_are_an_error_that_shows_both(servers):
+    def program(client):
+        client.init("w", np.zeros(2, np.float32))
+        optimizer = mx.optimizer.SGD(learning_rate=0.1 if client.rank else 0.25)
+        with pytest.raises(
+            ClusterError, match=r"set_optimizer: the workers do not do the same: given worker 0: .*0\.25.*; worker 1: .*0\.1"
+        ):
+            client.set_optimizer(optimizer_to_json(optimizer))
+        client.set_optimizer(optimizer_to_json(mx.optimizer.SGD(learning_rate=1)))  # they can go on
+
+    cluster(program, servers=servers)
+
+
+@pytest.mark.parametrize("call", ["PULL", "BARRIER"])
+def test_keys_that_only_one_worker_has_are_named_before_the_deadline(call):
+    def go_on(client):
+        if client.rank:
+            client.init("v", np.zeros(3, np.float32))
+        elif call == "BARRIER":
+            client.barrier()
+        else:
+            client.push("w", np.ones(2, np.float32))
+            client.pull("w", np.empty(2, np.float32))
+
+    def program(client):
+        client.init("w", np.zeros(2, np.float32))
+        with pytest.raises(ClusterError, match=rf"given worker 0 waits in {call}.*; worker 1 waits in INIT of key 'v'"):
+            go_on(client)
+
+    cluster(program, timeout=4)
+
+
 def test_a_server_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setattr(requests, "GRACE", 0.1)
     client = ServerClient(connected(3)[0], 1, timeout=0.1)

@@ -25,6 +25,7 @@ from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
 from ..plurals import counted
 from . import elastic
 from .arguments import count, named_shape, positive_integer, positive_number, valued_options
+from .host_checks import alive_options, check_machines, fewest_threads
 from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled, say
@@ -147,8 +148,11 @@ def execute(given: argparse.Namespace) -> int:
             raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
     with _folder_of_notes(given) as folder:
         job = Job(workers, servers, hosts, given.iface, given.ft, spares=given.spares)
-        threads = SETTINGS.threads or threads_each(job)
         found = engine(hosts)
+        machines = check_machines(hosts)
+        for remark in filter(None, (machine.remark for machine in machines)):
+            say(remark)
+        threads = SETTINGS.threads or fewest_threads(machines, threads_each(job))
         job = replace(job, variables=_variables(job, threads, given, folder))
         say(f"{_described(job)}, {counted(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
         ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
@@ -305,6 +309,8 @@ def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
     environment = {**os.environ, **(job.variables or {})}
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers, where Open MPI would refuse
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if job.is_remote:
+        environment |= alive_options()
     # roles are numbered upwards, so the longest names are those of the first and the last of a role
     width = max(len(_role(job, 0)), len(_role(job, job.processes - 1)), len(_role(job, job.workers - 1)))
     return run_labelled(found.command(job, words), environment, found.label(), lambda rank: _role(job, rank).ljust(width))
@@ -315,6 +321,12 @@ def _role(job: Job, rank: int) -> str:
         return f"worker {rank}"
     number = rank - job.workers
     return f"server {number}" if number < job.servers else f"spare {number - job.servers}"
+
+
+def _place(job: Job, rank: int) -> str:
+    """The machine of a process, if there are several: Open MPI and MPICH fill them in their order."""
+    places = [host.name for host in job.hosts for _ in range(host.slots)]
+    return f" (on {places[rank]})" if job.is_remote and rank < len(places) else ""
 
 
 def _described(job: Job) -> str:
@@ -347,7 +359,7 @@ def _failure(job: Job, ended: Ended, folder: Path) -> str:
         others = alone = "all processes have ended"
     else:
         others = alone = "others have finished" if (folder / FINISHED).is_file() else "no worker has finished"
-    who = alone if ended.rank is None else f"{_role(job, ended.rank)} failed, and {others}"
+    who = alone if ended.rank is None else f"{_role(job, ended.rank)}{_place(job, ended.rank)} failed, and {others}"
     # worker 0 notes it on its own machine
     none = "no checkpoint was written" if all(map(is_local, job.hosts[:1])) else "no checkpoint is known on this machine"
     last = last_checkpoint(folder)

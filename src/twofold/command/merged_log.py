@@ -1,5 +1,6 @@
 """Runs a program that starts many processes, and shows their output as one log: each line with its process's name."""
 
+import os
 import re
 import signal
 import subprocess
@@ -7,6 +8,8 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import IO, NamedTuple
 
@@ -28,6 +31,8 @@ ABORT = re.compile(
     r"|exactly when Open MPI kills them\.|prterun has exited due to process rank|\"abort\"\. This may have caused other processes"
     r"|terminated by signals sent by prterun"
 )
+#: What a process says just before it ends all the others; see `kvstore.cluster`.
+ENDS_ALL = re.compile(r"twofold: (worker|server) \d+: ")
 #: The line above and below each message of Open MPI.
 RULE = "-" * 74
 
@@ -79,7 +84,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
         errors="replace",
         start_new_session=True,
     )
-    interrupts = _Interrupts(process)
+    interrupts, ending = _Interrupts(process), _Ending(process)
     printing, found = threading.Lock(), list[int]()
     logs: dict[tuple[int, str], _Log] = {}
     assert process.stdout is not None
@@ -96,6 +101,8 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
             # a line of Open MPI that is a zero byte alone is dropped, an empty line of the program is not
             if own or line.endswith("\n"):
                 # one lock for both streams: on a terminal a line of one must not cut a line of the other
+                if match is not None and ENDS_ALL.match(own):
+                    ending.begin()
                 with printing:
                     for text in logs.setdefault((source.fileno(), prefix), _Log()).take(own):
                         print(prefix + text, file=target, flush=True)
@@ -112,10 +119,48 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
         # the pipes may still hold lines when the process has ended
         for reader in readers:
             reader.join()
+    ending.cancel()
     if interrupts.number:
         return Ended(128 + interrupts.number, None)
+    if ending.is_forced:
+        return Ended(1, found[0] if found else None)
     # Popen reports a signal as a negative number, a shell as 128 plus the number
     return Ended(status if status >= 0 else 128 - status, found[0] if found and status else None)
+
+
+class _Ending:
+    """Ends a launcher of MPI that should end, but waits for a machine that has vanished without a word."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process, self.is_forced = process, False
+        self._timer = threading.Timer(PATIENCE, self._end)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """A process has said that it ends all: from now on the launcher has some seconds."""
+        with self._lock:
+            if self._timer.ident is None:
+                self._timer.start()
+
+    def cancel(self) -> None:
+        """The launcher has ended."""
+        self._timer.cancel()
+
+    def _end(self) -> None:
+        self.is_forced = True
+        # its children first: an ssh to a lost machine would hold the launcher's output open
+        for child in [*children_of(self._process.pid), self._process.pid]:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+
+
+def children_of(process: int) -> list[int]:
+    """The processes that a process has started, on Linux; elsewhere none is known."""
+    try:
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 class _Log:

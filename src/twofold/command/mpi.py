@@ -69,10 +69,7 @@ class Job:
 
 
 def threads_each(job: Job) -> int:
-    """How many threads each process computes with, so that all of a machine's processes together use each core once.
-
-    Other machines are taken to have as many cores as this one.
-    """
+    """How many threads each process computes with, so that all of a machine's processes together use each core of this machine once."""
     return max(1, available() // job.processes_here)
 
 
@@ -164,8 +161,12 @@ def _listed(hosts: Sequence[Host]) -> str:
 
 def _variables(job: Job) -> dict[str, str]:
     # processes on this machine inherit them
-    forwarded = {name: os.environ[name] for name in FORWARDED if job.is_remote and name in os.environ}
-    return {**forwarded, **(job.variables or {})}
+    return {**(forwarded() if job.is_remote else {}), **(job.variables or {})}
+
+
+def forwarded() -> dict[str, str]:
+    """The variables of this process that processes on other hosts get."""
+    return {name: os.environ[name] for name in FORWARDED if name in os.environ}
 
 
 def engine(hosts: Sequence[Host]) -> Engine:

@@ -13,6 +13,7 @@ from .base import Key
 from .compression import TwoBitCompression, compression_of, pack_two_bit
 from .messages import Flag, Message, Opcode, bytes_of
 from .parts import DividedTensor, TensorPart, divided
+from .process_hosts import on_hosts
 from .requests import OpenRequest, Requests
 from .transports import Transport
 
@@ -267,7 +268,7 @@ class ServerClient:
     # all servers
 
     def set_optimizer(self, text: str) -> None:
-        """Update stored values with an optimizer, see `optimizer_to_json`. All workers call this; servers use the first worker's."""
+        """Update stored values with an optimizer, see `optimizer_to_json`. All workers call this with the same one."""
         self._ask_by_first(Opcode.SET_OPTIMIZER, text.encode())
 
     def change_optimizer(self, **values: float) -> None:
@@ -287,7 +288,7 @@ class ServerClient:
             if self.rank == first:
                 self._ask_all(op, payload)
             # the list is the same on all workers, so they agree on whether the sender was live, and which one sends next
-            live = self.barrier()
+            live = json.loads(self._ask_all(Opcode.BARRIER, f"{op.name} {payload.decode()}".encode())[0])
 
     def barrier(self) -> list[int]:
         """Wait until all workers have called this, and return the workers that were live then, the same list on all of them."""
@@ -381,7 +382,7 @@ class ServerClient:
             self._requests.send_again()
 
     def _check_replaceable(self, dead: int, others: Sequence[int]) -> None:
-        what, todo = f"server {dead - self._workers} has died", "continue from a checkpoint"
+        what, todo = f"server {dead - self._workers} has died{on_hosts([dead])}", "continue from a checkpoint"
         if not others:
             raise ClusterError(what, "there is no other server", todo)
         if not self._is_tolerant:

@@ -19,6 +19,7 @@ from ..launcher_notes import FINISHED, PLACE, last_checkpoint, notes_folder
 from ..scheduler.queue import QUEUE
 from ..stopped_process import end_if_stopped, note_connected, note_connecting
 from .collectives import Collectives
+from .process_hosts import note_hosts
 from .spares import SparePool
 from .training_state import TrainingState
 from .transports import mpi
@@ -126,6 +127,7 @@ def _connect(count: int, servers: int) -> Cluster:
     if workers < 1:
         raise ClusterError("a cluster needs a worker", f"{count} processes, {servers} servers", "start more processes: twofold launch -n 2")
     _check_identities(mpi.MpiGroup(everyone))
+    note_hosts(_said_by_all(mpi.MpiGroup(everyone), gethostname()))
     note_connected()
     # a communicator for each purpose, so that a message of one is never received by another
     messages = everyone.Dup() if servers else None
@@ -183,10 +185,16 @@ def _newcomer(pool: SparePool, control: mpi.NoticeChannel, workers: int) -> Clus
 def _check_identities(group: mpi.MpiGroup) -> None:
     job = os.environ.get("TWOFOLD_JOB", "of no launcher")
     mine = f"twofold {version('twofold')}, {mpi.library_version()}, checksums each {SETTINGS.kv_checksum} steps, job {job}"
-    said = [bytes(row).decode().rstrip("\0") for row in group.gather(np.frombuffer(mine.encode().ljust(IDENTITY, b"\0"), np.uint8))]
+    said = _said_by_all(group, mine)
     if len(set(said)) > 1:
         given = "; ".join(f"process {rank}: {text}" for rank, text in enumerate(said))
         raise ClusterError("the processes differ", given, "install the same versions, and set the same variables, on all machines")
+
+
+def _said_by_all(group: mpi.MpiGroup, text: str) -> list[str]:
+    """The texts of all processes, each cut to `IDENTITY` bytes."""
+    own = np.frombuffer(text.encode()[:IDENTITY].ljust(IDENTITY, b"\0"), np.uint8)
+    return [bytes(row).decode(errors="replace").rstrip("\0") for row in group.gather(own)]
 
 
 # the end

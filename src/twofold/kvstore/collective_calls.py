@@ -23,7 +23,7 @@ from ..scheduler.queue import QUEUE
 from ..scheduler.variable import Lane, Var
 from .buckets import MOST
 from .survivors import Survivors, WorkerGroup
-from .watch import CollectiveCall, Watch, in_words
+from .watch import CollectiveCall, Watch, disagreement, in_words
 
 if TYPE_CHECKING:
     from .spares import Joined, SparePool
@@ -136,7 +136,7 @@ class CollectiveCalls:
         if not is_same:  # the same answer on all workers, so all of them gather the texts
             said = self.gather(np.frombuffer(text.encode()[:4096].ljust(4096, b"\0"), np.uint8), label)
             theirs = [bytes(row).decode(errors="replace").rstrip("\0") for row in said]
-            raise _disagreement(label, {rank: text for rank, text in enumerate(theirs) if text})
+            raise disagreement(label, {rank: text for rank, text in enumerate(theirs) if text})
         return share
 
     def check_equal(self, label: object, arrays: Sequence[NDArray]) -> None:
@@ -303,16 +303,6 @@ def checksum(arrays: Sequence[NDArray]) -> int:
         both = np.array([np.add.reduce(words), np.bitwise_xor.reduce(words)], np.uint64)
         found = crc32(data[whole:].tobytes(), crc32(both.tobytes(), found))
     return found
-
-
-def _disagreement(label: object, said: dict[int, str]) -> ClusterError:
-    first = next(iter(said.values()))
-    other, theirs = next((rank, text) for rank, text in said.items() if text != first)
-    at = next((k for k, (a, b) in enumerate(zip(first, theirs, strict=False)) if a != b), min(len(first), len(theirs)))
-    # texts list all keys; the error shows only the part around the first difference
-    start = max(0, at - 60)
-    given = f"worker {next(iter(said))}: …{first[start : at + 60]}…; worker {other}: …{theirs[start : at + 60]}…"
-    return ClusterError(f"{in_words(label)}: the workers do not do the same", given, "run the same program with the same parameters on all")
 
 
 def dtype_of(number: int) -> np.dtype:

@@ -21,15 +21,16 @@ from ..imperative.storage import sparse_array
 from ..imperative.window import flush_all
 from ..ndarray.array import NDArray
 from ..opdef import Sparse
-from ..optimizer.base import Index
+from ..optimizer.base import Index, Optimizer
 from ..optimizer.updater import Updater
 from .base import Entry, Give, Key, Keys, Take, UpdateFunction, Values
 from .cluster import Cluster, join
 from .collective_calls import Contributors
 from .collectives import Collectives
 from .compression import compression_of, pack_two_bit, sum_of_packed
-from .keyed import check_shapes
+from .keyed import check_optimizer, check_shapes
 from .local import KVStore
+from .optimizer_json import optimizer_facts
 from .training_state import TrainingState
 
 
@@ -299,6 +300,22 @@ class DistributedStore(KVStore):
         self._compression = compression_of(compression_params)
         if self._all is not None and not (self._inherited is not None and self._inherited.stored):
             self._all.agree("set_gradient_compression", sorted(compression_params.items()), always=True)
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Update stored arrays with an optimizer; see `KVStore.set_optimizer`.
+
+        Raises
+        ------
+        DTypeError
+            If it is not an `Optimizer`.
+        ClusterError
+            If the optimizers of the workers differ in class, numbers, texts or multipliers.
+        """
+        check_optimizer(optimizer)
+        # a spare comes when the others have long agreed: it gets their states
+        if self._all is not None and (self._inherited is None or self._inherited.updates is None):
+            self._all.agree("set_optimizer", optimizer_facts(optimizer), always=True)
+        super().set_optimizer(optimizer)
 
     def set_updater(self, updater: UpdateFunction) -> None:
         """Call a function with each pushed sum; see `KVStore.set_updater`. In a spare, an optimizer gets the states of the others."""

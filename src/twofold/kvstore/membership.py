@@ -38,6 +38,8 @@ class Membership:
         self._at_end: dict[int, Message] = {}
         self._at_barrier: dict[int, Message] = {}
         self._barrier_since = 0.0
+        #: When each worker that waits at the barrier or for the end of an epoch began to wait.
+        self._since: dict[int, float] = {}
         #: When each live worker was last heard. Its keys are the members: always the same workers as `live`.
         self._heard = dict.fromkeys(self.live, 0.0)
 
@@ -73,6 +75,7 @@ class Membership:
         if not self._at_barrier:
             self._barrier_since = now
         self._at_barrier[request.worker] = request
+        self._since[request.worker] = now
 
     def open_barrier(self) -> dict[int, Message]:
         """The requests at the barrier if all live workers wait there: the server answers them. Otherwise nothing."""
@@ -89,11 +92,21 @@ class Membership:
         found, self._at_barrier = self._at_barrier, {}
         return found
 
+    def waiting(self) -> dict[int, tuple[Message, float]]:
+        """The requests of workers that wait at the barrier or for the end of an epoch, and since when."""
+        return {worker: (request, self._since[worker]) for worker, request in (self._at_end | self._at_barrier).items()}
+
+    def forget_waiting(self) -> None:
+        """Drop the requests that wait, whose workers are told of an error."""
+        self._at_barrier, self._at_end = {}, {}
+        self.done.clear()
+
     # epochs
 
-    def end_epoch(self, request: Message) -> None:
+    def end_epoch(self, request: Message, now: float = 0.0) -> None:
         """Note that a worker has pushed all batches of its epoch, or that another one asks to join."""
         self._at_end[request.worker] = request
+        self._since[request.worker] = now
         if request.worker in self._heard:
             self.done.add(request.worker)
 

@@ -50,6 +50,19 @@ def optimizer_to_json(optimizer: Optimizer) -> str:
     return json.dumps(fields)
 
 
+def optimizer_facts(optimizer: Optimizer) -> list[tuple[str, object]]:
+    """The class of an optimizer and its numbers, texts and multipliers: what workers that update alike have in common.
+
+    Other attributes, such as the parameters or arrays of a user's optimizer, are left out.
+    """
+    found: list[tuple[str, object]] = []
+    for about in (optimizer, optimizer.lr_scheduler):
+        if about is not None:
+            found.append(("class", type(about).__qualname__))
+            found += sorted((name, value) for name, value in vars(about).items() if isinstance(value, (bool, int, float, str)))
+    return found + [(table, sorted(getattr(optimizer, table).items(), key=str)) for table in ("lr_mult", "wd_mult")]
+
+
 def optimizer_from_json(text: str, allowed: Collection[str] = ()) -> Optimizer:
     """The optimizer that `optimizer_to_json` wrote.
 

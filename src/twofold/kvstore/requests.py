@@ -10,6 +10,7 @@ from ..errors import ClusterError, ClusterTimeout, MessageLost, MXNetError, Proc
 from .base import Key
 from .messages import NO_KEY, Flag, Message, Opcode, Payload, bytes_of, error_in
 from .parts import DividedTensor, TensorPart
+from .process_hosts import on_hosts
 from .replay_buffer import ReplayBuffer
 from .transports import Transport
 
@@ -218,4 +219,6 @@ class Requests:
         self.open.clear()
         key = "" if request.name is None else f" of key {request.name!r} at clock {request.message.clock}"
         what = f"{Opcode(request.message.op).name}{key}: no answer within {self._timeout + GRACE:g} s"
-        return ClusterTimeout(what, f"missing servers: {servers}", "see whether they still run, or raise TWOFOLD_KV_TIMEOUT")
+        return ClusterTimeout(
+            what, f"missing servers: {servers}{on_hosts(servers)}", "see whether they still run, or raise TWOFOLD_KV_TIMEOUT"
+        )

@@ -14,14 +14,17 @@ from .compression import compression_of
 from .membership import Membership
 from .messages import DTYPE_OF, NO_KEY, Flag, Message, Opcode, reply, reply_error
 from .push_rounds import PushRounds, Replies
-from .server_timers import ServerTimers, Silent
+from .server_timers import Locked, ServerTimers, Silent
 from .server_updates import ServerUpdates
 from .shard import Parked, Shard
+from .watch import disagreement
 
 #: Largest payload of messages that carry JSON or text.
 TEXT_BYTES = 1 << 20
 #: Largest announcement of a key.
 INIT_BYTES = 1 << 14
+#: Requests with JSON or text. That of a barrier says what a worker does there, and is compared with those of the others.
+WITH_TEXT = frozenset((Opcode.SET_OPTIMIZER, Opcode.SET_COMPRESSION, Opcode.COMMAND, Opcode.BARRIER))
 #: Requests whose replies are kept, one per worker, so that a request that is sent again is not carried out again.
 ONCE = frozenset((Opcode.SET_OPTIMIZER, Opcode.SET_COMPRESSION, Opcode.BARRIER, Opcode.DONE, Opcode.STOP, Opcode.COMMAND))
 
@@ -176,7 +179,7 @@ class ServerCore:
             return 16 * sum(s.nbytes + 1024 for s in shards.values()) + TEXT_BYTES
         if op == Opcode.INIT:
             return INIT_BYTES
-        return TEXT_BYTES if op in (Opcode.SET_OPTIMIZER, Opcode.SET_COMPRESSION, Opcode.COMMAND) else 0
+        return TEXT_BYTES if op in WITH_TEXT else 0
 
     def takes(self, source: int, message: Message, size: int) -> bool:
         """Whether to receive the payload of a push now. If not, the push stays with its worker; ask again after each `handle`.
@@ -219,6 +222,8 @@ class ServerCore:
         for event in self._timers.due(now, self._members, rounds.shards.values()):
             if isinstance(event, Silent):
                 out += self.drop(event.worker)
+            elif isinstance(event, Locked):
+                out += [(source, reply_error(request, event.error())) for source, request in event.waiting]
             else:
                 out.append((event.source, reply_error(event.request, event.error(self._timers.timeout))))
         return out
@@ -252,8 +257,12 @@ class ServerCore:
             self._choose_sender(shard)
             self._rounds.advance(shard)
         live = json.dumps(self._members.live).encode()
-        for worker, message in self._members.open_barrier().items():
-            self._answer(worker, reply(message, live))
+        waiting = self._members.open_barrier()
+        said = {worker: bytes(message.payload).decode(errors="replace") for worker, message in sorted(waiting.items())}
+        what = " and ".join(sorted({text.partition(" ")[0].lower() or "barrier" for text in said.values()}))
+        error = disagreement(what, said) if len(set(said.values())) > 1 else None
+        for worker, message in waiting.items():
+            self._answer(worker, reply(message, live) if error is None else reply_error(message, error))
         finished = self._members.begin_epoch(self._rounds.now)
         if finished:
             for shard in shards:
@@ -306,12 +315,13 @@ class ServerCore:
         self._answer(message.worker, reply(message))
 
     def _on_barrier(self, message: Message) -> None:
-        self._members.wait(message, self._rounds.now)
+        # the payload's memory is the transport's
+        self._members.wait(message._replace(payload=bytes(message.payload)), self._rounds.now)
         self._membership_changed()
 
     def _on_done(self, message: Message) -> None:
         """A live worker has pushed all batches of its epoch, or another process asks to join. Both go on when all live workers are done."""
-        self._members.end_epoch(message)
+        self._members.end_epoch(message, self._rounds.now)
         self._membership_changed()
 
     def _on_stop(self, message: Message) -> None:
@@ -338,7 +348,7 @@ class ServerCore:
                 raise ParameterError(f"init of key {name!r}: the server is full", f"{announced} bytes", f"it holds {self._capacity}")
             self._rounds.shards[place] = shard
         elif (shard.name, shard.shape, shard.code, shard.is_row_sparse) != (name, shape, dtype, is_row_sparse):
-            given = f"{name!r} {shape} {DTYPE_OF[dtype]} for {shard.name!r} {shard.shape} {shard.dtype}"
+            given = f"worker {message.worker}: {name!r} {shape} {DTYPE_OF[dtype]}; before: {shard.name!r} {shard.shape} {shard.dtype}"
             raise ParameterError("init: workers disagree on a key", given, "initialize the same keys in the same order on all workers")
         self._rounds.join(shard, message.worker, clock)
         if shard.has_value:

@@ -314,7 +314,7 @@ class ServerStore(KeyedStore[ServerArray]):
         Parameters
         ----------
         optimizer
-            The optimizer, which is sent as JSON. Servers use that of worker 0. Its learning rate, weight decay and ``rescale_grad`` may be
+            The optimizer, which is sent as JSON, the same one on all workers. Its learning rate, weight decay and ``rescale_grad`` may be
             changed later, on all workers alike: servers follow the first live worker.
 
         Raises
@@ -323,6 +323,8 @@ class ServerStore(KeyedStore[ServerArray]):
             If it is not an `Optimizer`, or has attributes other than numbers and texts.
         ParameterError
             If the servers do not know its class: ``twofold launch --allow module:Class`` lets them import it.
+        ClusterError
+            If the optimizers of the workers differ.
         """
         check_optimizer(optimizer)
         self._optimizer = optimizer

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
+from ..errors import ClusterError
+from .process_hosts import on_hosts
+
 #: Kinds of notices.
 ASK, ANSWER, DONE, JOIN, FIGURE = range(5)
 #: Seconds between looks at the channel, and to wait for answers.
@@ -266,7 +269,8 @@ class Watch:
         faults = [_not_answering(silent)] if silent else []
         for rank, (theirs, waits) in sorted(self._answers.items()):
             if theirs < number:
-                faults.append(f"worker {rank} has not begun it (its last operation is {theirs}{', in which it waits' if waits else ''})")
+                where = f"its last operation is {theirs}{', in which it waits' if waits else ''}"
+                faults.append(f"worker {rank}{on_hosts([rank])} has not begun it ({where})")
         seconds = monotonic() - begun
         self._fail(
             f"{in_words(label)} (operation {number}) has waited for {seconds:.0f} s: {'; '.join(faults) or 'all workers wait in it'}; "
@@ -276,7 +280,7 @@ class Watch:
 
 
 def _not_answering(silent: list[int]) -> str:
-    return f"no answer from worker {', '.join(map(str, silent))}"
+    return f"no answer from worker {', '.join(map(str, silent))}{on_hosts(silent)}"
 
 
 def in_words(label: object) -> str:
@@ -286,3 +290,14 @@ def in_words(label: object) -> str:
     what, keys = label
     shown = ", ".join(map(repr, keys[:4])) + (f", … ({len(keys)} keys)" if len(keys) > 4 else "")
     return f"{what} of key{'s' * (len(keys) > 1)} {shown}"
+
+
+def disagreement(label: object, said: dict[int, str]) -> ClusterError:
+    """The error of workers that state different facts, which are given by worker."""
+    first = next(iter(said.values()))
+    other, theirs = next((rank, text) for rank, text in said.items() if text != first)
+    at = next((k for k, (a, b) in enumerate(zip(first, theirs, strict=False)) if a != b), min(len(first), len(theirs)))
+    # texts list all keys; the error shows only the part around the first difference
+    start = max(0, at - 60)
+    given = f"worker {next(iter(said))}: …{first[start : at + 60]}…; worker {other}: …{theirs[start : at + 60]}…"
+    return ClusterError(f"{in_words(label)}: the workers do not do the same", given, "run the same program with the same parameters on all")

@@ -26,14 +26,21 @@ def told(call: Callable[[], object], text: str) -> None:
         call()
 
 
+def drifting() -> None:
+    """Let the optimizers differ after the workers have agreed on them."""
+    optimizer = mx.optimizer.SGD(learning_rate=0.1)
+    store.set_optimizer(optimizer)
+    optimizer.set_learning_rate(0.1 + 0.1 * rank)
+
+
 def drifted() -> None:
-    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1 + 0.1 * rank))
+    drifting()
     for _ in range(3):
         store.push(KEYS, [mx.nd.ones(2) for _ in KEYS])
 
 
 def drifted_one_by_one() -> None:
-    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1 + 0.1 * rank))
+    drifting()
     for _ in range(3):
         for key in KEYS:
             store.push(key, mx.nd.ones(2))
@@ -61,6 +68,8 @@ if MISTAKE == "told":
     keys = KEYS if rank == 0 else ["a", "c"]
     told(lambda: store.push(keys, [mx.nd.ones(2) for _ in keys]), r"push of keys .*: the workers do not do the same.*worker 1: .*'c'")
     told(lambda: mx.kv.create("dist_async"), "asynchronous updates need a server")
+    others = r"set_optimizer: the workers do not do the same: given worker 0: .*'learning_rate', 0.1.*worker 1: .*'learning_rate', 0.2"
+    told(lambda: store.set_optimizer(mx.optimizer.AdaGrad(learning_rate=0.1 + 0.1 * rank)), others.replace("learning_rate", "lr"))
     for drift in (drifted, drifted_one_by_one):
         told(drift, "weights of keys 'a', 'b', 'c': the weights differ between workers")
     told(drifted_outside, "weights of keys 0, 1: the weights differ between workers")
