@@ -27,7 +27,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-hosts test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -75,6 +75,10 @@ test-mnist: $(DEV) ## Run the tests that train on the real digits
 test-cluster: $(DEV) ## Kill and stop processes of a cluster at many points; print a table (ARGS=5 for five points each)
 	@$(PY) -m pytest -q tests/cluster
 	@$(PY) tests/cluster/faults.py $(ARGS)
+
+test-hosts: $(DEV) ## Start jobs on hosts of Linux namespaces, as root; strike their network with faults (ARGS="--seeds 2 --only '1 %'")
+	@$(PY) -m pytest -q -rs tests/hosts
+	@$(PY) tests/hosts/faults.py $(ARGS)
 
 test-free-threaded: ## Run the tests of threads on a Python without a global lock, where there is one (FREE=python3.14t)
 	@$(PYTHON) tests/free_threaded.py $(FREE)

@@ -24,7 +24,6 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.hosts.namespaces import ROOT, Hosts, address, missing, name
 from tests.hosts.network import Link
 
-PAGE = ROOT / "docs" / "inside" / "faults-of-clusters.md"
 #: Steps of an epoch, and the seconds after which a job hangs.
 STEPS, LIMIT = 25, 240
 #: `TWOFOLD_KV_TIMEOUT` of the jobs, and the seconds after a fault within which they must have ended if they cannot go on: that and the
@@ -213,14 +212,13 @@ def rows(found: list[Outcome]) -> list[str]:
 
 
 def main() -> int:
-    """Print the table, and write it into the page if all was run; the status is 1 if something was not as promised."""
+    """Print the table; the status is 1 if something was not as promised."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=4, help="how often each fault strikes each kind of job")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--only", default="", help="only faults and jobs in whose names this text is")
     parser.add_argument("--jobs", type=int, default=2, help="jobs at the same time")
     parser.add_argument("--logs", action="store_true", help="print the logs of jobs that did not do as promised")
-    parser.add_argument("--write", action="store_true", help="write the table into the page")
     given = parser.parse_args()
     reason = missing()
     if reason:
@@ -250,10 +248,6 @@ def main() -> int:
     lines[-1] += f" {seeds[-1]}: {good} of {len(found)} faults as promised, in {minutes:.0f} minutes."
     lines += ["", "Not as promised:", "", *(f"* {note}" for note in notes)] if notes else []
     print("\n".join(lines))
-    if given.write:
-        before, mark, rest = PAGE.read_text(encoding="utf-8").partition("| fault | `dist_sync`")
-        after = rest.partition("\n## ")
-        PAGE.write_text(before + "\n".join(lines) + "\n" + "".join(after[1:]) if mark else before, encoding="utf-8")
     return int(bool(notes))
 
 

@@ -26,7 +26,7 @@ CLOCK, AT_ONCE = 60.0, 32
 #: Seconds between ssh's questions whether a machine is there; three without an answer mean that it is lost.
 ALIVE = 10
 #: Variables by which Open MPI is told how to start its daemons: by which means, the program and its arguments.
-MEANS, AGENT, ARGUMENTS = "PRTE_MCA_plm", "PRTE_MCA_plm_ssh_agent", "PRTE_MCA_plm_ssh_args"
+MEANS, STARTER, ARGUMENTS = "PRTE_MCA_plm", "PRTE_MCA_plm_ssh_agent", "PRTE_MCA_plm_ssh_args"
 #: The port at which Open MPI's launcher waits for its daemons, where a firewall admits certain ones only.
 PORT = "PRTE_MCA_oob_tcp_dynamic_ipv4_ports"
 
@@ -85,12 +85,12 @@ def check_machines(hosts: Sequence[Host]) -> list[Machine]:
 
 def _ssh() -> list[str]:
     """The command line of ssh as Open MPI runs it; empty if it starts processes in another way."""
-    agent = shlex.split(os.environ.get(AGENT, "ssh").partition(":")[0])
+    starter = shlex.split(os.environ.get(STARTER, "ssh").partition(":")[0])
     is_other = os.environ.get(MEANS, "ssh") != "ssh" or "SLURM_JOB_ID" in os.environ
-    if is_other or not agent or os.path.basename(agent[0]) != "ssh":
+    if is_other or not starter or os.path.basename(starter[0]) != "ssh":
         return []
     options = ["-x", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT}"]
-    return [*agent, *options, *shlex.split(os.environ.get(ARGUMENTS, ""))]
+    return [*starter, *options, *shlex.split(os.environ.get(ARGUMENTS, ""))]
 
 
 def alive_options() -> dict[str, str]:

@@ -32,7 +32,7 @@ ABORT = re.compile(
     r"|terminated by signals sent by prterun"
 )
 #: What a process says just before it ends all the others; see `kvstore.cluster`.
-ENDS_ALL = re.compile(r"twofold: (worker|server) \d+: ")
+ENDS_ALL = re.compile(r"twofold: (worker|server) \d+: |\[.*\] \*\*\* MPI_ERRORS_ARE_FATAL")
 #: The line above and below each message of Open MPI.
 RULE = "-" * 74
 

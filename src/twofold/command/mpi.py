@@ -19,6 +19,8 @@ INSTALL = "pip install 'twofold[dist]'"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TWOFOLD_THREADS")
 #: Variables of this process that processes on other hosts need too.
 FORWARDED = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+#: How the names of settings begin, which must be the same in all processes.
+SETTING = ("TWOFOLD_", "MXNET_")
 #: With these options Open MPI tells processes that another has died (ULFM).
 TOLERANT = ("--with-ft", "ulfm")
 #: With these options it also notices a lost machine: one that has sent nothing for the timeout (s). Within a machine, Open MPI's daemon
@@ -166,7 +168,7 @@ def _variables(job: Job) -> dict[str, str]:
 
 def forwarded() -> dict[str, str]:
     """The variables of this process that processes on other hosts get."""
-    return {name: os.environ[name] for name in FORWARDED if name in os.environ}
+    return {name: value for name, value in os.environ.items() if name in FORWARDED or name.startswith(SETTING)}
 
 
 def engine(hosts: Sequence[Host]) -> Engine:
