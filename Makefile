@@ -27,7 +27,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-hosts test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-hosts test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages campaign fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -71,6 +71,9 @@ test-all: $(DEV) ## Run every test, in hours
 
 test-mnist: $(DEV) ## Run the tests that train on the real digits
 	@$(WITH_DATA) $(PY) -m pytest -m mnist $(ARGS)
+
+campaign: $(DEV) ## Run the random searches for hours and go on next time (ARGS="--minutes 30 --only params,symbol", "--list", "--again", "--write")
+	@nice -n 15 $(PY) -m tests.campaign $(ARGS)
 
 test-cluster: $(DEV) ## Kill and stop processes of a cluster at many points; print a table (ARGS=5 for five points each)
 	@$(PY) -m pytest -q tests/cluster

@@ -142,7 +142,7 @@ def test_older_checkpoints_go_when_a_newer_one_is_whole(tmp_path: Path) -> None:
     assert mx.kv.load_checkpoint(tmp_path, step=2).step == 2
 
 
-@pytest.mark.parametrize("fails", range(7))
+@pytest.mark.parametrize("fails", range(9))
 def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
     saved(tmp_path, 1, 2)
     before = checkpoint.write_file
@@ -156,13 +156,13 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pyt
         before(path, chunks)
 
     monkeypatch.setattr(checkpoint, "write_file", write)
-    try:  # two parts of states, two of the workers' own, and the index
+    try:  # of each worker the arrays, the states and its own file, and the index
         saved(tmp_path, 2, 2, keep=1)
         last = 2
     except (FileAccessError, threading.BrokenBarrierError):
         last = 1
     monkeypatch.setattr(checkpoint, "write_file", before)
-    assert last == (2 if fails >= 5 else 1)
+    assert last == (2 if fails >= 7 else 1)
     found, states = states_of(tmp_path)
     assert (found.step, states) == (last, b"0123456789")
 
@@ -190,8 +190,29 @@ def test_arrays_of_another_checkpoint_are_found(tmp_path: Path) -> None:
     saved(tmp_path, 1, 2)
     [path] = tmp_path.glob("*1-of-2.params")
     mx.nd.save(str(path), {"other": mx.nd.ones((2,))})
-    with pytest.raises(FormatError, match="not the arrays of the index"):
+    with pytest.raises(FormatError, match=r"1-of-2.params: the file is damaged"):
         mx.kv.load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("pattern", ["step-0000001.json", "*0-of-1.json", "*.params", "*.states"])
+def test_every_change_of_a_byte_is_found(tmp_path: Path, pattern: str) -> None:
+    mx.kv.save_checkpoint(tmp_path, 1, mx.kv.create("local"), ARRAYS, lambda name: Path(name).write_bytes(b"states"))
+    [path] = tmp_path.glob(pattern)
+    whole = path.read_bytes()
+    for at in [*range(0, len(whole), 1 + len(whole) // 200), len(whole) - 1]:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises((FormatError, MissingFileError)):
+            states_of(tmp_path)
+
+
+def test_a_checkpoint_of_the_first_version_is_read(tmp_path: Path) -> None:
+    saved(tmp_path, 1, 1)
+    for path in tmp_path.glob("*.json"):  # these had no checksums
+        about = {key: value for key, value in json.loads(path.read_text()).items() if key not in ("checksum", "params")}
+        path.write_text(json.dumps(about | ({"version": 1} if "version" in about else {})))
+    found, states = states_of(tmp_path)
+    assert states == b"0123456789"
+    assert {name: a.asnumpy().tolist() for name, a in found.arrays.items()} == {name: a.asnumpy().tolist() for name, a in ARRAYS.items()}
 
 
 def test_what_cannot_be_saved_or_loaded(tmp_path: Path) -> None:

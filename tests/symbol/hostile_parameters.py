@@ -85,8 +85,8 @@ def shapes_of(sample: Sample) -> list[tuple[int, ...]]:
     return [drawn.shape for drawn in sample.inputs if drawn is not None]
 
 
-def drawn(draw: random.Random, op: Op, name: str, sample: Sample) -> str:
-    """A graph with one or two parameters of an operator, and perhaps sizes of its inputs, replaced."""
+def hostile(draw: random.Random, op: Op) -> dict[str, str]:
+    """Values for one or two parameters of an operator."""
     attrs = {}
     for touched in draw.sample([*op.params], min(len(op.params), draw.choice([1, 1, 2]))):
         kind = op.params[touched].kind.name
@@ -97,6 +97,12 @@ def drawn(draw: random.Random, op: Op, name: str, sample: Sample) -> str:
         else:
             pool = FLOATS + INTEGERS + TUPLES
         attrs[touched] = draw.choice(pool)
+    return attrs
+
+
+def drawn(draw: random.Random, op: Op, name: str, sample: Sample) -> str:
+    """A graph with one or two parameters of an operator, and perhaps sizes of its inputs, replaced."""
+    attrs = hostile(draw, op)
     shapes = shapes_of(sample)
     if draw.random() < 0.15:
         shapes = [tuple(draw.choice([n, *HUGE]) for n in shape) if draw.random() < 0.5 else shape for shape in shapes]

@@ -6,7 +6,7 @@ not exist, whichever process dies in between.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -21,15 +21,19 @@ from ..dtype import ITEMSIZE
 from ..errors import ClusterError, FormatError, MissingFileError, ParameterError
 from ..formats.files import folder_entries, folder_exists, join_path, make_folder, read_file, remove_file, write_file
 from ..formats.json_text import parse_json
+from ..formats.records import Buffer
 from ..imperative.generator import numpy_state
 from ..ndarray.array import NDArray
-from ..ndarray.saving import load, save
+from ..ndarray.saving import file_chunks, load_frombuffer
 from ..random import get_state, set_state
 
-VERSION = 1
+VERSION = 2
+#: The first version whose files all have a checksum.
+CHECKED = 2
 #: How often a checkpoint is written until all workers have the same states of the optimizer.
 ATTEMPTS = 3
 INDEX = re.compile(r"step-(\d{7,})\.json")
+CHECKSUM = re.compile(rb'\{"checksum": (\d{1,10}), ')
 
 Folder = str | PathLike[str]
 
@@ -95,11 +99,7 @@ class ClusterCheckpoint:
         states = bytearray()
         for k, checksum in enumerate(self._states):
             name = self._files.share(k, len(self._states), "states")
-            own = read_file(name)
-            # a store of objects may return an old or a cut file without an error
-            if crc32(own) != checksum:
-                raise FormatError("the file is damaged", None, "use an older checkpoint", path=name)
-            states += own
+            states += _read_checked(name, checksum)
         with _states_file() as name:
             write_file(name, [states])
             load_states(name)
@@ -176,16 +176,17 @@ def _write_part(
 ) -> list[int]:
     """Write the files of one worker. Returns size and checksum of the optimizer's states."""
     mine = _shares(arrays, workers)[rank]
+    summed = _Summed(file_chunks("", {name: arrays[name] for name in mine}))
     if mine:
-        save(files.share(rank, workers, "params"), {name: arrays[name] for name in mine})
+        write_file(files.share(rank, workers, "params"), summed)
     states = b"" if save_states is None else _states(save_states)
     low, high = (len(states) * k // workers for k in (rank, rank + 1))
     if save_states is not None:
         write_file(files.share(rank, workers, "states"), [states[low:high]])
     whole = [len(states), crc32(states)]
     # the checksum of all states shows whether the workers agree, and that of the part whether its file is complete
-    about = {"arrays": mine, "states": whole, "part": crc32(states[low:high]), "own": own, "random": get_state(), "numpy": _numpy_state()}
-    write_file(files.share(rank, workers, "json"), [json.dumps(about).encode()])
+    about = {"arrays": mine, "params": summed.checksum, "states": whole, "part": crc32(states[low:high]), "own": own}
+    write_file(files.share(rank, workers, "json"), [checked_json(about | {"random": get_state(), "numpy": _numpy_state()})])
     return whole
 
 
@@ -215,18 +216,17 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
     rank, workers = (0, 1) if store is None else (store.rank, store.num_workers)
     files = _Files(folder, _newest(folder) if step is None else step)
     index = _json(files.index_name, INDEX_FIELDS)
-    if index["version"] != VERSION:
+    if not 1 <= index["version"] <= VERSION:
         given = f"{index['version']}"
         raise FormatError("a checkpoint of another version", given, "read it with that version of twofold", path=files.index_name)
     writers: int = index["workers"]
-    parts = [_json(files.share(k, writers, "json"), SHARE_FIELDS) for k in range(writers)]
+    is_checked = index["version"] >= CHECKED
+    fields = SHARE_FIELDS | ({"params": _is_count} if is_checked else {})
+    parts = [_json(files.share(k, writers, "json"), fields, is_checked) for k in range(writers)]
     arrays: dict[str, NDArray] = {}
     for k, part in enumerate(parts):
         if part["arrays"]:
-            found = load(files.share(k, writers, "params"))
-            if not isinstance(found, dict) or sorted(found) != sorted(part["arrays"]):
-                raise FormatError("not the arrays of the index", None, "use an older checkpoint", path=files.share(k, writers, "params"))
-            arrays |= found
+            arrays |= _arrays_of(files.share(k, writers, "params"), part["arrays"], part["params"] if is_checked else None)
     # random streams belong to a worker of a certain rank: with another number of workers there is none to continue
     if writers == workers:
         try:
@@ -289,12 +289,12 @@ def _numpy_state() -> list[object]:
 
 def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
     """Write the index if all workers have written the same states, and remove older checkpoints."""
-    said = [_json(files.share(k, workers, "json"), SHARE_FIELDS)["states"] for k in range(workers)]
+    said = [_json(files.share(k, workers, "json"), SHARE_FIELDS, True)["states"] for k in range(workers)]
     # without an index the files do not count; `save_checkpoint` writes them once more
     if any(s != said[0] for s in said):
         return
     about = {"version": VERSION, "workers": workers, "has_states": has_states, "states": said[0]}
-    write_file(files.index_name, [json.dumps(about).encode()])
+    write_file(files.index_name, [checked_json(about)])
     # before older ones are removed: the launcher must never be left with the name of a checkpoint that is gone
     note_checkpoint(files.index_name)
     steps = _steps(files.folder)
@@ -318,10 +318,50 @@ def _newest(folder: Folder) -> int:
     return steps[-1]
 
 
-def _json(name: str, fields: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
-    """The content of a JSON file with the given fields; for each, whether a value is one that `save_checkpoint` writes."""
+class _Summed:
+    """Pieces of a file, and their checksum once they have been written."""
+
+    def __init__(self, chunks: Iterable[Buffer]) -> None:
+        self._chunks, self.checksum = chunks, 0
+
+    def __iter__(self) -> Iterator[Buffer]:
+        for chunk in self._chunks:
+            self.checksum = crc32(chunk, self.checksum)
+            yield chunk
+
+
+def _read_checked(name: str, checksum: int | None) -> bytes:
+    """The content of a file; a store of objects may return an old or a cut one without an error."""
+    content = read_file(name)
+    if checksum is not None and crc32(content) != checksum:
+        raise FormatError("the file is damaged", None, "use an older checkpoint", path=name)
+    return content
+
+
+def _arrays_of(name: str, names: list[str], checksum: int | None) -> dict[str, NDArray]:
     try:
-        found = parse_json(read_file(name), "a file of a checkpoint")
+        found = load_frombuffer(_read_checked(name, checksum))
+    except FormatError as error:
+        raise error.at_path(name) from None
+    if not isinstance(found, dict) or sorted(found) != sorted(names):
+        raise FormatError("not the arrays of the index", None, "use an older checkpoint", path=name)
+    return found
+
+
+def checked_json(about: Mapping[str, object]) -> bytes:
+    """A value as JSON whose first field is the checksum of all that follows it."""
+    rest = json.dumps(about).encode()[1:]
+    return b'{"checksum": %d, ' % crc32(rest) + rest
+
+
+def _json(name: str, fields: Mapping[str, Callable[[Any], bool]], is_checked: bool | None = None) -> dict[str, Any]:
+    """The content of a JSON file with the given fields; for each, whether a value is one that `save_checkpoint` writes.
+
+    Whether the file must have a checksum, the version that it names itself decides if that is not given.
+    """
+    content = read_file(name)
+    try:
+        found = parse_json(content, "a file of a checkpoint")
     except FormatError as error:
         raise error.at_path(name) from None
     if not isinstance(found, dict) or not fields.keys() <= found.keys():
@@ -329,6 +369,11 @@ def _json(name: str, fields: Mapping[str, Callable[[Any], bool]]) -> dict[str, A
     wrong = next((key for key, fits in fields.items() if not fits(found[key])), None)
     if wrong is not None:
         raise FormatError(f"not a file of a checkpoint: {wrong}", f"{found[wrong]!r:.80}", "use an older checkpoint", path=name)
+    head = CHECKSUM.match(content)
+    if head is None and (CHECKED <= found["version"] <= VERSION if is_checked is None else is_checked):
+        raise FormatError("the file is damaged: it has no checksum", None, "use an older checkpoint", path=name)
+    if head is not None and crc32(content[head.end() :]) != int(head[1]):
+        raise FormatError("the file is damaged", None, "use an older checkpoint", path=name)
     return found
 
 

@@ -1,7 +1,7 @@
 """``nd.save`` and ``nd.load``: arrays in files of MXNet's format or, by the file name's suffix, in safetensors files."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..errors import DeviceError, DTypeError, FormatError, ParameterError
 from ..formats.files import open_file, read_file, write_file
 from ..formats.params import ParameterFile, load_params, load_some_params, params_chunks
 from ..formats.reader import FileReader
-from ..formats.records import ArrayRecord
+from ..formats.records import ArrayRecord, Buffer
 from ..formats.safetensors import load_safetensors, load_some_safetensors, safetensors_chunks
 from ..formats.shards import INDEX, shards_of
 from ..imperative.array import Array, from_host
@@ -52,14 +52,18 @@ def save(fname: str | os.PathLike[str], data: Saved) -> None:
 
 def save_arrays(fname: str | os.PathLike[str], data: Saved, *, numpy_shape: bool) -> None:
     """`save` for any array class. With ``numpy_shape`` an MXNet file may hold 0-d and empty arrays."""
+    write_file(fname, file_chunks(_name(fname), data, numpy_shape=numpy_shape))
+
+
+def file_chunks(name: str, data: Saved, *, numpy_shape: bool = False) -> Iterable[Buffer]:
+    """The content of the file that `save` writes, piece by piece."""
     arrays, names = _arrays_and_names(data)
     records = tuple(record_of(a) for a in arrays)
-    if not _name(fname).endswith(SUFFIX):
-        write_file(fname, params_chunks(ParameterFile(records, names, numpy_shape)))
-    elif len(names) < len(records):
+    if not name.endswith(SUFFIX):
+        return params_chunks(ParameterFile(records, names, numpy_shape))
+    if len(names) < len(records):
         raise ParameterError("save: safetensors files need names", "arrays without names", "pass a dict from names to arrays")
-    else:
-        write_file(fname, safetensors_chunks(dict(zip(names, records, strict=True))))
+    return safetensors_chunks(dict(zip(names, records, strict=True)))
 
 
 def load(fname: str | os.PathLike[str], names: Collection[str] | None = None) -> Loaded:
