@@ -7,7 +7,7 @@ pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from .errors import DTypeError, InvalidValue, ParameterError, WrongType
+from .errors import DTypeError, InvalidValue, MXNetError, ParameterError, WrongArgument, WrongType
 from .formats.json_text import parse_json
 from .origin import warn
 from .suggestions import did_you_mean
@@ -113,9 +113,14 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
 
 def _from_json(create: Callable[..., Any], text: str, nickname: str) -> Any:
-    match parse_json(text, nickname):
-        case [str(name), dict(kwargs)]:
-            return create(name, **kwargs)
-        case dict(config):
-            return create(**config)
+    try:
+        match parse_json(text, nickname):
+            case [str(name), dict(kwargs)]:
+                return create(name, **kwargs)
+            case dict(config):
+                return create(**config)
+    except TypeError as error:  # a parameter that the class lacks
+        if isinstance(error, MXNetError):
+            raise
+        raise WrongArgument(f"{nickname}.create: {error}", text, f"pass the parameters of the {nickname}") from error
     raise ParameterError(f"{nickname}.create: invalid JSON configuration", text, 'write \'["name", {"parameter": value}]\'')

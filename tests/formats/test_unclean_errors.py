@@ -136,6 +136,21 @@ def test_traces(tmp_path: Path):
     assert min(loaded, refused) > CASES // 40
 
 
+def test_a_span_of_a_trace_without_a_thread_is_refused(tmp_path: Path):
+    trace = copy.deepcopy(TRACE)
+    del trace["traceEvents"][2]["tid"]
+    (tmp_path / "a.json").write_text(json.dumps(trace))
+    with pytest.raises(FormatError, match="not an event"):
+        mx.viz.plot_timeline(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("create", [mx.init.create, mx.metric.create])
+def test_a_configuration_with_an_unknown_parameter_is_refused(create: Any):
+    name = "xavier" if create is mx.init.create else "acc"
+    with pytest.raises(ParameterError, match="no_such_parameter"):
+        create(json.dumps([name, {"no_such_parameter": 2}]))
+
+
 @pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("encoding", ["utf8", "ascii", "utf-16"])

@@ -94,7 +94,7 @@ def _is_event(event: object) -> bool:
             is_span = event.get("ph") == "X"
             if event.get("cat") == COMMUNICATION and not (is_span and isinstance(args.get("operation", 0), int)):
                 return False
-            return not is_span or (len(times) == 2 and isinstance(event.get("cat"), str))
+            return not is_span or (len(times) == 2 and isinstance(event.get("cat"), str) and "tid" in event)
     return False
 
 
