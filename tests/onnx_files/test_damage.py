@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 
+import numpy as np
 import pytest
 
 import twofold as mx
@@ -54,3 +55,14 @@ def test_damaged_files_are_read_or_refused(damage, files, path, record_property)
             raise
     record_property("told", f"damaged ONNX files ({damage.__name__}): {read} of {CASES} read, the others refused")
     assert 0 < read < CASES
+
+
+def test_an_index_far_beyond_its_axis_is_refused_at_once(path):
+    from onnx import helper, numpy_helper
+
+    arrays = {"data": np.ones(3, "float32"), "places": np.array([2**62, 0, 1])}
+    node = helper.make_node("GatherElements", [*arrays], ["out"])
+    given = [numpy_helper.from_array(a, name) for name, a in arrays.items()]
+    graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("out", 1, (3,))], given)
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+    assert not outcome(path, data)
