@@ -20,6 +20,7 @@ extensions = [
     "printed",
     "api_pages",
     "benchmark_pages",
+    "descriptions",
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx.ext.autodoc",
@@ -49,6 +50,8 @@ html_theme_options = {
     # only the branch of the page: the whole tree, of 1,900 pages, would be 190 KB in each of them
     "collapse_navigation": True,
 }
+# the theme's script complains of a page without one
+html_context = {"default_mode": "auto"}
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -2,9 +2,9 @@
 
     python tools/site_checks.py [FOLDER]
 
-Of every page: links and anchors that lead nowhere, images without a text, ids that occur twice, headings that skip a level, no title, no
-language, paths of the machine that built it. Of the theme's colors in both modes: contrast, by WCAG's formula. Of the main pages, where
-Chromium is installed: whether all of them fits the width of a phone.
+Of every page: links and anchors that lead nowhere, images without a text, ids that occur twice, headings that skip a level, no title,
+description or language, paths of the machine that built it. Of the theme's colors in both modes: contrast, by WCAG's formula. Of the
+main pages, where Chromium is installed: whether all of them fits the width of a phone.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.language = self.title = ""
+        self.language = self.title = self.description = ""
         self.ids: list[str] = []
         self.links: list[str] = []
         self.bare_images: list[str] = []
@@ -74,6 +74,8 @@ class Page(HTMLParser):
             self.language = given.get("lang") or ""
         elif tag == "title":
             self._in_title = not self.title  # drawings have titles too
+        elif tag == "meta" and given.get("name") == "description":
+            self.description = given.get("content") or ""
         elif tag == "img" and "alt" not in given:
             self.bare_images.append(given.get("src") or "")
         elif re.fullmatch("h[1-6]", tag):
@@ -103,7 +105,11 @@ def read(site: Path, path: Path) -> Found:
     """The faults of a page that can be seen in itself, and where it links to: a file of the site and an anchor, which may be empty."""
     text, name = path.read_text(encoding="utf-8"), path.relative_to(site).as_posix()
     page = Page(text)
-    faults = [f"{name}: no {what}" for what, there in (("language", page.language), ("title", page.title)) if not there]
+    faults = [
+        f"{name}: no {what}"
+        for what, there in (("language", page.language), ("title", page.title), ("description", page.description))
+        if not there
+    ]
     faults += [f"{name}: the id {each!r} occurs {count} times" for each, count in Counter(page.ids).items() if count > 1]
     faults += [f"{name}: holds the path {folder} of this machine" for folder in MACHINE if folder in unescape(text)][:1]
     faults += [f"{name}: the image {each} has no text" for each in page.bare_images]

@@ -16,6 +16,20 @@ TRIMMERS: list[Callable[["Device"], None]] = []
 ENTERED: list["Device"] = []
 
 
+def _unknown_device(given: object, number: object, kind: object) -> UnknownDevice:
+    """The error for a device of no known kind, or with a negative number."""
+    todo = f"the kind is one of {', '.join(TYPE_CODES)}; numbers start at 0"
+    if callable(given):
+        name = getattr(given, "__name__", "cpu")
+        return UnknownDevice("Context: no such device", f"the function {name}", f"call it: mx.{name}()")
+    name, _, index = str(kind).partition(":")
+    if name in ("cuda", *TYPE_CODES) and index.isdecimal():  # as PyTorch writes it
+        todo = f"write mx.{name.replace('cuda', 'gpu')}({index})"
+    elif kind not in TYPE_CODES:
+        todo = "use 'gpu'" if name == "cuda" else did_you_mean(str(kind), TYPE_CODES, todo)
+    return UnknownDevice("Context: no such device", f"{given!r}, {number!r}", todo)
+
+
 class _Local(threading.local):
     stack: tuple["Device", ...] = ()
 
@@ -82,13 +96,7 @@ class Device(metaclass=_DeviceType):
             return device_type
         kind = KIND_OF_CODE.get(device_type, str(device_type)) if isinstance(device_type, int) else device_type
         if kind not in TYPE_CODES or int(device_id) < 0:
-            raise UnknownDevice(
-                "Context: no such device",
-                f"{device_type!r}, {device_id!r}",
-                did_you_mean(
-                    str(kind), () if kind in TYPE_CODES else TYPE_CODES, f"the kind is one of {', '.join(TYPE_CODES)}; numbers start at 0"
-                ),
-            )
+            raise _unknown_device(device_type, device_id, kind)
         key = kind, int(device_id)
         found = cls._known.get(key)
         if found is None:

@@ -65,18 +65,11 @@ submodule_names.install(PACKAGE, _module_of)
 
 
 def _advise(error: BaseException, trace: TracebackType | None) -> None:
-    """Add to an error what to do about an attribute or an argument that does not exist."""
+    """Add to an error what to do about it."""
     # here, and not by `__getattr__` of arrays or checks of arguments, which would make each access and each call slower
-    if isinstance(error, AttributeError) and error.name is not None:
-        from .suggestions import attribute_here  # few programs fail
+    from .advice import advise  # few programs fail
 
-        if advice := attribute_here(error.obj, error.name):
-            error.add_note(advice)
-    elif isinstance(error, TypeError) and trace is not None:
-        from .unexpected_keywords import explanation_of
-
-        if text := explanation_of(error, trace):
-            error.args = (text,)
+    advise(error, trace)
 
 
 tracebacks.install(_advise)

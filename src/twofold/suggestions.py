@@ -53,6 +53,7 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
     folded = {n.lower(): n for n in reversed(names)}
     swapped = [n for n in names if sorted(n) == sorted(name)]  # short names are not close by difflib's measure: `sdg` for `sgd`
     near = [folded[name.lower()]] if name.lower() in folded else swapped[:2] or get_close_matches(name, names, 2, 0.75)
+    near = near or [n for n in names if len(name) > 3 and n.startswith(name)][:2]
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 

@@ -15,6 +15,8 @@ from .origin import is_inside
 T = TypeVar("T")
 
 
+#: The errors whose text a notebook shows changed: those of the package, and those of Python that get advice.
+EXPLAINED = (MXNetError, AttributeError, TypeError)
 #: Functions that add what to do to an uncaught error of Python, by the error and its traceback.
 ADVISERS: list[Callable[[BaseException, TracebackType | None], None]] = []
 
@@ -31,6 +33,16 @@ def install(adviser: Callable[[BaseException, TracebackType | None], None]) -> N
     # a hook of the program, of a debugger or of IPython takes precedence
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = show
+    # IPython shows the errors of cells by its own means
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and (shell := ipython.get_ipython()) is not None:
+        explain_cells(shell)
+
+
+def explain_cells(shell: Any) -> None:
+    """Let IPython's shell show the errors of cells folded and with advice, unless the user has set a handler."""
+    if not shell.custom_exceptions:
+        shell.set_custom_exc(EXPLAINED, show_in_notebook)
 
 
 def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

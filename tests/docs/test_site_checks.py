@@ -6,7 +6,8 @@ import pytest
 
 from tools.site_checks import ROOT, Page, colors, contrast, faults_of_colors, faults_of_pages, resolved
 
-GOOD = '<!doctype html><html lang="en"><title>A</title><h1 id="a">A</h1><h2>B</h2><h2>C</h2><img src="i.svg" alt=""></html>'
+HEAD = '<!doctype html><html lang="en"><title>A</title><meta name="description" content="d">'
+GOOD = f'{HEAD}<h1 id="a">A</h1><h2>B</h2><h2>C</h2><img src="i.svg" alt=""></html>'
 
 
 def site(tmp_path, **pages: str):
@@ -27,6 +28,7 @@ def test_a_good_page_has_no_faults(tmp_path):
     [
         (' lang="en"', "", "no language"),
         ("<title>A</title>", "", "no title"),
+        (' content="d"', "", "no description"),
         ("<h2>B", '<h2 id="a">B', "the id 'a' occurs 2 times"),
         (' alt=""', "", "the image i.svg has no text"),
         ("<h2>B</h2>", "<h3>B</h3>", "a heading of level 3 after one of level 1"),

@@ -32,6 +32,13 @@ TYPES = {
     "np.sum(y, axis=0)": "ndarray",
     "np.linalg.inv(y)": "ndarray",
     "np.from_dlpack(y)": "ndarray",
+    "y.grad": "ndarray",
+    "x.grad": "NDArray",
+    "npx.softmax(y, axis=-1)": "ndarray",
+    "npx.num_gpus()": "int",
+    "short.zeros(2)": "ndarray",
+    "nn.Dense(3).weight.data()[0]": "NDArray",
+    "nn.Dense(3).weight.grad()": "NDArray",
     "net": "HybridSequential",
     "net.collect_params()": "ParameterDict",
     "trainer.step(2)": "None",
@@ -46,10 +53,12 @@ MISSPELT = {
     "gluon.rnn.LSTM(3, num_layer=2)": "num_layer",
     "gluon.Trainer(net.collect_params(), 'sgd', learning_rate=1)": "learning_rate",
     "nd.Activation(x, act_typ='relu')": "act_typ",
+    "npx.softmax(y, axs=0)": "axs",
 }
 START = """\
 import twofold as mx
-from twofold import gluon, nd, np
+import twofold.np as short
+from twofold import gluon, nd, np, npx
 from twofold.gluon import nn
 
 x, y, net = mx.nd.array([1.0, 2.0]), np.zeros((2, 2)), nn.HybridSequential()
@@ -64,7 +73,7 @@ def found(tmp_path_factory):
     if find_spec("pyright") is None:
         pytest.skip("needs pyright")
     folder = tmp_path_factory.mktemp("user")
-    lines = [f"reveal_type({text})" for text in TYPES] + list(MISSPELT)
+    lines = [f"reveal_type({text})" for text in TYPES] + [*MISSPELT, "gluon.HybridBlock(prefx='a')"]
     (folder / "program.py").write_text(START + "\n".join(lines) + "\n")
     config = {"extraPaths": [str(ROOT / "src")], "pythonVersion": "3.11"}
     (folder / "pyrightconfig.json").write_text(json.dumps(config))
@@ -83,3 +92,7 @@ def test_an_expression_has_the_type_of_its_value(found, text):
 @pytest.mark.parametrize("text", MISSPELT)
 def test_a_misspelt_argument_is_found(found, text):
     assert found[text] == f'No parameter named "{MISSPELT[text]}"'
+
+
+def test_an_argument_that_no_base_class_takes_is_found(found):
+    assert found["gluon.HybridBlock(prefx='a')"].startswith('Argument of type "Literal[\'a\']" cannot be assigned to parameter "unknown"')

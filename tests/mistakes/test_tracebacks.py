@@ -11,8 +11,10 @@ import pytest
 
 import twofold as mx
 from twofold import suggestions
+from twofold.advice import advise
 from twofold.suggestions import attribute_here
-from twofold.unexpected_keywords import explanation_of
+from twofold.tracebacks import EXPLAINED, install
+from twofold.wrong_arguments import explanation_of
 
 from tests.alias import undone_at_the_end
 from tests.cases import later_in_ci
@@ -118,7 +120,25 @@ def test_a_notebook_shows_the_users_lines(capsys, tmp_path, monkeypatch):
     assert FOLDED.fullmatch(folded.err.strip())
     assert "hybrid_block.py" in full.out
     assert keyword.out.endswith("TypeError: Conv2D: there is no argument 'stride'; did you mean 'strides'?\n")
-    assert shell.custom_exceptions == ()
+    assert shell.custom_exceptions == EXPLAINED  # what `import twofold` asks for
+
+
+def test_importing_the_package_in_a_notebook_is_enough(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shell = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed").InteractiveShell()
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    shell.run_line_magic("colors", "nocolor")
+    install(advise)
+    shell.run_cell("import twofold as mx\nmx.gluon.nn.Conv2D(3, 3, stride=2)")
+    assert capsys.readouterr().out.endswith("TypeError: Conv2D: there is no argument 'stride'; did you mean 'strides'?\n")
+
+
+def test_a_handler_of_the_user_stays(monkeypatch):
+    shell = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed").InteractiveShell()
+    shell.set_custom_exc((ValueError,), lambda *args, **options: None)
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    install(advise)
+    assert shell.custom_exceptions == (ValueError,)
 
 
 ATTRIBUTES = [
@@ -184,6 +204,50 @@ def test_an_unexpected_keyword_is_explained_by_the_name_that_was_called_and_the_
     with pytest.raises(TypeError, match="got an unexpected keyword argument") as found:
         exec(program, {"mx": mx, "x": mx.nd.ones(3), "y": mx.sym.relu(mx.sym.var("data"))})
     assert explanation_of(found.value, found.tb) == message
+
+
+NET = "net = mx.gluon.nn.Dense(4, in_units=3)\nnet.initialize()\n"
+POSITIONS = [
+    ("mx.gluon.nn.Embedding(10)", "Embedding: 'output_dim' is missing; it takes input_dim, output_dim, dtype, weight_initializer, "),
+    ("mx.gluon.nn.Conv2D(8)", "Conv2D: 'kernel_size' is missing; it takes channels, kernel_size, strides, padding, dilation, groups, "),
+    (NET + "net(x, x)", "Dense: it takes 1 input; call it with x"),
+    (NET + "net()", "Dense: 'x' is missing; call it with x"),
+    ("mx.gluon.loss.SoftmaxCELoss()(x)", "SoftmaxCrossEntropyLoss: 'label' is missing; call it with pred, label"),
+    ("mx.gluon.rnn.LSTMCell(4)(x)", "LSTMCell: 'states' is missing; call it with inputs, states"),
+    ("mx.gluon.Trainer({}, 'sgd').step()", "Trainer.step: 'batch_size' is missing; it takes batch_size, ignore_stale_grad"),
+    ("mx.metric.Accuracy().update(x)", "Accuracy.update: 'preds' is missing; it takes labels, preds"),
+    ("mx.gluon.utils.split_data(x)", "split_data: 'num_slice' is missing; it takes data, num_slice, batch_axis, even_split"),
+    ("mx.np.dot(mx.np.ones(3))", "dot: 'b' is missing; it takes a, b, out"),
+    # the program's own functions and blocks
+    ("def f(x): pass\nf()", ""),
+    ("class Net(mx.gluon.HybridBlock):\n  def hybrid_forward(self, x): pass\nNet()(x)", ""),
+]
+
+
+@pytest.mark.parametrize(("program", "message"), POSITIONS, ids=[program for program, _ in POSITIONS])
+def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(program, message):
+    with pytest.raises(TypeError) as found:
+        exec(program, {"mx": mx, "x": mx.nd.ones((2, 3))})
+    text = explanation_of(found.value, found.tb)
+    assert text.startswith(message)
+    assert bool(text) == bool(message)
+
+
+@pytest.mark.parametrize(
+    ("program", "note"),
+    [
+        (
+            "import json\njson.dumps({'loss': mx.np.ones(3).sum()})",
+            "write float(x) or int(x) for an array of one element, and x.tolist() for others",
+        ),
+        ("with mx.autograd.record:\n  pass", "call it: with mx.autograd.record():"),
+        ("with mx.cpu as device:\n  pass", "call it: with mx.cpu():"),
+        ("import json\njson.dumps(object())", "TypeError: Object of type object is not JSON serializable"),
+        ("def f(): pass\nwith f:\n  pass", "TypeError: 'function' object does not support the context manager protocol"),
+    ],
+)
+def test_an_uncaught_error_of_python_is_followed_by_what_to_write(tmp_path, program, note):
+    assert error_of(f"import twofold as mx\n{program}\n", tmp_path).splitlines()[-1] == note
 
 
 def test_an_unexpected_keyword_of_an_uncaught_error_is_explained(tmp_path):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import tracebacks
 from ..compat import mxnet_on_demand, old_python
 from ..device import CPU, Device
-from ..errors import LaunchError, MXNetError
+from ..errors import LaunchError
 from ..numpy_folding import allocation, explain, importing
 from .arguments import valued_options
 from .children import prepare_with
@@ -204,10 +204,6 @@ def _print_explanation() -> None:
     print(explain.text() or "no large arrays were computed with", file=sys.stderr)
 
 
-#: The errors whose text a notebook shows changed: those of the package, and those of Python that get advice.
-EXPLAINED = (MXNetError, AttributeError, TypeError)
-
-
 def load_ipython_extension(shell: Any) -> None:
     """Called by ``%load_ext twofold``: ``import numpy`` in later cells, and in modules of the current folder that they import, folds.
 
@@ -226,8 +222,7 @@ def load_ipython_extension(shell: Any) -> None:
     own_modules.install(importers)
     own_modules.leave_cells_alone(shell)
     shell.ast_transformers.append(own_modules.CellTransformer())
-    if not shell.custom_exceptions:  # a handler that the user has set stays
-        shell.set_custom_exc(EXPLAINED, tracebacks.show_in_notebook)
+    tracebacks.explain_cells(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -243,5 +238,3 @@ def unload_ipython_extension(shell: Any) -> None:
     importing.uninstall()
     own_modules.uninstall()
     own_modules.leave_cells_alone(shell)
-    if shell.custom_exceptions == EXPLAINED:
-        shell.set_custom_exc((), None)

@@ -160,7 +160,7 @@ def _field(fields: Mapping[str, object], key: str, kind: type[T], place: str) ->
     if isinstance(value, kind):
         return value
     if key not in fields:
-        raise FormatError(f"{place}: {key!r} is missing", f"keys {', '.join(fields)}")
+        raise FormatError(f"{place}: {key!r} is missing", f"keys {', '.join(fields) or 'none'}")
     return _checked(value, kind, f"{place}: {key}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..device import Device
-from ..errors import InvalidValue, ParameterError
+from ..errors import DTypeError, InvalidValue, ParameterError
 from ..formats.downloads import check_sha1, download
 from ..formats.replacing import replace_file
 from ..imperative.array import Array
@@ -121,6 +121,8 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1. As in MXNet,
     1e-8 is added to the norm.
     """
+    if isinstance(arrays, Array):
+        raise DTypeError("clip_global_norm: not a list of arrays", type(arrays).__name__, "pass [x], or the gradients of all parameters")
     if not arrays:
         raise InvalidValue("clip_global_norm: there are no arrays", None, "pass at least one")
     device = arrays[0].context

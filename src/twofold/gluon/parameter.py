@@ -367,7 +367,7 @@ class Parameter:
             raise self._missing()
         return self._copies
 
-    def data(self, ctx: Device | None = None) -> Array:
+    def data(self, ctx: Device | None = None) -> NDArray:
         """The array on a device; for None on the only device, or the current one.
 
         It is an array of `mx.np` if the parameter was initialized under ``npx.set_np``.
@@ -399,7 +399,7 @@ class Parameter:
         place = copies.dense_places.get(ctx)
         return copies.arrays[copies.dense_place(ctx, self.name) if place is None else place]
 
-    def list_data(self) -> list[Array]:
+    def list_data(self) -> list[NDArray]:
         """The arrays on all devices, in the order given to `initialize`."""
         if self._stype != "default":
             what = (
@@ -416,7 +416,7 @@ class Parameter:
             )
         return grads
 
-    def grad(self, ctx: Device | None = None) -> Array:
+    def grad(self, ctx: Device | None = None) -> NDArray:
         """The gradient on a device; see `data`.
 
         Raises
@@ -430,7 +430,7 @@ class Parameter:
         grad = grads[copies.place(ctx, self.name) if place is None else place]
         return self._as_numpy(grad) if self._is_numpy else grad
 
-    def list_grad(self) -> list[Array]:
+    def list_grad(self) -> list[NDArray]:
         """The gradients on all devices."""
         return [self._public(grad) for grad in self._gradients()]
 

@@ -236,9 +236,10 @@ class Array(Cell):
         mark(self, self._gradient)
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Self:
         """The gradient: the same array object always, overwritten by each backward pass; None if this array is not a variable."""
-        g = getattr(self, "_gradient", None)
+        # the type is that of variables: with None in it, a type checker would complain of each use of a gradient
+        g: Any = getattr(self, "_gradient", None)
         return None if g is None else g.cell
 
     @property

@@ -1,6 +1,6 @@
 """Views: arrays that show a part of another array, their root, and write into it."""
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class ViewMixin:
         self._base.wait_to_read()
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Self:
         """The gradient, as in `Array.grad`; a view of a whole array returns that array's gradient, in the view's class."""
         base = self._base
         if self._gradient is not None or self._chain or getattr(base, "_gradient", None) is None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator
 from operator import length_hint
 from os import PathLike
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -237,7 +237,7 @@ class BaseModule(ModuleInterface):
         reset: bool = True,
         always_output_list: bool = False,
         sparse_row_id_fn: RowIds | None = None,
-    ) -> NDArray | list[NDArray] | list[list[NDArray]]:
+    ) -> NDArray | Any:
         """Compute the outputs for data.
 
         Parameters

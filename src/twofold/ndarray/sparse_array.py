@@ -1,7 +1,7 @@
 """``CSRNDArray`` and ``RowSparseNDArray``: arrays of `mx.nd` that store only some of their elements or rows."""
 
 import warnings
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         return stored.values, stored_of(CELLS, densified(grad), stored)
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Self:
         """The gradient; None if this array is not a variable."""
         g = getattr(self, "_gradient", None)
         return None if g is None else g.cell.grad

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import MXNetError, ParameterError
+from ..suggestions import did_you_mean
 
 BOOLEANS = {True: True, False: False, "true": True, "false": False, "True": True, "False": False, "1": True, "0": False}
 PROCESSES = ("worker", "server")
@@ -104,7 +105,8 @@ class Config:
 def _parse(name: str, value: object) -> object:
     keyword = _BY_NAME.get(name)
     if keyword is None:
-        raise ParameterError(f"set_config: Cannot find argument '{name}'", None, f"the arguments are {', '.join(_BY_NAME)}")
+        todo = did_you_mean(name, _BY_NAME, f"the arguments are {', '.join(_BY_NAME)}")
+        raise ParameterError(f"set_config: Cannot find argument '{name}'", None, todo)
     try:
         return keyword.parse(value)
     except (KeyError, TypeError, ValueError) as error:

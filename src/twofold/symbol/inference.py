@@ -8,7 +8,7 @@ the two are the same unknown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, DTypeLike, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
@@ -206,6 +206,8 @@ def _shapes(given: Mapping[str, object]) -> dict[str, PartialShape]:
             raise NotAShape(
                 "Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "pass a tuple of sizes, 0 for an unknown one"
             )
+        if not all(n is None or isinstance(n, SupportsIndex) for n in shape):
+            raise NotAShape(f"the shape of {name!r} holds something else than sizes", repr(shape), "pass integers, 0 for an unknown size")
         found[name] = inside_shape(shape)
     return found
 

@@ -1,10 +1,11 @@
-"""Writes the ``.pyi`` stubs of the root and ``mx.np``, whose names are lazy, and ``mx.nd`` and ``mx.sym``, whose functions are generated.
+"""Writes the ``.pyi`` stubs of modules whose names are lazy or generated: the root, ``mx.np``, ``mx.npx``, ``mx.nd`` and ``mx.sym``.
 
 ``python -m twofold.testing.stubs`` writes them; ``--check`` only reports stale ones, with exit status 1.
 """
 
 import ast
 import inspect
+import re
 import sys
 import types
 import typing
@@ -14,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .. import ndarray, symbol
+from .. import ndarray, numpy_extension, symbol
 from ..numpy import namespace
 from ..opdef import NAMES, Op
 from ..opdef import params as kinds
@@ -23,6 +24,10 @@ from ..opdef.numpy_rows import Row
 
 WIDTH = 140
 ROOT = Path(__file__).parents[1]
+#: What lets type checkers take every other name as `Any`.
+ANY_NAME = "def __getattr__(name: str) -> Any: ...\n"
+#: The packages that programs import by their short names as submodules.
+SHORT_NAMES = {"nd": "ndarray", "np": "numpy", "npx": "numpy_extension", "sym": "symbol"}
 #: The type of arguments for each kind of parameter.
 TYPES = {
     kinds.SHAPE: "int | Sequence[int]", kinds.AXIS: "int | Sequence[int] | None", kinds.DTYPE: "DTypeLike",
@@ -153,7 +158,32 @@ def numpy_stub() -> str:
     ufuncs = {name: getattr(np, name) for name in sorted({*np.__all__} - {*namespace.OWN}) if isinstance(getattr(np, name), np.ufunc)}
     lines += [f"{name}: {'_Single' if ufunc.nout == 1 else 'ufunc'}" for name, ufunc in ufuncs.items()]
     rows = [row_text(row) for row in namespace.ROWS.values()]
-    return "\n".join([*lines, "", *rows, "def __getattr__(name: str) -> Any: ...\n"])
+    return "\n".join([*lines, "", *rows, ANY_NAME])
+
+
+def extension_stub() -> str:
+    """The stub of ``mx.npx``: the signatures of its own functions, and its operators, which are generated."""
+    source = (ROOT / "numpy_extension.py").read_text(encoding="utf-8")
+    imports: list[ast.ImportFrom] = []
+    lines: list[str] = []
+    for node in ast.parse(source).body:
+        text = str(ast.get_source_segment(source, node))
+        if isinstance(node, ast.ImportFrom):
+            imports.append(node)
+        elif isinstance(node, ast.FunctionDef) and node.name in numpy_extension.__all__:
+            lines.append(f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns or ast.Constant(None))}: ...")
+        # the devices' functions; the modules `image` and `random` are made of calls that say nothing of their contents
+        elif isinstance(node, ast.Assign) and re.match("(?!image|random)[a-z_, ]+ = ", text):
+            lines.append(text)
+    front = Front(numpy_extension, "ndarray", ("out: ndarray | None = None", "name: str | None = None"), ("ctx: DeviceLike = None",))
+    generated = sorted({name for name in dir(numpy_extension) if not name.startswith("_")} - {*numpy_extension.__all__})
+    lines += [function_text(NAMES[numpy_extension.OTHERS.get(name, numpy_extension.PREFIX + name)], name, front, "") for name in generated]
+    body = "\n".join([*lines, "image: Any", "random: Any"])
+    start = ['"""Written by ``make stubs`` from the operator table and ``numpy_extension.py``."""\n', "# ruff: noqa: I001\n"]
+    start += ["import os", "from collections.abc import Sequence", "from typing import Literal"]
+    for node in imports:
+        node.names = [alias for alias in node.names if re.search(rf"\b{alias.name}\b", body)]
+    return "\n".join([*start, *(ast.unparse(node) for node in imports if node.names), "", body]) + "\n"
 
 
 def root_stub() -> str:
@@ -169,10 +199,23 @@ def root_stub() -> str:
     return "\n".join([*lines, f"\n__all__ = [\n{names}]\n", "__version__: str\n"])
 
 
+def submodule_stub(short: str, package: str) -> str:
+    """The stub of a submodule's short name, which programs import (``import twofold.np as np``) and for which there is no file."""
+    return "\n".join(
+        [
+            f'"""Written by ``make stubs``: `twofold.{package}` by its short name."""\n\n# ruff: noqa: F403\n',
+            "from typing import Any\n",
+            f"from .{package} import *\n",
+            ANY_NAME,
+        ]
+    )
+
+
 def main(check: bool) -> int:
     """Write the stubs, or only compare them; the exit status is 1 if a stub is stale."""
     texts = {Path(str(front.package.__file__)).with_suffix(".pyi"): stub_of(front) for front in FRONTS}
-    texts |= {ROOT / "__init__.pyi": root_stub(), ROOT / "numpy/__init__.pyi": numpy_stub()}
+    texts |= {ROOT / "__init__.pyi": root_stub(), ROOT / "numpy/__init__.pyi": numpy_stub(), ROOT / "numpy_extension.pyi": extension_stub()}
+    texts |= {ROOT / f"{short}.pyi": submodule_stub(short, package) for short, package in SHORT_NAMES.items()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         print(f"{path}: {'stale, run make stubs' if check else 'written'}")

@@ -78,6 +78,8 @@ class Dense(HybridBlock, arrays="nd"):
         return out if self.act is None else self.act(out)
 
     def _mistake(self, *shapes: Shape) -> Mistake | None:
+        if len(shapes) != 1:
+            return "a layer takes one input", f"{len(shapes)} arrays", "pass one array"
         (shape,), size = shapes, self.weight._sizes[1]
         given = math.prod(shape[1:]) if self._flatten else shape[-1]
         if given == size or not size:

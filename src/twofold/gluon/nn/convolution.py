@@ -166,6 +166,8 @@ class _Conv(HybridBlock, arrays="nd"):
         return out if self.act is None else self.act(out)
 
     def _mistake(self, *shapes: Shape) -> Mistake | None:
+        if len(shapes) != 1:
+            return "a layer takes one input", f"{len(shapes)} arrays", "pass one array"
         (shape,), layout = shapes, self._kwargs["layout"]
         if len(shape) != len(layout):
             todo = "add the batch axis with expand_dims(axis=0)" if len(shape) == len(layout) - 1 else "reshape it"

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
+from ....errors import ShapeError
+from ....imperative.array import Array
 from ...block import Block
 from ...hybrid_block import HybridBlock
 from ...nn.containers import HybridSequential, Sequential
@@ -129,6 +131,8 @@ class ToTensor(HybridBlock, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image with channels first."""
+        if isinstance(x, Array) and x.ndim not in (3, 4):
+            raise ShapeError("ToTensor: not an image", f"shape {x.shape}", "pass (h, w, c) or (n, h, w, c): add an axis with expand_dims")
         # Negative axes, so that single images and batches take the same path.
         first = F.swapaxes(F.swapaxes(x, dim1=-1, dim2=-3), dim1=-1, dim2=-2)
         return F.Cast(first, dtype="float32") / 255.0

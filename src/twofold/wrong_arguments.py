@@ -1,14 +1,15 @@
-"""What an uncaught error about an unexpected keyword argument says: the name that the program called, and the nearest argument.
+"""What an uncaught error about wrong arguments says: the name that the program called, and the arguments that this takes.
 
-Python names the function that it could not call. This may be the constructor of a private base class, which the program never named.
-What the program called is found when the error is shown, from the instructions of its line, so that calls cost nothing.
+Python names the function that it could not call. This may be the constructor of a private base class or a block's ``hybrid_forward``,
+which the program never named. What the program called is found when the error is shown, from the instructions of its line, so that calls
+cost nothing.
 """
 
 import re
 import sys
 from collections.abc import Callable
 from dis import Instruction, get_instructions
-from inspect import CO_VARARGS, CO_VARKEYWORDS, getattr_static
+from inspect import CO_VARARGS, CO_VARKEYWORDS, getattr_static, signature
 from types import FrameType, ModuleType, TracebackType
 
 from .origin import is_inside
@@ -16,6 +17,14 @@ from .suggestions import argument_here, arguments_of
 
 #: Python's text, to which Python 3.13 adds a suggestion.
 UNEXPECTED = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'(?:\. Did you mean '\w+'\?)?")
+
+#: Python's texts about arguments by position.
+MISSING = re.compile(r"([\w.]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
+TOO_MANY = re.compile(r"([\w.]+)\(\) (?:takes .+ positional arguments? but .+ given|got multiple values for argument '\w+')")
+#: Parameters of ``hybrid_forward`` that blocks pass themselves.
+WEIGHTS = ("weight", "bias", "gamma", "beta", "running_mean", "running_var", "alpha")
+#: The methods that run a block, which a program calls as a function.
+RUNS = ("forward", "hybrid_forward")
 
 #: What was called, and its name for messages.
 Called = tuple[Callable[..., object], str]
@@ -31,13 +40,13 @@ def explanation_of(error: TypeError, trace: TracebackType) -> str:
     trace
         Its traceback.
     """
-    found = UNEXPECTED.fullmatch(str(error))
-    if found is None:
-        return ""
-    function, argument = found.groups()
     links = [trace]
     while links[-1].tb_next is not None:
         links.append(links[-1].tb_next)
+    found = UNEXPECTED.fullmatch(str(error))
+    if found is None:
+        return _of_positions(str(error), links)
+    function, argument = found.groups()
     depth = len(links)
     # frames of the package that have only passed the program's argument on; otherwise the mistake is not the program's
     while len(links) > 1 and is_inside(links[-1].tb_frame) and argument in _extra_arguments(links[-1].tb_frame):
@@ -50,6 +59,43 @@ def explanation_of(error: TypeError, trace: TracebackType) -> str:
     if called is None or not _is_ours(called[0]) or argument in arguments_of(called[0]):
         return ""
     return f"{called[1]}: there is no argument {argument!r}; {argument_here(argument, called[0])}"
+
+
+def _of_positions(text: str, links: list[TracebackType]) -> str:
+    """The text about arguments that are missing or too many."""
+    found = MISSING.fullmatch(text) or TOO_MANY.fullmatch(text)
+    if found is None:
+        return ""
+    function, last = found[1], links[-1].tb_frame
+    missing = found[2] if found.re is MISSING else ""
+    if is_inside(last):
+        kind = _block_of(last, function)
+        inputs = [] if kind is None else _inputs_of(kind)
+        if kind is None or not inputs:
+            return ""
+        what = f"{missing} is missing" if missing else f"it takes {len(inputs)} input{'s' * (len(inputs) > 1)}"
+        return f"{kind.__name__}: {what}; call it with {', '.join(inputs)}"
+    called = _called(last, links[-1].tb_lasti) or _public(function)
+    if called is None or not _is_ours(called[0]):
+        return ""
+    names = arguments_of(called[0])
+    return f"{called[1]}: {f'{missing} is missing' if missing else 'there are too many arguments'}; it takes {', '.join(names)}"
+
+
+def _block_of(frame: FrameType, function: str) -> type | None:
+    """The package's class of the block whose method could not be called; None for other functions, and for a program's own blocks."""
+    name = function.rpartition(".")[2]
+    kind = type(frame.f_locals.get("self"))
+    # a program's class may lack a parameter itself, such as F, so that Python's text about it is the right one
+    return kind if name in RUNS and hasattr(kind, name) and kind.__module__.startswith("twofold.") else None
+
+
+def _inputs_of(kind: type) -> list[str]:
+    """The names of a block's required inputs: parameters of its ``forward``, or of ``hybrid_forward`` without its functions and weights."""
+    forward = getattr(kind, "forward", None)
+    is_hybrid = getattr(forward, "__module__", None) == "twofold.gluon.hybrid_block"  # which calls the class's `hybrid_forward`
+    given = list(signature(getattr(kind, RUNS[is_hybrid])).parameters.values()) if callable(forward) else []
+    return [p.name for p in given if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in ("self", "F", *WEIGHTS)]
 
 
 def _extra_arguments(frame: FrameType) -> dict[str, object]:
@@ -80,6 +126,14 @@ def _called(frame: FrameType, position: int) -> Called | None:
         return None
     is_method = owner is not None and not isinstance(owner, (ModuleType, type))
     return found, f"{type(owner).__name__}.{found.__name__}" if is_method else found.__name__
+
+
+def named_in(frame: FrameType, names: list[str]) -> object:
+    """What a dotted name means in a frame; None if it means nothing."""
+    found = next((scope[names[0]] for scope in (frame.f_locals, frame.f_globals) if names[0] in scope), None)
+    for name in names[1:]:
+        found = None if found is None else _attribute(found, name)
+    return found
 
 
 def _begin(instruction: Instruction) -> tuple[int | None, int | None]:

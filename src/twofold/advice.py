@@ -1,0 +1,53 @@
+"""What to do about an uncaught error of Python's own that a use of the package has caused: a changed text, or a note."""
+
+import re
+from linecache import getline
+from types import TracebackType
+
+from .suggestions import attribute_here
+from .wrong_arguments import explanation_of, named_in
+
+#: The start of a ``with`` statement over a name that is not called.
+UNCALLED = re.compile(r"\s*with\s+([\w.]+)\s*(?::|as\b)")
+
+
+def advise(error: BaseException, trace: TracebackType | None) -> None:
+    """Add to an error what to do about it, if that is known.
+
+    Parameters
+    ----------
+    error
+        The uncaught error: its text changes, or it gets a note.
+    trace
+        Its traceback.
+    """
+    if isinstance(error, AttributeError) and error.name is not None:
+        if advice := attribute_here(error.obj, error.name):
+            error.add_note(advice)
+    elif isinstance(error, TypeError) and trace is not None:
+        if text := explanation_of(error, trace):
+            error.args = (text,)
+        elif note := _of_json(error, trace) or _of_with(error, trace):
+            error.add_note(note)
+
+
+def _of_json(error: TypeError, trace: TracebackType) -> str:
+    """Advice for an array in ``json.dumps``."""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    # the parameter of `JSONEncoder.default`
+    refused = trace.tb_frame.f_locals.get("o")
+    if not str(error).endswith("is not JSON serializable") or not type(refused).__module__.startswith("twofold."):
+        return ""
+    return "write float(x) or int(x) for an array of one element, and x.tolist() for others"
+
+
+def _of_with(error: TypeError, trace: TracebackType) -> str:
+    """Advice for ``with autograd.record:``, which lacks its parentheses."""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    line = UNCALLED.match(getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_globals))
+    if line is None or "context manager protocol" not in str(error):
+        return ""
+    found = named_in(trace.tb_frame, line[1].split("."))
+    return f"call it: with {line[1]}():" if str(getattr(found, "__module__", "")).startswith("twofold.") and callable(found) else ""
