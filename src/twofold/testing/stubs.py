@@ -162,25 +162,27 @@ def numpy_stub() -> str:
 
 
 def extension_stub() -> str:
-    """The stub of ``mx.npx``: the signatures of its own functions, and its operators, which are generated."""
+    """The stub of ``mx.npx``: its functions of devices, the signatures of its own functions, and its operators, which are generated."""
     source = (ROOT / "numpy_extension.py").read_text(encoding="utf-8")
     imports: list[ast.ImportFrom] = []
-    lines: list[str] = []
+    # modules that are made of calls, which say nothing of their contents
+    names, functions = ["image: Any", "random: Any"], []
     for node in ast.parse(source).body:
         text = str(ast.get_source_segment(source, node))
         if isinstance(node, ast.ImportFrom):
             imports.append(node)
         elif isinstance(node, ast.FunctionDef) and node.name in numpy_extension.__all__:
-            lines.append(f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns or ast.Constant(None))}: ...")
-        # the devices' functions; the modules `image` and `random` are made of calls that say nothing of their contents
+            functions.append("\n".join(source.splitlines()[node.lineno - 1 : node.body[0].lineno - 1]) + " ...")
         elif isinstance(node, ast.Assign) and re.match("(?!image|random)[a-z_, ]+ = ", text):
-            lines.append(text)
+            names.append(text)
     front = Front(numpy_extension, "ndarray", ("out: ndarray | None = None", "name: str | None = None"), ("ctx: DeviceLike = None",))
     generated = sorted({name for name in dir(numpy_extension) if not name.startswith("_")} - {*numpy_extension.__all__})
-    lines += [function_text(NAMES[numpy_extension.OTHERS.get(name, numpy_extension.PREFIX + name)], name, front, "") for name in generated]
-    body = "\n".join([*lines, "image: Any", "random: Any"])
-    start = ['"""Written by ``make stubs`` from the operator table and ``numpy_extension.py``."""\n', "# ruff: noqa: I001\n"]
-    start += ["import os", "from collections.abc import Sequence", "from typing import Literal"]
+    functions += [
+        function_text(NAMES[numpy_extension.OTHERS.get(name, numpy_extension.PREFIX + name)], name, front, "") for name in generated
+    ]
+    body = "\n".join([*names, "", *functions])
+    start = ['"""Written by ``make stubs`` from the operator table and ``numpy_extension.py``."""\n', "# ruff: noqa: I001\n", "import os"]
+    start += [f"from {module} import {name}" for module, name in (("collections.abc", "Sequence"), ("typing", "Literal"))]
     for node in imports:
         node.names = [alias for alias in node.names if re.search(rf"\b{alias.name}\b", body)]
     return "\n".join([*start, *(ast.unparse(node) for node in imports if node.names), "", body]) + "\n"
@@ -204,8 +206,10 @@ def submodule_stub(short: str, package: str) -> str:
     return "\n".join(
         [
             f'"""Written by ``make stubs``: `twofold.{package}` by its short name."""\n\n# ruff: noqa: F403\n',
-            "from typing import Any\n",
-            f"from .{package} import *\n",
+            "from typing import Any",
+            "",
+            f"from .{package} import *",
+            "",
             ANY_NAME,
         ]
     )
