@@ -268,3 +268,25 @@ def _bad_tangent(rule):
 def test_mistakes_with_rules(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_numpys_scalars_are_arrays_of_a_compiled_function():
+    calls = []
+
+    @func.jit
+    def double(x):
+        calls.append(type(x))
+        return x * 2
+
+    values = np.array([1.0, 2.5, 4.0])
+    assert [float(double(x)) for x in values] == [2, 5, 8]  # elements are NumPy's scalars
+    assert len(calls) == 1
+
+
+def test_a_function_of_leaves_keeps_the_structure():
+    params = {"w": np.array([1.0, 2.0]), "more": [np.ones(1), None]}
+    found = func.tree_map(lambda p, g: p - g, params, func.tree_map(lambda p: 2 * p, params))
+    assert {name: str(part) for name, part in found.items()} == {"more": "[array([-1.]), None]", "w": "[-1. -2.]"}
+    assert [leaf.shape for leaf in func.tree_leaves(params)] == [(1,), (2,)]
+    with pytest.raises(WrongArgument, match=r"tree_map: the structures differ.*nest"):
+        func.tree_map(lambda p, g: p - g, params, {"w": 1})

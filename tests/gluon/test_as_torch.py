@@ -312,3 +312,14 @@ def test_an_average_of_weights():
     assert net.weight.data().asscalar() == 5
     with pytest.raises(ParameterError, match="decay"):
         gluon.WeightAverage(net.collect_params(), 1)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_learned_positions_are_those_that_are_given(hybridize):
+    layer = nn.LearnedPositions(6, 4)
+    layer.initialize(mx.init.Normal(1))
+    if hybridize:
+        layer.hybridize()
+    x = nd.ones((2, 3, 4))
+    found = layer(x, nd.array([5, 0, 2])).asnumpy()
+    host.testing.assert_allclose(found, 1 + host.broadcast_to(layer.weight.data().asnumpy()[[5, 0, 2]], (2, 3, 4)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import MXNetError, ParameterError, ShapeError
+from twofold.errors import MXNetError, ParameterError, ShapeError, WrongArgument
 from twofold.imperative import residuals
 
 from tests.probe import dtype_name
@@ -192,3 +192,9 @@ def test_lbsgd_reads_its_schedule_before_it_counts_an_update(scale, weights):
         found.append(weight.asscalar())
     np.testing.assert_allclose(found, weights, rtol=1e-5)
     assert asked == [0, 1, 2, 3, 4]
+
+
+def test_a_tuple_as_the_name_of_one_weight_is_a_mistake():
+    update = mx.optimizer.get_updater(mx.optimizer.SGD())
+    with pytest.raises(WrongArgument, match=r"stands for several weights.*\(0, 'w'\).*name one weight by a string"):
+        update((0, "w"), mx.nd.ones((2,)), mx.nd.ones((2,)))

@@ -5,6 +5,7 @@ from .custom_rules import custom_jvp, custom_vjp
 from .forward import hessian, hvp, jacfwd, jvp, linearize
 from .functional import functional_call
 from .loops import scan
+from .pytree import tree_leaves, tree_map
 from .reverse import checkpoint, grad, jacrev, value_and_grad, vjp
 from .vectorized import vmap
 
@@ -22,6 +23,8 @@ __all__ = [
     "jvp",
     "linearize",
     "scan",
+    "tree_leaves",
+    "tree_map",
     "value_and_grad",
     "vjp",
     "vmap",

@@ -22,6 +22,8 @@ from .traced_calls import Function, Result, called, cell_value, class_of, operat
 
 #: Number of kinds of arguments for which a function keeps its program.
 HELD = 64
+#: What stands for an array without a value. NumPy's scalars as well: elements of arrays are such, and would be one program for each value.
+TRACED = (Array, np.ndarray, np.number, np.bool_)
 
 
 def jit(fun: Function) -> Function:
@@ -36,8 +38,8 @@ def jit(fun: Function) -> Function:
     Returns
     -------
     callable
-        Takes the arguments of ``fun``. Arguments are of one kind if their arrays have the same shapes and dtypes, and all others, such as
-        Python numbers and strings, are equal: for each value of these there is a program.
+        Takes the arguments of ``fun``. Arguments are of one kind if their arrays, and NumPy's scalars, have the same shapes and dtypes, and
+        all others, such as Python numbers and strings, are equal: for each value of these there is a program.
 
     Raises
     ------
@@ -67,9 +69,8 @@ def jit(fun: Function) -> Function:
         key: list[object] = [structure, tls.training]
         cells: list[Array] = []
         for value in leaves:
-            if isinstance(value, np.ndarray):
-                value = numpy_array(value)
-            if isinstance(value, Array):
+            if isinstance(value, TRACED):
+                value = value if isinstance(value, Array) else numpy_array(value)
                 cells.append(value)
                 key += (type(value)._root or type(value), value.shape, value._dtype)
             else:
@@ -78,7 +79,7 @@ def jit(fun: Function) -> Function:
         try:
             found = programs.get_or(tuple(key), lambda: _compiled(fun, leaves, structure, cells))
         except TypeError as error:
-            unhashable = next((v for v in leaves if not isinstance(v, (Array, np.ndarray)) and type(v).__hash__ is None), None)
+            unhashable = next((v for v in leaves if not isinstance(v, TRACED) and type(v).__hash__ is None), None)
             if unhashable is None:
                 raise
             raise WrongArgument("jit: an argument is neither an array nor hashable", type(unhashable).__name__, "pass arrays") from error
@@ -117,7 +118,7 @@ def _compiled(fun: Function, leaves: Sequence[object], structure: Tree, cells: S
     trace = Trace("jit")
     values = [cell_value(c) for c in cells]
     inner = iter([wrap(class_of(c), trace.argument(None, *v.type, v.device)) for c, v in zip(cells, values, strict=True)])
-    args, options = unflatten(structure, [next(inner) if isinstance(v, (Array, np.ndarray)) else v for v in leaves])
+    args, options = unflatten(structure, [next(inner) if isinstance(v, TRACED) else v for v in leaves])
     del inner
     (result,) = called(trace, fun, list(args), options)
     sources, first = trace.sources_by_place(), len(cells)

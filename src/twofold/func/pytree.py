@@ -1,6 +1,6 @@
 """Pytrees: nested tuples, lists and dictionaries as a list of leaves and a hashable structure."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from ..errors import WrongArgument
@@ -55,6 +55,50 @@ def _unflatten(structure: Structure, leaves: Iterator[object]) -> Tree:
         return kind(zip(keys, parts, strict=True)) if kind is not dict else dict(zip(keys, parts, strict=True))
     # a named tuple takes its fields one by one
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def tree_leaves(tree: Tree) -> list[Tree]:
+    """The leaves of a pytree in order: what is in its tuples, lists and dictionaries, but for None.
+
+    Parameters
+    ----------
+    tree
+        Nested tuples, lists and dictionaries. Dictionaries are ordered by key.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> mx.func.tree_leaves({"b": [3, None], "a": (1, 2)})
+    [1, 2, 3]
+    """
+    return flatten(tree)[0]
+
+
+def tree_map(f: Callable[..., Tree], tree: Tree, *rest: Tree) -> Tree:
+    """Apply a function to the leaves of a pytree, and return the results in its structure.
+
+    Parameters
+    ----------
+    f
+        Takes a leaf of each tree.
+    tree, *rest
+        Trees of one structure.
+
+    Raises
+    ------
+    WrongArgument
+        If the structures differ.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> params, grads = {"w": 5.0, "b": [1.0]}, {"w": 2.0, "b": [4.0]}
+    >>> mx.func.tree_map(lambda p, g: p - 0.5 * g, params, grads)
+    {'b': [-1.0], 'w': 4.0}
+    """
+    leaves, structure = flatten(tree)
+    others = [matching("tree_map", other, structure) for other in rest]
+    return unflatten(structure, [f(*parts) for parts in zip(leaves, *others, strict=True)])
 
 
 def matching(what: str, tree: object, structure: Structure) -> list[Tree]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..device import Device
+from ..errors import WrongArgument
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from . import states as state_files
@@ -38,9 +39,16 @@ class Updater:
             Index or name of the weight, or a list of these.
         grad, weight
             Gradient and weight, or lists of them.
+
+        Raises
+        ------
+        WrongArgument
+            If there are several indices for one weight.
         """
         if not isinstance(index, (list, tuple)):
             index, grad, weight = [index], [grad], [weight]
+        elif isinstance(weight, Array):
+            raise WrongArgument("Updater: a tuple or list of indices stands for several weights", index, "name one weight by a string")
         # a step in which no weight has a gradient
         if not weight:
             return
