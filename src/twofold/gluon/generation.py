@@ -11,7 +11,6 @@ from ..ndarray.array import NDArray
 
 Tokens: TypeAlias = NDArray | Sequence[Sequence[int]]
 
-
 class Decoder(Protocol):
     """What `generate` needs of a network."""
 
