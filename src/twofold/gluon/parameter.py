@@ -382,13 +382,13 @@ class Parameter:
         array = self._on(ctx)
         return self._as_numpy(array) if self._is_numpy else array  # `_public` without its frame: every training step asks
 
-    def _public(self, array: NDArray) -> Array:
+    def _public(self, array: NDArray) -> NDArray:
         """An array in the class that users see."""
         return self._as_numpy(array) if self._is_numpy else array
 
-    def _as_numpy(self, array: NDArray) -> Array:
+    def _as_numpy(self, array: NDArray) -> NDArray:
         """An array of the parameter as an array of `mx.np`."""
-        view = array.as_np_ndarray()
+        view: Any = array.as_np_ndarray()  # a class beside NDArray, which has its methods
         return view.reshape(()) if self._shape == () else view
 
     def _on(self, ctx: Device | None) -> NDArray:

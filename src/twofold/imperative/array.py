@@ -239,8 +239,9 @@ class Array(Cell):
     def grad(self) -> Self:
         """The gradient: the same array object always, overwritten by each backward pass; None if this array is not a variable."""
         # the type is that of variables: with None in it, a type checker would complain of each use of a gradient
-        g: Any = getattr(self, "_gradient", None)
-        return None if g is None else g.cell
+        g = getattr(self, "_gradient", None)
+        found: Any = None if g is None else g.cell
+        return found
 
     @property
     def _fresh_grad(self) -> bool:

@@ -93,7 +93,8 @@ class ViewMixin:
         """The gradient, as in `Array.grad`; a view of a whole array returns that array's gradient, in the view's class."""
         base = self._base
         if self._gradient is not None or self._chain or getattr(base, "_gradient", None) is None:
-            return None if self._gradient is None else self._gradient.cell
+            own: Any = None if self._gradient is None else self._gradient.cell
+            return own
         grad = base.grad
         return grad if type(grad)._legacy == type(self)._legacy else view_of(type(self), grad, ())  # type: ignore[attr-defined]
 

@@ -122,7 +122,8 @@ class BaseSparseNDArray(NDArray, SparseArray):
     def grad(self) -> Self:
         """The gradient; None if this array is not a variable."""
         g = getattr(self, "_gradient", None)
-        return None if g is None else g.cell.grad
+        found: Any = None if g is None else g.cell.grad
+        return found
 
     # conversion
 

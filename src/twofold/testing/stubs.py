@@ -180,12 +180,12 @@ def extension_stub() -> str:
     functions += [
         function_text(NAMES[numpy_extension.OTHERS.get(name, numpy_extension.PREFIX + name)], name, front, "") for name in generated
     ]
-    body = "\n".join([*names, "", *functions])
+    body = "\n".join([*names, "", *functions, ANY_NAME])
     start = ['"""Written by ``make stubs`` from the operator table and ``numpy_extension.py``."""\n', "# ruff: noqa: I001\n", "import os"]
     start += [f"from {module} import {name}" for module, name in (("collections.abc", "Sequence"), ("typing", "Literal"))]
     for node in imports:
         node.names = [alias for alias in node.names if re.search(rf"\b{alias.name}\b", body)]
-    return "\n".join([*start, *(ast.unparse(node) for node in imports if node.names), "", body]) + "\n"
+    return "\n".join([*start, *(ast.unparse(node) for node in imports if node.names), "", body])
 
 
 def root_stub() -> str:
