@@ -13,6 +13,7 @@ import pytest
 import twofold as mx
 from twofold.errors import ClusterError, ProcessGone
 from twofold.kvstore.client import ServerClient
+from twofold.kvstore.messages import Message, Opcode
 from twofold.kvstore.optimizer_json import optimizer_to_json
 from twofold.kvstore.server_core import ServerCore
 from twofold.kvstore.server_loop import serve
@@ -172,3 +173,31 @@ def test_the_death_of_the_last_server_is_an_error():
 def test_without_tolerance_a_death_is_an_error():
     with pytest.raises(ClusterError, match=r"server 1 has died.*--ft replaces servers"):
         trained(0, {3: 30}, is_tolerant=False)
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_server_ends_with_a_worker_that_cannot_be_reached_unless_the_others_go_on(goes_on):
+    class Cut:
+        """A server's transport that has lost a worker."""
+
+        rank, size = 2, 3
+
+        def __init__(self):
+            self.arrived = [(1, Message(Opcode.STOP, worker=1))]
+
+        def send(self, dest, message):
+            pass
+
+        def receive(self, timeout=None):
+            if self.arrived[-1][0] == 1 and len(self.arrived) == 1:
+                self.arrived.append((0, Message(Opcode.STOP, worker=0)))
+                raise gone(0)
+            return self.arrived.pop(0)
+
+    core = ServerCore(WORKERS)
+    if goes_on:
+        serve(core, Cut())
+        assert core.is_stopped
+        return
+    with pytest.raises(ProcessGone):
+        serve(core, Cut(), goes_on=False)

@@ -64,7 +64,7 @@ class Intake:
                 self._waiting.pop(worker, None)
 
 
-def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Callable[[], float] = monotonic) -> None:
+def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Callable[[], float] = monotonic, goes_on: bool = True) -> None:
     """Receive messages, hand them to a core, and send its replies, until all workers have stopped.
 
     Parameters
@@ -77,6 +77,13 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
         Seconds between calls of `ServerCore.tick`.
     now
         The clock.
+    goes_on
+        Whether the others go on without a worker that has died or cannot be reached.
+
+    Raises
+    ------
+    ClusterError
+        If one of them has, and they do not go on.
     """
     intake = Intake(core)
 
@@ -85,7 +92,9 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
             dest, message = replies.pop(0)
             try:
                 transport.send(dest, message)
-            except ClusterError:  # the receiver has died, and the others go on
+            except ClusterError:  # the receiver has died or cannot be reached
+                if not goes_on and dest in core.live:
+                    raise
                 # a death may complete sums, whose replies the same loop sends
                 replies += core.drop(dest)
 
@@ -95,7 +104,7 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
         try:
             received = transport.receive(every)
         except ProcessGone as gone:
-            if gone.process < 0:
+            if gone.process < 0 or (not goes_on and gone.process in core.live):
                 raise
             if gone.process in core.live:
                 print(f"twofold: worker {gone.process} has died; the others go on without it", file=sys.stderr, flush=True)

@@ -72,7 +72,7 @@ def run_server(cluster: Cluster, staleness: float) -> None:
         # a stuck core takes any push: it waits in memory then, but the workers go on
         return core.takes(source, message, size) or core.is_stuck
 
-    serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit, takes))
+    serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit, takes), goes_on=cluster.is_tolerant)
 
 
 def profile_of(server: int, given: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import ClusterError, ClusterTimeout, FormatError, ProcessGone
 from ..messages import HEADER_SIZE, Message, Opcode, Payload, attach, decode_header, encode_header, reply_error
+from ..process_hosts import on_hosts
 from .mpi import SMALL, failed, mpi_module, numbers_of
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class MpiTransport:
                 self._arrived.append(found)
             elif wait.has_waited(self._timeout):
                 what = f"{Opcode(message.op).name} of key number {message.key}: not taken within {self._timeout:g} s"
-                raise ClusterTimeout(what, f"process {dest}", "see whether it still runs, or raise TWOFOLD_KV_TIMEOUT")
+                raise ClusterTimeout(what, f"process {dest}{on_hosts([dest])}", "see whether it still runs, or raise TWOFOLD_KV_TIMEOUT")
 
     def receive(self, timeout: float | None = None) -> tuple[int, Message] | None:
         """The next message and the process that sent it; None if none came in time. The payload is valid until the next call.
