@@ -11,6 +11,7 @@ from ..ndarray.array import NDArray
 
 Tokens: TypeAlias = NDArray | Sequence[Sequence[int]]
 
+
 class Decoder(Protocol):
     """What `generate` needs of a network."""
 
