@@ -12,7 +12,7 @@ import pytest
 from tests.hosts.namespaces import ENVIRONMENT, ROOT, Hosts, name
 from tests.hosts.network import Link
 
-pytestmark = pytest.mark.ci
+pytestmark = pytest.mark.slow
 
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 METADATA = Path(str(distribution("twofold").locate_file(f"twofold-{distribution('twofold').version}.dist-info"))) / "METADATA"
