@@ -97,7 +97,7 @@ def a_number_saved_as_arrays():
     nd.save("arrays.params", 3)
 
 
-@mistake("cannot read .: given Is a directory; check its permissions and the disk")
+@mistake(".: no file *.safetensors; pass the folder of a model, or one of its files")
 def a_folder_as_a_file():
     nd.load(".")
 
