@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, ClassVar, Never, Self
+from typing import Any, ClassVar, Self
 
 from ..errors import DTypeError, InvalidValue, NotReady, Undefined
 from ..extension_points import shown_in_notebooks
@@ -58,8 +58,8 @@ class Block:
     #: Whether the block only holds its children and gets no row in `summary`.
     _is_container: ClassVar[bool] = False
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Never) -> None:
-        # type checkers find misspelt arguments by `Never`; here and not by Python, which would name the base class and suggest nothing
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
+        # here and not by Python, which would name the base class and suggest nothing
         for name in unknown:
             kind = type(self)
             raise DTypeError(f"{kind.__name__}: there is no argument {name!r}", None, argument_here(name, kind))

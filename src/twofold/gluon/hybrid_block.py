@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, ClassVar, Literal, Never, TypedDict, cast
+from typing import Any, ClassVar, Literal, TypedDict, cast
 
 from .. import ndarray as nd
 from ..device import Device, current_device
@@ -87,7 +87,7 @@ class HybridBlock(Block):
             # it receives the arrays that it was called with.
             cls._arrays = "np"
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Never) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
         # Before the base's constructor, which registers the children that subclasses' `params` and properties may bring.
         self._active = False
         self._accepts_legacy: bool | None = None

@@ -1,7 +1,7 @@
 """Sequences of blocks, and blocks that wrap a function."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Never, Self
+from typing import Any, ClassVar, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
@@ -22,7 +22,7 @@ class _Stack(Block):
 
     _is_container: ClassVar[bool] = True
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, *layers: Block, **unknown: Never) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, *layers: Block, **unknown: object) -> None:
         if layers or not (prefix is None or isinstance(prefix, str)):
             what = f"{type(self).__name__}: layers are not arguments of its constructor"
             raise DTypeError(what, type(prefix).__name__, "add them by net.add(layer, …)")
