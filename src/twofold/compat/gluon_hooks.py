@@ -11,7 +11,6 @@ from ..gluon.parameter import Parameter
 from ..gluon.structure import flatten
 from ..gluon.tracing import ARRAYS, iter_arrays
 from ..gluon.trainer import Trainer
-from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .array_state import adopt
@@ -88,15 +87,15 @@ class ArrayCalls(ParameterState):
     #: One array for a device, all for ``list``.
     _check_and_get: Any
 
-    def list_data(self) -> list[Array]:
+    def list_data(self) -> list[NDArray]:
         """The arrays on all devices."""
         return list(map(self._public, self._check_and_get(self._data, list)))
 
-    def grad(self, ctx: Device | None = None) -> Array:
+    def grad(self, ctx: Device | None = None) -> NDArray:
         """The gradient on a device."""
         return self._public(self._check_and_get(self._grad_or_error(), ctx))
 
-    def list_grad(self) -> list[Array]:
+    def list_grad(self) -> list[NDArray]:
         """The gradients on all devices."""
         return list(map(self._public, self._check_and_get(self._grad_or_error(), list)))
 
