@@ -29,7 +29,7 @@ GROUPS = {
 }
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.fuzz
 @pytest.mark.parametrize("group", GROUPS)
 def test_some_trials_of_each_search_end_as_promised(group: str, shared: Path) -> None:
