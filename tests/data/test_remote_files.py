@@ -17,6 +17,7 @@ import tarfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,6 +166,15 @@ def arrays_of_mxnets_numpy(at: str) -> None:
 
     extension.save(f"{at}/a", {"x": mx.np.ones((2,))})
     assert extension.load(f"{at}/a")["x"].shape == (2,)
+
+
+@tries("ndarray.torch_files.load_torch")
+def tensors_of_torch(at: str) -> None:
+    write_file(f"{at}/model.pt", [Path(__file__).parents[1].joinpath("formats", "torch_files", "archive.pt").read_bytes()])
+    parameters = mx.load_torch(f"{at}/model.pt")["nested"]["model"]
+    net = gluon.nn.Dense(2, in_units=1)
+    gluon.load_weights(net, {name: parameters[name] for name in ("weight", "bias")})
+    same(net.weight.data(), parameters["weight"])
 
 
 @tries("symbol.symbol.Symbol.save", "symbol.functions.load")

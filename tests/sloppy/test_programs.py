@@ -49,7 +49,6 @@ RUNS = {
     "symbols.simple_bind_with_a_float_shape",
     "symbols.simple_bind_with_a_list",
     "symbols.infer_shape_of_a_list",
-    "symbols.infer_shape_of_floats",
     "symbols.load_of_extra_params",
     "scripts.context_as_text",
 }

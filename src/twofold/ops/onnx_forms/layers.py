@@ -83,7 +83,15 @@ def _(onnx, node, result, weight):
     return onnx.ConvTranspose(*onnx.in_dtype(node.dtype, result, weight), **window, **_both_sides(params["pad"]))
 
 
-integers.integer_matmul.onnx(lambda onnx, node, rows, weight: onnx.MatMulInteger(rows, onnx.Transpose(weight, perm=[1, 0])))
+@integers.integer_matmul.onnx
+def _(onnx, node, rows, weight):
+    columns = onnx.Transpose(weight, perm=[1, 0])
+    if rows.dtype == "int8":
+        return onnx.MatMulInteger(rows, columns)
+    # Of uint8 rows and an int8 weight ONNX Runtime adds pairs of products in 16 bits, clipped, where the CPU has AVX2 but not
+    # VNNI. Its other three products are exact: so the weight is written as uint8 numbers with the zero point 128.
+    moved = onnx.in_dtype("uint8", onnx.Add(*onnx.in_dtype("int32", columns), onnx.number(128, "int32")))[0]
+    return onnx.MatMulInteger(rows, moved, onnx.number(0, "uint8"), onnx.number(128, "uint8"))
 
 
 @integers.integer_convolve.onnx
