@@ -216,7 +216,7 @@ class NumpyBackend(Backend):
         if found is None:
             found = np.array(value).astype(NUMPY[dtype])
             if value != 0.0:
-                if len(_SCALARS) > 4096:
+                if len(_SCALARS) > MOST_SCALARS:
                     _SCALARS.clear()
                 _SCALARS[key] = found
         return found
@@ -280,3 +280,5 @@ def quiet_context() -> contextvars.Context:
 #: A free list of contexts: one is taken per call, since a context cannot be entered twice.
 _QUIET: list[contextvars.Context] = []
 _SCALARS: dict[Any, np.ndarray] = {}
+#: How many of them are kept: an optimizer whose rate changes makes one in each step.
+MOST_SCALARS = 4096

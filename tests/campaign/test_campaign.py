@@ -29,7 +29,7 @@ GROUPS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.fuzz
 @pytest.mark.parametrize("group", GROUPS)
 def test_some_trials_of_each_search_end_as_promised(group: str, shared: Path) -> None:
@@ -81,13 +81,30 @@ def test_a_save_in_place_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert outcomes["none left"] > 0
 
 
-def test_a_loop_that_leaves_objects_behind_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _longer(folder: Path) -> Any:
+    text = bytearray()
+    return lambda: text.extend(bytes(100))
+
+
+def _one_object(folder: Path) -> Any:
     kept: list[object] = []
-    monkeypatch.setattr(programs, "STEPS", 50)
-    loops = {"grows": lambda _: lambda: kept.append([object()]), "level": lambda _: lambda: [object()]}
-    monkeypatch.setattr(programs, "LOOPS", loops)
-    trial = programs.leaks(tmp_path)
-    assert [trial(seed).outcome for seed in range(2)] == ["grows", "level"]
+    return lambda: kept.append(object())
+
+
+def _in_steps(folder: Path) -> Any:
+    kept: list[object] = []
+    return lambda: kept.clear() if len(kept) == 100 else kept.append(object())
+
+
+@pytest.mark.parametrize(
+    ("make", "outcome"),
+    [(_one_object, "grows"), (_longer, "grows"), (_in_steps, "level"), (lambda _: lambda: [object()], "level")],
+    ids=["an object a step", "100 bytes a step", "100 objects at most", "none"],
+)
+def test_a_loop_that_leaves_memory_behind_is_noticed(make: Any, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "LOOPS", {"loop": make})
+    monkeypatch.setattr(programs.adapter, "MOST_SCALARS", 16)
+    assert programs.leaks(tmp_path)(0).outcome == outcome
 
 
 def test_the_page_counts_failures_that_are_left() -> None:

@@ -1,6 +1,7 @@
 """Intern tables are bounded: a generation can be dropped at any moment without changing results, and this really empties the caches."""
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -142,6 +143,22 @@ def test_networks_and_shapes_leave_no_memory_behind(several, monkeypatch):
             ir.forget_unused()
             held.append((ir.TABLES.count, len(PROGRAMS)))
     assert held[1] <= (held[0][0] + 30, held[0][1] + 2), held
+
+
+def test_networks_that_only_infer_leave_nothing_for_the_tables_to_forget():
+    def use():
+        net = gluon.nn.HybridSequential()
+        net.add(gluon.nn.Dense(2, in_units=3))
+        net.initialize()
+        net.hybridize()
+        net(nd.ones((2, 3))).asnumpy()
+        return weakref.ref(net)
+
+    forgotten, networks = ir.TABLES.forgotten, [use() for _ in range(12)]
+    gc.collect()
+    assert not [network for network in networks if network() is not None]
+    assert sum(b.op.name.startswith("graph hybridsequential") for b in ir.TABLES.bound_ops) < 10
+    assert ir.TABLES.forgotten == forgotten
 
 
 def test_a_step_that_needs_more_nodes_than_the_limit_is_compiled_once(inline, monkeypatch):

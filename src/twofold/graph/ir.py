@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from ..assembly import fragment
 from ..config import SETTINGS
@@ -169,8 +169,9 @@ class _Tables:
     def __init__(self) -> None:
         self.leaves: dict[object, Leaf] = {}
         self.constants: dict[object, Constant] = {}
-        #: The bound operators whose own tables (``typed``, ``inline``) have entries, so that dropping a generation finds these.
-        self.bound_ops: set[BoundOp] = set()
+        #: The bound operators whose own tables (``typed``, ``inline``) have entries, so that dropping a generation finds these. Weak: the
+        #: operator of a network's graph goes with the network, and takes its nodes along.
+        self.bound_ops: WeakKeyDictionary[BoundOp, None] = WeakKeyDictionary()
         #: Called when the tables are emptied: they clear tables with nodes as keys.
         self.dependents: list[Callable[[], None]] = []
         #: Called then, too: they drop programs. The argument is true if all fall, false if only those that have not been used lately.
@@ -201,8 +202,13 @@ PATIENCE = 20
 NODE_BYTES = 700
 
 
+def _bound_ops() -> list[BoundOp]:
+    # `keyrefs` copies the keys in one step, during which no other thread adds one
+    return [bound_op for each in TABLES.bound_ops.keyrefs() if (bound_op := each()) is not None]
+
+
 def _empty() -> None:
-    for bound_op in list(TABLES.bound_ops):
+    for bound_op in _bound_ops():
         bound_op.typed.clear()
         bound_op.inline.clear()
     TABLES.bound_ops.clear()
@@ -229,7 +235,7 @@ def forget_unused() -> None:
         for drop in TABLES.programs:
             drop(False)
         with RESTING:
-            applied = [(b, ref(n)) for b in list(TABLES.bound_ops) for key, n in list(b.typed.items()) if key == n.inputs]
+            applied = [(b, ref(n)) for b in _bound_ops() for key, n in list(b.typed.items()) if key == n.inputs]
             leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
             constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
             _empty()
@@ -238,7 +244,7 @@ def forget_unused() -> None:
             tables = [(b.typed, n.inputs, n) for b, r in applied if (n := r()) is not None]
             tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
             tables += [(TABLES.constants, key, n) for key, r in constants if (n := r()) is not None]
-            TABLES.bound_ops.update(n.bound_op for _, _, n in tables if isinstance(n, Application))
+            TABLES.bound_ops.update((n.bound_op, None) for _, _, n in tables if isinstance(n, Application))
             # another thread may have interned an equal node meanwhile: then there are two, as after a generation is dropped
             kept = [table.setdefault(key, n) is n for table, key, n in tables]
             if not all(kept):
@@ -279,7 +285,7 @@ def const(number: float | int | bool) -> Constant:
 
 def intern(bound_op: BoundOp, inputs: tuple[Node | None, ...], node: Application) -> Application:
     """Intern a new node, or return the equal node that another thread interned first."""
-    TABLES.bound_ops.add(bound_op)
+    TABLES.bound_ops[bound_op] = None
     TABLES.count += 1
     return bound_op.typed.setdefault(inputs, node)
 
