@@ -134,7 +134,7 @@ class FactorScheduler(LRScheduler):
         """The learning rate of an update."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
-        changes = (num_update - self.count - 1) // self.step
+        changes = -int((self.count - num_update) // self.step) - 1  # a step may be a fraction
         for _ in range(min(changes, MOST_CHANGES)):
             before = self.base_lr
             self._multiply(self.factor, num_update)

@@ -40,6 +40,13 @@ def test_a_part_that_differs_is_named_unless_rounding_explains_it() -> None:
     assert differences(ours, theirs | {"nudged outputs": [digest(np.arange(5.0) * 1.001)]}) == {}
 
 
+def test_a_part_agrees_if_ours_does_once_the_inputs_differ_by_rounding() -> None:
+    theirs = {"names": [], "gradients": [digest(np.arange(5.0))], "nudged gradients": [digest(np.arange(5.0))]}
+    ours = {"names": [], "gradients": [digest(np.arange(5.0) * 1.1)]}
+    assert list(differences(ours, theirs)) == ["gradients"]
+    assert differences(ours | {"nudged gradients": [digest(np.arange(5.0))]}, theirs) == {}
+
+
 def test_rounding_is_measured_by_the_graph_where_calls_have_no_gradients() -> None:
     theirs = {"names": [], "gradients": {"error": "targets"}, "hybridized gradients": [digest(np.arange(5.0))]}
     ours = theirs | {"hybridized gradients": [digest(np.arange(5.0) * 1.01)]}

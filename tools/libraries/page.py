@@ -25,9 +25,9 @@ last section lists. `make test-libraries` makes this page (`tools/libraries` say
 * **Modules**: how many are imported, of those that are not left out below; in brackets by MXNet.
 * **Networks** of the library's zoo, with parameters drawn alike on both sides: outputs, gradients, hybridized outputs and gradients, the
   exported graph read back, and parameters after a step of training agree within {outputs} of their norm (gradients {gradients}), or
-  {nudges} times what MXNet's own change if the input changes by rounding. Those that MXNet cannot run at the sizes tried are not counted.
-  They are a sample: GluonCV's zoo has some 300 names, most of them sizes and data sets of the networks that are tried here. Empty: not
-  compared, as the models of GluonNLP's zoo need vocabularies that it downloads, and Sockeye 1.18 has symbols, which its tests build.
+  {nudges} times what MXNet's own change if the input changes by rounding, or Twofold's do after such a change. Those that MXNet cannot
+  run at the sizes tried are not counted. GluonCV's zoo has some 300 names, most of them sizes and data sets of the networks that are
+  tried here. GluonNLP's models have small vocabularies. Empty: not compared yet; Sockeye 1.18 has symbols, which its tests build.
 * **Its tests**: how many pass, of those that pass with MXNet; in brackets all that pass. Empty: there are
   none, as in GluonNLP's source distribution.
 * **Program**: a small model trained on generated data until a loss is reached.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..device import Device
+from ..gluon.block import Block
 from ..gluon.copies import RENEWALS, Copies
 from ..gluon.data.loader import DataLoader
 from ..gluon.data.loading import loaded
@@ -12,6 +13,7 @@ from ..gluon.parameter import Parameter, _Deferred
 from ..gluon.rnn import BidirectionalCell, DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RNNCell
 from ..gluon.rnn.cells import _Cell
 from ..gluon.rnn.layers import _RNNLayer
+from ..gluon.signatures import OpHook
 from ..gluon.structure import ARRAY, Format, parts, to_tuples
 from ..gluon.tracing import Trace
 from ..gluon.trainer import Trainer
@@ -144,8 +146,27 @@ def _as_lists(form: Format) -> object:
     return [_as_lists(part) for part in form] if isinstance(form, tuple) else form
 
 
+class BlockState(Block):
+    """State of `Block`."""
+
+    @property
+    def _empty_prefix(self) -> bool:
+        """Whether the names of the block's children begin with its parent's prefix only."""
+        return self._scope._is_transparent
+
+
 class HybridBlockState(HybridBlock):
     """State of `HybridBlock`: the traced graph."""
+
+    @property
+    def _callback(self) -> OpHook | None:
+        """The hook of operators; None without one."""
+        return None if self._op_hook is None else self._op_hook[0]
+
+    @property
+    def _monitor_all(self) -> bool:
+        """Whether the hook gets inputs too."""
+        return self._op_hook is not None and self._op_hook[1]
 
     @property
     def _cached_graph(self) -> tuple[list[Symbol], Symbol] | tuple[()]:
@@ -366,6 +387,7 @@ class RecurrentState(_RNNLayer):
 
 for _cls, _state in (
     (Parameter, ParameterState),
+    (Block, BlockState),
     (HybridBlock, HybridBlockState),
     (DataLoader, DataLoaderState),
     (Trainer, TrainerState),

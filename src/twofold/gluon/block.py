@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -66,10 +67,10 @@ class Block:
         self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = BlockScope(self, is_transparent=prefix == "")
-        self._children: dict[str, Block] = {}
+        self._children: OrderedDict[str, Block] = OrderedDict()
         self._reg_params: dict[str, Parameter] = {}
-        self._forward_hooks = Hooks()
-        self._forward_pre_hooks = Hooks()
+        self._forward_hooks: Hooks = OrderedDict()
+        self._forward_pre_hooks: Hooks = OrderedDict()
 
     def _alias(self) -> str:
         """The prefix of automatic names."""
@@ -376,7 +377,7 @@ def _indent(text: str) -> str:
 
 def _select(params: ParameterDict, pattern: re.Pattern[str]) -> ParameterDict:
     found = ParameterDict(params.prefix)
-    found._params = {name: param for name, param in params.items() if pattern.match(name)}
+    found._params.update((name, param) for name, param in params.items() if pattern.match(name))
     return found
 
 

@@ -1,7 +1,9 @@
 """`HookHandle` removes a registered hook."""
 
 import itertools
+from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeAlias
 from weakref import ref
 
 from ..errors import MXNetError
@@ -12,10 +14,8 @@ __all__ = ["HookHandle", "Hooks"]
 _NUMBERS = itertools.count()
 
 
-class Hooks(dict[int, Hook]):
-    """Hooks in order of registration; a dictionary that supports weak references."""
-
-    __slots__ = ("__weakref__",)
+#: Hooks in order of registration.
+Hooks: TypeAlias = OrderedDict[int, Hook]
 
 
 class HookHandle:

@@ -95,6 +95,7 @@ class HybridBlock(Block):
         self._trace: Trace | None = None
         self._op_hook: tuple[OpHook, bool] | None = None
         self._forward_names: tuple[str, ...] | None = None
+        self._flags: list[tuple[str, object]] = []
         super().__init__(prefix=prefix, params=params, **unknown)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -160,11 +161,13 @@ class HybridBlock(Block):
         if unknown:
             tolerate("hybridize: there is no option", ", ".join(unknown), "omit it")
         self._active, self._mirror = active and self._is_compilable, mirror
+        options: dict[str, Any] = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
+        self._flags = list(options.items())
         # Mirroring is compiled into the graph, so a trace that was made without it cannot be used.
         if clear or not active or mirror:
             self._clear_cached_op()
         for child in self._children.values():
-            child.hybridize(active, mirror=mirror)
+            child.hybridize(active, **options, mirror=mirror)
 
     def _clear_cached_op(self) -> None:
         self._trace = self._accepts_legacy = None

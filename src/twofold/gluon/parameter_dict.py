@@ -1,6 +1,7 @@
 """`ParameterDict`: parameters by name, created or shared on request; saving and loading them."""
 
 import re
+from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from os import PathLike
 from typing import Any, Unpack
@@ -37,7 +38,7 @@ class ParameterDict:
 
     def __init__(self, prefix: str = "", shared: "ParameterDict | None" = None) -> None:
         self._prefix = prefix
-        self._params: dict[str, Parameter] = {}
+        self._params: OrderedDict[str, Parameter] = OrderedDict()
         self._shared = shared
 
     @property

@@ -326,7 +326,7 @@ class Trainer:
             "if you are intentionally only using a subset, call step with ignore_stale_grad=True",
         )
 
-    def _update(self, ignore_stale_grad: bool) -> None:
+    def _update(self, ignore_stale_grad: bool = False) -> None:
         if self._update_on_kvstore or self._overflows():
             return
         works = self._cache[1] if self._cache[0] == RENEWALS.count else self._new_works()

@@ -67,7 +67,7 @@ class Initializer:
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
         self._verbose = False
-        self._print_func: Callable[[NDArray], str] = _root_mean_square
+        self._print_func: Callable[[NDArray], str] | None = None
 
     def set_verbosity(self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None) -> "Initializer":
         """Set whether to log how each parameter is initialized.
@@ -120,7 +120,7 @@ class Initializer:
 
     def _log(self, desc: str, how: str, arr: NDArray) -> None:
         if self._verbose:
-            logging.info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
+            logging.info("Initialized %s as %s: %s", desc, how, (self._print_func or _root_mean_square)(arr))
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         raise Undefined(f"{type(self).__name__} has no _init_weight method", str(name), "define _init_weight(self, name, arr) in it")

@@ -248,6 +248,7 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
     real=True,
     drawn_as="pooling",
     label="{pool_type|max}, {kernel|global}/{stride|1}",
+    output_names=("output",),
     workspaces=("pool_type", "max", "max"),
 )
 def pooling(

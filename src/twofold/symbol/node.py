@@ -296,6 +296,15 @@ class SymbolNode:
         bound_op = self.bind()
         return bound_op.count - len(bound_op.mutated)
 
+    @property
+    def workspaces(self) -> int:
+        """How many outputs more MXNet counts: memory that its operator works in."""
+        unread = 0 if self.op is None else self.op.symbolic.workspaces
+        if isinstance(unread, int):
+            return unread
+        name, default, value = unread
+        return int(self.attrs.get(name, default) == value)
+
     def output_name(self, index: int) -> str:
         """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<the operator's name of it>``."""
         if self.is_variable:
@@ -305,7 +314,9 @@ class SymbolNode:
         names = self.op.symbolic.output_names if self.op is not None else special.output_names(self) if special is not None else ()
         if index < len(names):
             return f"{self.name}_{names[index]}"
-        return f"{self.name}_output" if self.count == 1 or self.visible == 1 else f"{self.name}_output{index}"
+        # memory that an operator always works in has a name of its own there, or its outputs have
+        numbered = self.visible > 1 or (self.workspaces and self.op is not None and not isinstance(self.op.symbolic.workspaces, int))
+        return f"{self.name}_output{index}" if numbered else f"{self.name}_output"
 
     def shown_attrs(self) -> dict[str, str]:
         """The attributes with MXNet's hidden ones under both spellings."""

@@ -47,8 +47,7 @@ def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Map
         extra = {key: value for key, value in node.extra.items() if key != "control_deps"} if node.extra else {}
         subgraphs = tuple([_graph_record(inner, topological(inner), {}) for inner in node.subgraphs]) if node.subgraphs else ()
         nodes.append(NodeRecord(node.op_name, node.name, node.attrs, tuple(entries), control, subgraphs, extra))
-        unread = 0 if node.op is None else node.op.symbolic.workspaces
-        pointer.append(pointer[-1] + node.count + (unread if isinstance(unread, int) else _is_set(node, unread)))
+        pointer.append(pointer[-1] + node.count + node.workspaces)
     return GraphRecord(
         nodes=tuple(nodes),
         arg_nodes=tuple([k for k, n in enumerate(order) if n.op_name == VARIABLE]),
@@ -57,12 +56,6 @@ def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Map
         attrs=attrs,
         node_row_ptr=tuple(pointer),
     )
-
-
-def _is_set(node: SymbolNode, condition: tuple[str, str, str]) -> bool:
-    """Whether a parameter of a node has a value; the condition is its name, its default and the value."""
-    name, default, value = condition
-    return node.attrs.get(name, default) == value
 
 
 def from_json(text: str | bytes) -> list[Head]:

@@ -141,6 +141,7 @@ class FilterSampler(Sampler):
     """
 
     def __init__(self, fn: Callable[..., object], dataset: Any) -> None:
+        self._fn, self._dataset = fn, dataset
         self._indices = [k for k in range(len(dataset)) if fn(dataset[k])]
 
     def __iter__(self) -> Iterator[int]:
@@ -216,10 +217,10 @@ class BatchSampler(Sampler):
         self._sampler = sampler
         self._batch_size = batch_size
         self._last_batch = last_batch
-        self._left: list[object] = []
+        self._prev: list[object] = []
 
     def __iter__(self) -> Iterator[list[object]]:
-        batch, self._left = self._left, []
+        batch, self._prev = self._prev, []
         for k in self._sampler:
             batch.append(k)
             if len(batch) == self._batch_size:
@@ -230,7 +231,7 @@ class BatchSampler(Sampler):
             if self._last_batch == "keep":
                 yield batch
             elif self._last_batch == "rollover":
-                self._left = batch
+                self._prev = batch
 
     def __len__(self) -> int:
         self._check()
@@ -239,7 +240,7 @@ class BatchSampler(Sampler):
         count = len(self._sampler)
         if self._last_batch == "keep":
             return -(-count // self._batch_size)
-        return (count + (len(self._left) if self._last_batch == "rollover" else 0)) // self._batch_size
+        return (count + (len(self._prev) if self._last_batch == "rollover" else 0)) // self._batch_size
 
     def _check(self) -> None:
         if self._last_batch not in ("keep", "discard", "rollover"):

@@ -1,8 +1,10 @@
 """`Loss`: the base of losses, with weighting and means over samples."""
 
 import math
+from numbers import Real
 from typing import Unpack
 
+from ...errors import InvalidValue
 from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
 from ..signatures import Functions, Operand
 
@@ -30,6 +32,8 @@ class Loss(HybridBlock):
 
     def _weighted(self, F: Functions, loss: Operand, sample_weight: Operand | None, factor: float = 1.0) -> Operand:
         """Multiply the loss by the sample weights, which broadcast to it, and by the common weight."""
+        if not isinstance(self._weight, (Real, type(None))):
+            raise InvalidValue("weight must be a number", repr(self._weight), "pass weights of samples in the call")
         return weighted(F, loss, None if self._weight is None else self._weight * factor, sample_weight)
 
     def _mean(self, F: Functions, loss: Operand) -> Operand:

@@ -106,7 +106,8 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         self._dropout, self._dir, self._input_size, self._dtype = dropout, 2 if bidirectional else 1, input_size, dtype
         self._use_sequence_length = use_sequence_length
         # the weights of all gates are joined as rows; a projection makes the fed-back output smaller
-        rows, out = GATES[self._mode] * hidden_size, self._projection_size or hidden_size
+        self._gates = GATES[self._mode]
+        rows, out = self._gates * hidden_size, self._projection_size or hidden_size
         for layer in range(num_layers):
             # upper layers see the outputs of both directions, concatenated
             size = input_size if layer == 0 else out * self._dir
