@@ -47,7 +47,8 @@ def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Map
         extra = {key: value for key, value in node.extra.items() if key != "control_deps"} if node.extra else {}
         subgraphs = tuple([_graph_record(inner, topological(inner), {}) for inner in node.subgraphs]) if node.subgraphs else ()
         nodes.append(NodeRecord(node.op_name, node.name, node.attrs, tuple(entries), control, subgraphs, extra))
-        pointer.append(pointer[-1] + node.count + node.workspaces)
+        works = node.op is not None and node.op.symbolic.workspaces
+        pointer.append(pointer[-1] + node.count + (node.workspaces if works else 0))
     return GraphRecord(
         nodes=tuple(nodes),
         arg_nodes=tuple([k for k, n in enumerate(order) if n.op_name == VARIABLE]),
