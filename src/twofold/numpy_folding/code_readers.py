@@ -13,15 +13,15 @@ from pathlib import Path
 from types import CodeType, MethodType, ModuleType
 from typing import Any
 
-from . import rewriting
+from . import guards, rewriting
 
 #: Compiled files are of this version of the rewriting alone.
-TAG = f"{zlib.crc32(Path(rewriting.__file__).read_bytes()):x}"
+TAG = f"{zlib.crc32(b''.join([Path(__file__).with_name(name).read_bytes() for name in ('guards.py', 'rewriting.py')])):x}"
 #: Texts that are in no file, such as that of ``-c``, by the names that their code has for files.
 texts: dict[str, bytes | str] = {}
 #: The module whose objects functions of the face are bound to.
 FACE = f"{__package__}.face"
-_NAMES = {*rewriting.ASKED, rewriting.UNFOLDED}
+_NAMES = {*guards.ASKED, guards.UNFOLDED, guards.UNHELD}
 
 
 def original(code: CodeType) -> CodeType:

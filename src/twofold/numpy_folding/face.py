@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import Parameter, Signature, signature
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..assembly import attach_method
 from .array import FoldingArray
+from .leaving import watch_objects
 from .makers import CONVERSIONS, DRAWS, NAMES, Grid, conversion, drawing, generator_class, maker, meshgrid, shuffle
 
 
@@ -111,7 +113,15 @@ def _random() -> ModuleType:
 def _numpy() -> ModuleType:
     own: dict[str, Callable[..., object]] = {name: maker(getattr(np, name), name) for name in NAMES}
     own |= {name: conversion(getattr(np, name)) for name in (*CONVERSIONS, "array")}
-    return face_of(np, own | {"meshgrid": meshgrid, "mgrid": Grid()}, {"random": _random})  # which takes as long to load as the rest
+    later: dict[str, Callable[[], object]] = {"random": _random}  # which takes as long to load as the rest
+    later |= {name: partial(_collecting, name) for name in ("frompyfunc", "vectorize")}
+    return face_of(np, own | {"meshgrid": meshgrid, "mgrid": Grid()}, later)
+
+
+def _collecting(name: str) -> object:
+    """A name of NumPy's whose functions collect what functions of the program return, in arrays of objects."""
+    watch_objects()
+    return getattr(np, name)
 
 
 #: The module that a script imports as ``numpy``.

@@ -8,7 +8,7 @@ import builtins
 import sys
 from abc import ABCMeta
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import EnumType
 from functools import partial
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -20,16 +20,20 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .array import BEFORE_FIRST, NDARRAY, FoldingArray
+from .guards import UNFOLDED, UNHELD
 from .importing import is_own
 from .reasons import HANDED_OUT
-from .rewriting import BUILT_IN, HARMLESS, MASKED, UNFOLDED
+from .rewriting import APART, BUILT_IN, HARMLESS
 from .sites import site
 
-Holder = list[object] | tuple[object, ...] | dict[object, object]
-#: Containers that are searched, one level deep.
-HOLDERS = frozenset({list, tuple, dict})
+Holder = list[object] | tuple[object, ...] | dict[object, object] | np.ndarray | np.void
+#: Containers that are searched, one level deep; and NumPy's arrays, once there may be one whose elements are objects (`watch_objects`).
+HOLDERS: set[type] = {list, tuple, dict}
 #: Items of a container that are searched: so many large arrays do not fit into memory.
 SEARCHED = 100
+OBJECT_HOLDERS = (NDARRAY, np.void)
+#: Levels of arrays in arrays of objects that are searched.
+LEVELS = 3
 #: Classes whose objects only store what they are given, or are NumPy's.
 STORES = (
     list,
@@ -77,6 +81,12 @@ def given(x: object, root: object = None, *path: str) -> object:
     return x
 
 
+def watch_objects() -> None:
+    """Search NumPy's arrays, too, from now on: compiled code may take an array among an array's objects for NumPy's without a look."""
+    HOLDERS.update(OBJECT_HOLDERS)
+    setattr(builtins, UNHELD, False)
+
+
 def _keeps(root: object, path: tuple[str, ...]) -> bool:
     """Whether what is called takes folding arrays."""
     callee = _found(root, path)
@@ -106,10 +116,12 @@ def _is_called_from_outside() -> bool:
 
 def stored(x: object, root: object = None, *path: str) -> object:
     """A value that is stored in an object, as an attribute or under a key; parameters as for `given`."""
-    if type(x) is not FoldingArray:
+    if type(x) is not FoldingArray and not (type(x) in HOLDERS and _holds(x)):
         return x
     owner = _found(root, path)
-    return x if owner is not None and _only_stores(owner) else _left(x)
+    if owner is not None and _only_stores(owner):
+        return x
+    return _left(x) if type(x) is FoldingArray else _unfolded(x)
 
 
 def _only_stores(owner: object) -> bool:
@@ -136,6 +148,8 @@ def _left(x: FoldingArray) -> np.ndarray:
 
 def _holds(x: object) -> TypeGuard[Holder]:
     """Whether a container holds a folding array."""
+    if type(x) in OBJECT_HOLDERS:
+        return _holds_objects(x)
     if not isinstance(x, (list, tuple, dict)):
         return False
     items: Iterable[object] = x.values() if isinstance(x, dict) else x
@@ -149,6 +163,8 @@ def _holds(x: object) -> TypeGuard[Holder]:
 
 def _unfolded(x: Holder) -> Holder:
     """A container with NumPy's arrays for folding ones: the same one if it can be written, since others may hold or write it."""
+    if isinstance(x, (np.ndarray, np.void)):
+        return _unfolded_objects(x)
     if isinstance(x, tuple):
         return tuple([_left(y) if type(y) is FoldingArray else y for y in x])
     if isinstance(x, dict):
@@ -156,6 +172,35 @@ def _unfolded(x: Holder) -> Holder:
     else:
         x[:] = [_left(y) if type(y) is FoldingArray else y for y in x]
     return x
+
+
+def _objects(x: Any) -> Iterator[tuple[Any, object, object]]:
+    """The objects in an array or a record: what each is stored in, under which key, and the object."""
+    if type(x) is np.void:
+        yield from [(x, name, x[name]) for name in x.dtype.names or ()]
+    elif x.dtype.names is not None:
+        for name in x.dtype.names:
+            yield from _objects(x[name])
+    elif x.dtype.hasobject:
+        yield from [(x.flat, k, y) for k, y in enumerate(islice(x.flat, SEARCHED))]
+
+
+def _holds_objects(x: object, levels: int = LEVELS) -> TypeGuard[np.ndarray | np.void]:
+    """Whether an array or a record has a folding array among its objects, or one of its objects is an array that has."""
+    if not isinstance(x, (np.ndarray, np.void)) or not x.dtype.hasobject:
+        return False
+    return any(type(y) is FoldingArray or (levels > 1 and _holds_objects(y, levels - 1)) for _, _, y in _objects(x))
+
+
+def _unfolded_objects(x: np.ndarray | np.void, levels: int = LEVELS) -> np.ndarray | np.void:
+    """An array or a record with NumPy's arrays for the folding ones among its objects: the same one, if it can be written."""
+    found = x if x.flags.writeable else x.copy()
+    for holder, key, y in _objects(found):
+        if type(y) is FoldingArray:
+            holder[key] = _left(y)
+        elif levels > 1 and _holds_objects(y, levels - 1):
+            holder[key] = _unfolded_objects(y, levels - 1)
+    return found
 
 
 def takes_folding(callee: Any) -> bool:
@@ -182,7 +227,7 @@ def takes_folding(callee: Any) -> bool:
 
 
 def _is_numpys(name: str | None) -> bool:
-    return name is not None and name.partition(".")[0] in ("numpy", ROOT) and not f"{name}.".startswith(f"{MASKED}.")
+    return name is not None and name.partition(".")[0] in ("numpy", ROOT) and not f"{name}.".startswith(APART)
 
 
 def _is_programs(kind: type) -> bool:
@@ -212,6 +257,7 @@ NAMES: dict[str, Callable[..., object] | object] = {
     "__returned__": returned,
     "__stored__": stored,
     UNFOLDED: True,
+    UNHELD: True,
 }
 
 
@@ -219,4 +265,5 @@ def install() -> None:
     """Give rewritten code its names."""
     for name, thing in NAMES.items():
         setattr(builtins, name, thing)
+    setattr(builtins, UNHELD, NDARRAY not in HOLDERS)
     BEFORE_FIRST.append(partial(setattr, builtins, UNFOLDED, False))

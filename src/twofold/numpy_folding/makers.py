@@ -12,6 +12,7 @@ from ..device import ENTERED, Device
 from . import buffers, flat, folding_operators, methods  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
 from .calls import Given
+from .leaving import watch_objects
 from .sites import ran_inline, site
 
 LOCAL = Device._local
@@ -23,6 +24,8 @@ NAMES = (
 )  # fmt: skip
 #: Functions whose result depends on a shape and a dtype alone.
 FILLED = ("zeros", "ones", "empty")
+#: Functions of `NAMES` whose results are arrays of objects for some arguments.
+OF_OBJECTS = ("full", "fromiter", "load", "loadtxt", "genfromtxt")
 #: Functions that may return their argument itself.
 CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"]
 #: Classes whose objects have no memory that a conversion could share.
@@ -60,7 +63,7 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., object]:
     def make(face: object, *args: object, **options: object) -> object:
         if ENTERED and is_elsewhere():
             return elsewhere(*args, **options)
-        found = function(*args, **options)
+        found = watched(function(*args, **options)) if name in OF_OBJECTS else function(*args, **options)
         return found if type(found) is not NDARRAY or found.size < LEAST else folded(found)
 
     @wraps(function)
@@ -70,6 +73,8 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., object]:
             given = {"dtype": (dtype, float), "order": (order, "C"), "device": (device, None), "like": (like, None)}
             return make(face, shape, **{key: value for key, (value, default) in given.items() if value is not default})
         found = function(shape, dtype, order)
+        if dtype is not float and found.dtype.hasobject:
+            watch_objects()
         return found if found.size < LEAST else folded(found)
 
     return fill if name in FILLED else make
@@ -81,6 +86,13 @@ def folded(found: np.ndarray) -> FoldingArray | np.ndarray:
     result = owned(found, where)
     where.made += type(result) is FoldingArray
     return result
+
+
+def watched(found: Any) -> Any:
+    """A result, after a look whether it is an array of objects, among which the program may store folding arrays."""
+    if type(found) is NDARRAY and found.dtype.hasobject:
+        watch_objects()
+    return found
 
 
 def moved(found: object) -> object:
@@ -98,6 +110,8 @@ def conversion(function: Callable[..., Any]) -> Callable[..., object]:
         kind = type(a)  # compared by `is`: the class of folding arrays equals NumPy's, so a set could not tell them apart
         if (kind is list or kind is NDARRAY or kind is tuple) and not (args or options or ENTERED):
             found = function(a)
+            if found.dtype.hasobject:
+                watch_objects()
             if found.size < LEAST or found is a:
                 return found
             # Only `np.array` copies an array; from the other functions the result may share memory that the program knows.
@@ -122,7 +136,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., object]:
                 ran_inline("array")
             return given.folded(function(given.plain(a), *args, **options), site())
         try:
-            found = function(a, *args, **options)
+            found = watched(function(a, *args, **options))
         # NumPy raises ValueError if ``__array__`` does not return NumPy's own array, and a folding array is not one.
         except ValueError:
             if not hasattr(type(a), "__array__") or isinstance(a, (np.generic, np.ndarray)):

@@ -15,8 +15,9 @@ import builtins
 import sys
 from collections import Counter
 from collections.abc import Collection
-from itertools import islice
 from types import CodeType
+
+from .guards import MAY_HOLD, at, guarded, guarded_for_objects, path_of
 
 #: Packages that compile functions of the program from their code.
 COMPILERS = {"numba", "cython", "pythran", "transonic", "taichi", "triton"}
@@ -26,9 +27,10 @@ HARMLESS = {
     "logging", "math", "os", "pathlib", "platform", "random", "re", "resource", "shutil", "signal", "statistics",
     "string", "struct", "subprocess", "sys", "textwrap", "time", "timeit", "traceback", "tracemalloc", "typing", "warnings", "weakref",
 }  # fmt: skip
-#: Modules whose functions take folding arrays. Masked arrays, Python's code that keeps the classes of arrays, do not.
+#: Modules whose functions take folding arrays.
 NUMPYS = {"numpy"}
-MASKED = "numpy.ma"
+#: Those of NumPy's whose functions do not: masked arrays keep the classes of arrays, and ``assert_raises`` calls anybody's functions.
+APART = ("numpy.ma.", "numpy.testing.")
 #: Built-in functions that look at folding arrays, as NumPy's do, but not ``type``, which must say what NumPy would say.
 BUILT_IN = {name for name in dir(builtins) if name not in ("type", "issubclass", "setattr", "compile", "__import__")}
 #: Those that call a function that they are given: first, or as ``key``.
@@ -52,18 +54,8 @@ STORING = {
 }
 #: Attributes through which tables are written.
 LOCATORS = {"loc", "iloc", "at", "iat", "attrs"}
-#: The functions of `leaving` that rewritten code calls.
-ASKED = ("__given__", "__returned__", "__stored__")
-#: The name that is true until the first folding array is made: up to then, a test costs 4 ns.
-UNFOLDED = "__unfolded__"
 #: Calls that rewriting may nest: three for each level of a program's expressions.
 DEEP = 20_000
-#: Nodes of an expression that never stands in the code twice.
-LONG = 30
-#: Parts of expressions that make no arrays but by operators and slices. An attribute may be a property.
-PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Subscript, ast.Slice, ast.Tuple, ast.expr_context)
-#: Expressions that are no arrays.
-SCALARS = (ast.Constant, ast.JoinedStr, ast.GeneratorExp, ast.Lambda)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -214,7 +206,7 @@ class _Names(ast.NodeVisitor):
         if self.is_of(callee, HARMLESS):
             return True
         # ``numpy.ndarray.sum`` is NumPy's own, which refuses folding arrays
-        return self.is_of(callee, NUMPYS) and {"ndarray", "ma"}.isdisjoint(_parts(callee))
+        return self.is_of(callee, NUMPYS) and {"ndarray", "ma", "testing"}.isdisjoint(_parts(callee))
 
     def _is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is a text, or an object that a class of this module has just made."""
@@ -244,8 +236,8 @@ class _Names(ast.NodeVisitor):
 
 
 def _origin(bound: str, module: str) -> str:
-    """Which package a name is from that an import binds to ``bound``: masked arrays count as one of their own."""
-    return MASKED if f"{bound}.".startswith(f"{MASKED}.") else module.partition(".")[0]
+    """Which package a name is from that an import binds to ``bound``: the modules in `APART` count as one of their own."""
+    return "numpy.…" if f"{bound}.".startswith(APART) else module.partition(".")[0]
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
@@ -260,77 +252,6 @@ def _parts(node: ast.AST) -> list[str]:
             found.append(node.attr)
         node = node.value if isinstance(node, ast.Attribute) else node.func
     return found
-
-
-def _path_of(node: ast.expr) -> list[ast.expr]:
-    """What an expression such as ``a.b.c`` is found by again: the name, and the attributes as texts. None for others.
-
-    Reading a name has no effect; the attributes, which may be properties, are only read when an array folds.
-    """
-    attributes: list[ast.expr] = []
-    at = node
-    while isinstance(at, ast.Attribute):
-        attributes.insert(0, _at(node, ast.Constant(at.attr)))
-        at = at.value
-    return [_name(at.id, node), *attributes] if isinstance(at, ast.Name) else [_at(node, ast.Constant(None))]
-
-
-def _at(place: ast.AST, node: ast.expr) -> ast.expr:
-    """A new node, with the place of another one in the program's text."""
-    return ast.copy_location(node, place)
-
-
-def _name(name: str, place: ast.AST) -> ast.expr:
-    return _at(place, ast.Name(name, ast.Load()))
-
-
-def _tested(value: ast.expr, ask: str, *others: ast.expr, searched: bool = True) -> ast.expr:
-    """An expression with a test of its value.
-
-    Parameters
-    ----------
-    value
-        The expression.
-    ask, others
-        The function of `leaving` that is called with the value and some other expressions if the value is a folding array.
-    searched
-        Whether also if it is a container, in which there may be one.
-    """
-    if isinstance(value, SCALARS) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)):
-        return value
-    if isinstance(value, (ast.Tuple, ast.List)):
-        value.elts = [_tested(x, ask, *others) for x in value.elts]
-        return value
-    if isinstance(value, ast.Dict):
-        value.values = [_tested(x, ask, *others) for x in value.values]
-        return value
-    if isinstance(value, ast.Starred):
-        value.value = _tested(value.value, ask, *others)
-        return value
-    asked = _at(value, ast.Call(_name(ask, value), [value, *others], []))
-    if isinstance(value, ast.Name):
-        test = _compared(value, ast.IsNot(), "__folding__")
-        if searched:
-            test = _at(value, ast.BoolOp(ast.And(), [test, _compared(value, ast.NotIn(), "__holders__")]))
-        return _at(value, ast.IfExp(_at(value, ast.BoolOp(ast.Or(), [_name(UNFOLDED, value), test])), value, asked))
-    if _is_short(value):
-        return _at(value, ast.IfExp(_name(UNFOLDED, value), value, asked))
-    return asked
-
-
-def _compared(value: ast.Name, how: ast.cmpop, name: str) -> ast.expr:
-    """``type(value)`` compared with what a name stands for."""
-    kind = _at(value, ast.Call(_name("__kind__", value), [value], []))
-    return _at(value, ast.Compare(kind, [how], [_name(name, value)]))
-
-
-def _is_short(value: ast.expr) -> bool:
-    """Whether an expression may stand in the code twice: with a test, and without one for programs in which nothing has folded yet.
-
-    It must not make the first folding array itself, as a call might.
-    """
-    nodes = list(islice(ast.walk(value), LONG))
-    return len(nodes) < LONG and all(isinstance(n, PLAIN) for n in nodes)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -383,19 +304,19 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         self.generic_visit(node)
         if node not in self._inner:
-            node.body = _tested(node.body, "__returned__")
+            node.body = guarded(node.body, "__returned__")
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
         if node.value is not None and self._leaving:
-            node.value = _tested(node.value, self._leaving)
+            node.value = guarded(node.value, self._leaving)
         return node
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
         self.generic_visit(node)
         if node.value is not None:  # anyone may have got the generator
-            node.value = _tested(node.value, "__returned__")
+            node.value = guarded(node.value, "__returned__")
         return node
 
     # calls
@@ -406,16 +327,16 @@ class _Rewriter(ast.NodeTransformer):
                 # the key of ``sorted`` and its like: what it returns does not leave the program
                 self._inner.update(k.value for k in node.keywords if isinstance(k.value, ast.Lambda))
             return self.generic_visit(node)
-        callee = _path_of(node.func)
+        callee = path_of(node.func)
         if _is_name(node.func, "type") and len(node.args) != 1:
-            callee = [_at(node, ast.Constant(None))]  # it makes a class of them
+            callee = [at(node, ast.Constant(None))]  # it makes a class of them
         self.generic_visit(node)
-        tested = [a for a in node.args if not (isinstance(a, ast.Name) and a.id in self._names.own)]
+        leaving = [a for a in node.args if not (isinstance(a, ast.Name) and a.id in self._names.own)]
         searched = not (isinstance(node.func, ast.Attribute) and node.func.attr in STORING)
         # a function of the program is no array
-        node.args = [_tested(a, "__given__", *callee, searched=searched) if a in tested else a for a in node.args]
+        node.args = [guarded(a, "__given__", *callee, searched=searched) if a in leaving else a for a in node.args]
         for keyword in node.keywords:
-            keyword.value = _tested(keyword.value, "__given__", *callee, searched=searched)
+            keyword.value = guarded(keyword.value, "__given__", *callee, searched=searched)
         return node
 
     def _is_own_method(self, callee: ast.expr) -> bool:
@@ -429,11 +350,14 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
-        leaving = [t for t in node.targets if isinstance(t, (ast.Attribute, ast.Subscript)) and self._may_leave_by(t, node.value)]
+        targets = [t for t in node.targets if isinstance(t, (ast.Attribute, ast.Subscript))]
+        leaving = [t for t in targets if self._may_leave_by(t, node.value)]
         if leaving:
             # in ``a = a.b = x`` the name is bound before the attribute is
-            owner = _path_of(leaving[0].value) if len(node.targets) == 1 else [_at(node, ast.Constant(None))]
-            node.value = _tested(node.value, "__stored__", *owner, searched=False)
+            owner = path_of(leaving[0].value) if len(node.targets) == 1 else [at(node, ast.Constant(None))]
+            node.value = guarded(node.value, "__stored__", *owner)
+        elif len(node.targets) == 1 and [*map(type, targets)] == [ast.Subscript] and isinstance(node.value, MAY_HOLD):
+            node.value = guarded_for_objects(node.value, *path_of(targets[0].value))
         return node
 
     def _may_leave_by(self, target: ast.Attribute | ast.Subscript, value: ast.expr) -> bool:
