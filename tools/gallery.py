@@ -30,17 +30,29 @@ class Example(NamedTuple):
         Its arguments: a small setting, if it has one.
     by
         What runs it, between ``python`` and its name.
+    picture
+        What the picture shows that it draws with ``--picture FILE``; empty if it draws none.
     """
 
     title: str
     arguments: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    picture: str = ""
 
 
 #: The small setting of the language model.
 SMALL = ("--num-hidden", "24", "--num-embed", "16", "--num-layers", "1", "--num-epochs", "8")
 #: The examples in the order of the gallery. `digits_cluster` is `make demo-cluster`, `mnist_cnn` needs MNIST's files.
 LISTED = {
+    "character_gpt": Example("A GPT that learns to write"),
+    "gpt_cluster": Example("The GPT in two processes", by=("-m", "twofold", "launch", "-n", "2")),
+    "low_rank": Example("Low-rank fine-tuning"),
+    "vae": Example("A variational autoencoder", picture="The plane of codes as the decoder draws it, and held-out digits as points in it"),
+    "physics_informed": Example("A physics-informed network", picture="The solution of Burgers' equation, and sections of it"),
+    "per_sample_gradients": Example("Gradients of single examples", picture="The images with the longest gradients, and their labels"),
+    "ppo_pole": Example("Balancing a pole", picture="How long a pole stays up after each round of training"),
+    "word_vectors": Example("Word vectors", picture="Words in the plane of the two largest principal components"),
+    "matrix_factorization": Example("Ratings from a sparse matrix", picture="The error of predicted ratings after each epoch"),
     "linear_regression": Example("Linear regression, from scratch and with Gluon"),
     "arithmetic": Example("The same arithmetic at once and as a graph"),
     "toy_autodiff": Example("Automatic differentiation in twenty lines"),
@@ -76,7 +88,8 @@ def about(name: str) -> str:
 def output_of(name: str) -> tuple[list[str], float]:
     """The lines that an example prints, and the seconds of processor time that it and the processes that it starts take."""
     before = os.times()
-    words = [sys.executable, *command_of(name).split()[1:]]
+    drawing = ["--picture", str(PAGES / f"{name}.png")] if LISTED[name].picture else []
+    words = [sys.executable, *command_of(name).split()[1:], *drawing]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "TWOFOLD_DATA": ""})
     if done.returncode:
         sys.exit(f"{command_of(name)}: status {done.returncode}\n{done.stderr}")
@@ -88,6 +101,8 @@ def page_of(name: str, lines: list[str], seconds: float) -> str:
     """The page of an example."""
     left_out = ["…"] if len(lines) > SHOWN else []
     printed = "\n".join([f"$ {command_of(name)}", *left_out, *lines[-SHOWN:]])
+    alternative = LISTED[name].picture
+    picture = f"\n![{alternative}]({name}.png)\n" if alternative else ""
     return f"""# {LISTED[name].title}
 
 {about(name)}
@@ -95,7 +110,7 @@ def page_of(name: str, lines: list[str], seconds: float) -> str:
 ```console
 {printed}
 ```
-
+{picture}
 It takes {seconds:.0f} seconds of processor time.
 
 ```{{literalinclude}} ../../examples/{name}.py

@@ -186,3 +186,77 @@ def test_a_classifier_of_images_goes_on_after_it_was_killed(monkeypatch):
         assert float(accuracy) > 0.3  # of six classes, after 9 batches
         assert 3 < int(step) < int(steps) == 9
         assert same == "True"
+
+
+def numbers(pattern, text):
+    """The numbers that follow a text in what a script prints."""
+    return [float(x) for x in re.findall(pattern + r"\s*(\d+\.?\d*)", text)]
+
+
+@pytest.mark.ci
+def test_a_gpt_learns_more_than_pairs_of_characters_tell():
+    printed = output_of("character_gpt.py", "--steps", 90)
+    (pairs,) = numbers("of pairs:", printed)
+    *_, last = numbers(r"\d: perplexity", printed)
+    assert last < pairs
+    assert len(printed.splitlines()[-1]) >= 390  # what it writes
+
+
+@pytest.mark.ci
+def test_two_processes_train_one_gpt():
+    pytest.importorskip("mpi4py")
+    printed = output_of("gpt_cluster.py", "--steps", 20, by=("-m", "twofold", "launch", "-n", "2"))
+    first, *_, last = numbers(r"\d: perplexity", printed)
+    assert last < 0.8 * first
+    assert "2 workers; their weights differ by 0.0e+00" in printed
+
+
+@pytest.mark.ci
+def test_thin_matrices_teach_a_gpt_another_text_and_leave_it_the_first():
+    printed = output_of("low_rank.py", "--steps", 60)
+    before_english, before, after, english = numbers(r"(?:English|\d\), source|, source|numbers: source)", printed)
+    assert after < 0.8 * before
+    assert english == before_english
+
+
+@pytest.mark.ci
+def test_an_autoencoder_knows_that_pixels_depend_on_each_other(tmp_path):
+    pytest.importorskip("matplotlib")
+    printed = output_of("vae.py", "--epochs", 15, "--picture", tmp_path / "plane.png")
+    (independent,) = numbers("independent:", printed)
+    assert numbers(r"epoch\s+\d+:", printed)[-1] < independent - 3
+    assert (tmp_path / "plane.png").stat().st_size > 10_000
+
+
+@pytest.mark.ci
+def test_a_network_that_knows_burgers_equation_comes_near_its_solution():
+    errors = numbers("relative error", output_of("physics_informed.py", "--steps", 300))
+    assert errors[-1] < 0.4 < errors[0]
+
+
+@pytest.mark.ci
+def test_wrong_labels_have_long_gradients():
+    printed = output_of("per_sample_gradients.py")
+    assert numbers("suspects,", printed)[0] > 0.7  # of one in twenty
+    right, wrong = numbers("(?:right labels|wrong ones)", printed)
+    assert wrong > 5 * right
+
+
+@pytest.mark.ci
+def test_poles_stay_up_for_longer():
+    lengths = numbers("stays up for", output_of("ppo_pole.py", "--rounds", 10))
+    assert lengths[-1] > 3 * lengths[0]
+
+
+@pytest.mark.ci
+def test_words_that_belong_together_have_near_vectors():
+    printed = output_of("word_vectors.py", "--epochs", 2)
+    near, count = re.search(r"or (\d+)th nearest of (\d+)", printed).groups()
+    assert int(near) < int(count) / 8
+
+
+@pytest.mark.ci
+def test_factors_predict_ratings_better_than_means():
+    printed = output_of("matrix_factorization.py", "--epochs", 6)
+    (mean,), (factors,), (noise,) = (numbers(what, printed) for what in ("mean:", "factors:", "alone:"))
+    assert noise < factors < 0.9 * mean
