@@ -43,7 +43,7 @@ class Carts:
         return ended, lasted
 
 
-class Agent(gluon.HybridBlock):
+class ActorCritic(gluon.HybridBlock):
     """States (n, 4) to the scores of both pushes (n, 2), and the expected return (n,)."""
 
     def __init__(self) -> None:
@@ -58,19 +58,19 @@ class Agent(gluon.HybridBlock):
         return self.policy(states), 10 * self.critic(states)[:, 0]
 
 
-def played(agent: Agent, carts: Carts, draw: numpy.random.Generator):
+def played(net: ActorCritic, carts: Carts, draw: numpy.random.Generator):
     """A round: states, pushes, the log-likelihood of these, advantages and returns of all steps; and how long episodes lasted."""
     states, pushes, logs, ends, values, lengths = [], [], [], [], [], []
     for _ in range(STEPS):
         states.append(carts.state.astype("float32"))
-        scores, value = agent(np.array(states[-1]))
+        scores, value = net(np.array(states[-1]))
         log = npx.log_softmax(scores).asnumpy()
         push = (draw.random(CARTS) < numpy.exp(log[:, 1])).astype(int)
         ended, lasted = carts.step(push)
         for row, item in ((pushes, push), (logs, log[range(CARTS), push]), (ends, ended), (values, value.asnumpy())):
             row.append(item)
         lengths += lasted.tolist()
-    values.append(agent(np.array(carts.state.astype("float32")))[1].asnumpy())
+    values.append(net(np.array(carts.state.astype("float32")))[1].asnumpy())
     advantages, ahead = numpy.zeros((STEPS, CARTS), "float32"), 0
     for t in reversed(range(STEPS)):
         goes_on = ~ends[t]
@@ -83,18 +83,18 @@ def played(agent: Agent, carts: Carts, draw: numpy.random.Generator):
 def main(rounds: int, picture: str | None) -> None:
     """Train, and print how long the poles stay up."""
     mx.random.seed(1)
-    draw, carts, agent = numpy.random.default_rng(1), Carts(1), Agent()
-    agent.initialize(mx.init.Xavier())
-    agent.hybridize()
-    trainer = gluon.Trainer(agent.collect_params(), "adam", {"learning_rate": 0.002})
+    draw, carts, net = numpy.random.default_rng(1), Carts(1), ActorCritic()
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.002})
     course = []
     for k in range(1, rounds + 1):
-        data, lengths = played(agent, carts, draw)
+        data, lengths = played(net, carts, draw)
         for rows in (rows for _ in range(4) for rows in numpy.array_split(draw.permutation(STEPS * CARTS), 8)):
             states, pushes, before, advantages, returns = (np.array(x[rows]) for x in data)
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-6)
             with autograd.record():
-                scores, value = agent(states)
+                scores, value = net(states)
                 log = npx.log_softmax(scores)
                 ratio = np.exp(npx.pick(log, pushes) - before)
                 gain = np.minimum(ratio * advantages, ratio.clip(1 - CLIP, 1 + CLIP) * advantages).mean()
