@@ -222,9 +222,9 @@ def test_thin_matrices_teach_a_gpt_another_text_and_leave_it_the_first():
 @pytest.mark.ci
 def test_an_autoencoder_knows_that_pixels_depend_on_each_other(tmp_path):
     pytest.importorskip("matplotlib")
-    printed = output_of("vae.py", "--epochs", 15, "--picture", tmp_path / "plane.png")
+    printed = output_of("vae.py", "--epochs", 25, "--picture", tmp_path / "plane.png")
     (independent,) = numbers("independent:", printed)
-    assert numbers(r"epoch\s+\d+:", printed)[-1] < independent - 3
+    assert numbers(r"epoch\s+\d+:", printed)[-1] < independent - 1.5
     assert (tmp_path / "plane.png").stat().st_size > 10_000
 
 
