@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from twofold.command import main
 from twofold.command.hosts import Host, hosts_of, hosts_of_file
 from twofold.command.launch import split
 from twofold.command.merged_log import run_labelled
-from twofold.command.mpi import Engine, Job, threads_each
+from twofold.command.mpi import Engine, Job, check_timeout, threads_each
+from twofold.config import SETTINGS
 from twofold.errors import LaunchError
 
 from tests.cases import later_in_ci
@@ -243,6 +245,24 @@ def test_the_command_line_of_open_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "prte_if_include" not in alone
     assert "--with-ft ulfm" in alone
     assert "PYTHONPATH" not in alone
+
+
+@pytest.mark.parametrize(("limit", "noticed"), [(20.0, "15"), (30.0, "22.5"), (60.0, "30"), (1000.0, "30")])
+def test_with_ft_a_lost_machine_is_noticed_by_all_before_they_give_up(monkeypatch: pytest.MonkeyPatch, limit: float, noticed: str) -> None:
+    monkeypatch.setattr(SETTINGS, "kv_timeout", limit)
+    job = replace(JOB, is_fault_tolerant=True)
+    check_timeout(job)
+    line = " ".join(Engine("mpiexec", "Open MPI").command(job, ["train"]))
+    assert f"--mca mpi_ft_detector_timeout {noticed} " in line
+    assert "--mca mpi_ft_propagator_with_rbcast 1" in line
+
+
+def test_with_ft_on_several_machines_a_short_timeout_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SETTINGS, "kv_timeout", 19.0)
+    check_timeout(JOB)
+    check_timeout(Job(3, is_fault_tolerant=True))
+    with pytest.raises(LaunchError, match=r"--ft on several machines: TWOFOLD_KV_TIMEOUT is too short: given 19 s; set it to 20 or more"):
+        check_timeout(replace(JOB, is_fault_tolerant=True))
 
 
 def test_the_command_line_of_mpich() -> None:

@@ -7,6 +7,7 @@ be wrong, the job hang, or the last checkpoint be damaged.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -29,6 +30,9 @@ STEPS, LIMIT = 25, 240
 #: `TWOFOLD_KV_TIMEOUT` of the jobs, and the seconds after a fault within which they must have ended if they cannot go on: that and the
 #: time for the answers of the others, on loaded cores.
 TIMEOUT, PROMISED = 20, 45
+#: The page with the table, and the lines around it.
+PAGE = ROOT / "docs" / "inside" / "faults-of-clusters.md"
+BEGIN, END = "<!-- written by tests/hosts/faults.py -->\n", "<!-- end -->"
 #: What follows a fault: the job trains to its end, ends with an error, or does the one or the other.
 GOES_ON, ENDS, EITHER = "goes on", "ends", "goes on or ends"
 
@@ -193,22 +197,57 @@ def _is_whole(folder: Path) -> bool:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def rows(found: list[Outcome]) -> list[str]:
-    """The table: a row for each fault, a column for each kind of job."""
+class Record(NamedTuple):
+    """What is kept of an outcome."""
+
+    role: str
+    fault: str
+    seed: int
+    seconds: float
+    is_trained: bool
+    is_as_promised: bool
+    note: str
+    date: str
+
+    @classmethod
+    def of(cls, one: Outcome) -> Record:
+        """The record of an outcome."""
+        note = f"{one.role.title}, {one.fault.title}, seed {one.seed}, {name(one.hosts[0])}: {one.seconds:.0f} s, status {one.status}"
+        note += f"{', trained' * one.is_trained}{', named' * one.is_named}{', checkpoint damaged' * (not one.is_whole)}"
+        date = time.strftime("%Y-%m-%d")
+        return cls(one.role.title, one.fault.title, one.seed, round(one.seconds, 1), one.is_trained, one.is_as_promised, note, date)
+
+
+def table(found: list[Record]) -> list[str]:
+    """A row for each fault, a column for each kind of job, and what was not as promised."""
     lines = ["| fault | " + " | ".join(role.title for role in ROLES) + " | median s | most |", "|" + "---|" * (len(ROLES) + 3)]
     for fault in FAULTS:
-        own = [one for one in found if one.fault is fault]
-        cells = []
-        for role in ROLES:
-            here = [one for one in own if one.role is role]
-            trained = sum(one.is_trained for one in here)
-            what = "went on" if trained == len(here) else "ended" if not trained else f"{trained} went on"
-            good = sum(one.is_as_promised for one in here)
-            cells.append(f"{good} of {len(here)}, {what}" if here else "")
+        own = [one for one in found if one.fault == fault.title]
+        cells = [_cell([one for one in own if one.role == role.title]) for role in ROLES]
         times = [one.seconds for one in own]
         if own:
             lines.append(f"| {fault.title} | {' | '.join(cells)} | {median(times):.0f} | {max(times):.0f} |")
-    return lines
+    good, dates = sum(one.is_as_promised for one in found), sorted({one.date for one in found})
+    lines += [
+        "",
+        f"{good} of {len(found)} faults as promised, {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, on {os.cpu_count()} cores with",
+    ]
+    lines[-1] += f" `TWOFOLD_KV_TIMEOUT={TIMEOUT}`. Seconds are those from the fault to the end of the job."
+    bad = [f"* {one.note}" for one in found if not one.is_as_promised]
+    return [*lines, *(["", "Not as promised:", "", *bad] if bad else [])]
+
+
+def _cell(here: list[Record]) -> str:
+    trained = sum(one.is_trained for one in here)
+    what = "went on" if trained == len(here) else "ended" if not trained else f"{trained} went on"
+    return f"{sum(one.is_as_promised for one in here)} of {len(here)}, {what}" if here else ""
+
+
+def write(found: list[Record]) -> None:
+    """Write the table into the page."""
+    text = PAGE.read_text()
+    before, _, rest = text.partition(BEGIN)
+    PAGE.write_text("\n".join([before + BEGIN, *table(found), END]) + rest.partition(END)[2])
 
 
 def main() -> int:
@@ -219,36 +258,29 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only faults and jobs in whose names this text is")
     parser.add_argument("--jobs", type=int, default=2, help="jobs at the same time")
     parser.add_argument("--logs", action="store_true", help="print the logs of jobs that did not do as promised")
+    parser.add_argument("--keep", type=Path, default=Path(os.devnull), help="a file of outcomes: those in it are not tried again")
+    parser.add_argument("--write", action="store_true", help="write the table into the page")
     given = parser.parse_args()
     reason = missing()
     if reason:
         print(f"skipped: {reason}")
         return 0
-    seeds = range(given.first, given.first + given.seeds)
+    found = [Record(*json.loads(line)) for line in (given.keep.read_text().splitlines() if given.keep.exists() else ())]
+    known, seeds = {one[:3] for one in found}, range(given.first, given.first + given.seeds)
     todo = [(role, fault, seed) for seed in seeds for fault in FAULTS for role in ROLES if given.only in f"{role.title}, {fault.title}"]
-    found: list[Outcome] = []
-    notes: list[str] = []
-    begun = time.monotonic()
-    with ThreadPoolExecutor(given.jobs) as pool:
+    todo = [each for each in todo if (each[0].title, each[1].title, each[2]) not in known]
+    with ThreadPoolExecutor(given.jobs) as pool, given.keep.open("a") as kept:
         for one in pool.map(lambda each: outcome(*each), todo):
-            found.append(one)
-            what = "as promised" if one.is_as_promised else "NOT AS PROMISED"
-            line = f"{one.role.title}, {one.fault.title}, seed {one.seed}, {name(one.hosts[0])}: {one.seconds:.0f} s, status {one.status}"
-            line += f"{', trained' * one.is_trained}{', named' * one.is_named}{', checkpoint damaged' * (not one.is_whole)}"
-            print(f"{what}: {line}", flush=True)
-            if not one.is_as_promised:
-                notes.append(line)
-                print(one.log if given.logs else "", flush=True)
-    lines = [*rows(found), ""]
-    minutes, load = (time.monotonic() - begun) / 60, os.getloadavg()[0]
-    good = sum(one.is_as_promised for one in found)
-    lines += [
-        f"{time.strftime('%Y-%m-%d')}, load {load:.0f} on {os.cpu_count()} cores, `TWOFOLD_KV_TIMEOUT={TIMEOUT}`, seeds {seeds[0]} to"
-    ]
-    lines[-1] += f" {seeds[-1]}: {good} of {len(found)} faults as promised, in {minutes:.0f} minutes."
-    lines += ["", "Not as promised:", "", *(f"* {note}" for note in notes)] if notes else []
-    print("\n".join(lines))
-    return int(bool(notes))
+            record = Record.of(one)
+            found.append(record)
+            print(json.dumps(record), file=kept, flush=True)
+            print(f"{'as promised' if one.is_as_promised else 'NOT AS PROMISED'}: {record.note}", flush=True)
+            if given.logs and not one.is_as_promised:
+                print(one.log, flush=True)
+    print("\n".join(table(found)))
+    if given.write:
+        write(found)
+    return int(not all(one.is_as_promised for one in found))
 
 
 if __name__ == "__main__":

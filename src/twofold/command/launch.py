@@ -29,7 +29,7 @@ from .host_checks import alive_options, check_machines, fewest_threads
 from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled, say
-from .mpi import THREADS, Engine, Job, engine, threads_each
+from .mpi import THREADS, Engine, Job, check_timeout, engine, threads_each
 from .mpi_job import mpi_job
 
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
@@ -149,6 +149,7 @@ def execute(given: argparse.Namespace) -> int:
     with _folder_of_notes(given) as folder:
         job = Job(workers, servers, hosts, given.iface, given.ft, spares=given.spares)
         found = engine(hosts)
+        check_timeout(job)
         machines = check_machines(hosts)
         for remark in filter(None, (machine.remark for machine in machines)):
             say(remark)
@@ -355,10 +356,10 @@ def _write_trace(job: Job, folder: Path, filename: str) -> None:
 def _failure(job: Job, ended: Ended, folder: Path) -> str:
     if not job.is_fault_tolerant:
         others, alone = "the others were ended", "the processes were ended"
-    elif job.is_remote:  # where workers leave no note that they have finished
-        others = alone = "all processes have ended"
-    else:
-        others = alone = "others have finished" if (folder / FINISHED).is_file() else "no worker has finished"
+    elif (folder / FINISHED).is_file():
+        others = alone = "others have finished"
+    else:  # workers on other machines leave no note that they have finished
+        others = alone = "all processes have ended" if job.is_remote else "no worker has finished"
     who = alone if ended.rank is None else f"{_role(job, ended.rank)}{_place(job, ended.rank)} failed, and {others}"
     # worker 0 notes it on its own machine
     none = "no checkpoint was written" if all(map(is_local, job.hosts[:1])) else "no checkpoint is known on this machine"

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..backend.workers import available
+from ..config import SETTINGS
 from ..errors import LaunchError
 from .hosts import Host, is_local
 
@@ -23,9 +24,9 @@ FORWARDED = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 SETTING = ("TWOFOLD_", "MXNET_")
 #: With these options Open MPI tells processes that another has died (ULFM).
 TOLERANT = ("--with-ft", "ulfm")
-#: With these options it also notices a lost machine: one that has sent nothing for the timeout (s). Within a machine, Open MPI's daemon
-#: sees which process dies; heartbeats there would report a process as dead that holds the interpreter's lock for a long time.
-HEARTBEATS = ("--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_period", "5", "--mca", "mpi_ft_detector_timeout", "30")
+#: With --ft on several machines: the most seconds in which a lost one is noticed, the share of `TWOFOLD_KV_TIMEOUT` that they may take, as
+#: the others must be told before they give up, and the shortest that outlasts TCP's pauses after the network has failed for ten seconds.
+NOTICED, SHARE, OUTLASTS = 30.0, 0.75, 15.0
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,37 @@ def _open_mpi(job: Job) -> Iterator[str]:
         yield from ("--mca", "btl", "^tcp")
     if job.is_fault_tolerant:
         yield from TOLERANT
-        yield from HEARTBEATS if job.is_remote else ()
+        yield from _heartbeats(SETTINGS.kv_timeout) if job.is_remote else ()
     for name, value in _variables(job).items():
         yield from ("-x", f"{name}={value}")
+
+
+def check_timeout(job: Job) -> None:
+    """Refuse a ``TWOFOLD_KV_TIMEOUT`` in which a lost machine cannot be told from a slow network.
+
+    Raises
+    ------
+    LaunchError
+        If the processes go on after a death, run on several machines, and wait for too few seconds.
+    """
+    least = OUTLASTS / SHARE
+    if job.is_fault_tolerant and job.is_remote and SETTINGS.kv_timeout < least:
+        given = f"{SETTINGS.kv_timeout:g} s"
+        todo = f"set it to {least:g} or more: a machine counts as lost after {SHARE:g} of it"
+        raise LaunchError("launch: --ft on several machines: TWOFOLD_KV_TIMEOUT is too short", given, todo)
+
+
+def _heartbeats(timeout: float) -> Iterator[str]:
+    """With these options Open MPI also notices a lost machine, which sends nothing for some seconds.
+
+    Within a machine, Open MPI's daemon sees which process dies; heartbeats there would report a process as dead that holds the
+    interpreter's lock for a long time.
+    """
+    seconds = min(NOTICED, SHARE * timeout)
+    yield from ("--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_timeout", f"{seconds:g}")
+    yield from ("--mca", "mpi_ft_detector_period", f"{seconds / 15:g}")
+    # Each process listens to one other: without this only that one learns of the loss, and the rest wait for both of them forever.
+    yield from ("--mca", "mpi_ft_propagator_with_rbcast", "1")
 
 
 def _mpich(job: Job) -> Iterator[str]:
