@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import FormatError
+from .formats.checksums import checksum_beside, warn_if_changed
 from .formats.files import write_file
 from .launcher_notes import LAST_CHECKPOINT, notes_folder
 from .ndarray.array import NDArray
@@ -50,7 +51,7 @@ def save_checkpoint(
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
 ) -> None:
-    """Write the symbol and the parameters of a model.
+    """Write the symbol and the parameters of a model, and beside a local file of parameters its checksum, ``prefix-NNNN.params.sha256``.
 
     Parameters
     ----------
@@ -75,7 +76,8 @@ def save_checkpoint(
     arrays = {f"arg:{name}": array for name, array in arg_params.items()}
     arrays |= {f"aux:{name}": array for name, array in aux_params.items()}
     path = _params_path(prefix, epoch)
-    save(path, arrays)
+    with checksum_beside(path):
+        save(path, arrays)
     note_checkpoint(path)
     logging.info('Saved checkpoint to "%s"', path)
 
@@ -94,7 +96,7 @@ def note_checkpoint(path: str) -> None:
 
 
 def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[Symbol, Parameters, Parameters]:
-    """Read a checkpoint written by `save_checkpoint` or MXNet.
+    """Read a checkpoint written by `save_checkpoint` or MXNet. A warning says if the parameters are not those that were written.
 
     Parameters
     ----------
@@ -134,6 +136,7 @@ def load_params(prefix: Prefix, epoch: int) -> tuple[Parameters, Parameters]:
         If it is damaged, or not the parameters of a checkpoint.
     """
     path = _params_path(prefix, epoch)
+    warn_if_changed(path)
     arrays = load(path)
     if not arrays:
         logging.warning("Params file '%s' is empty", path)

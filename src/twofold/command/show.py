@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from ..errors import FileAccessError
+from ..formats.checksums import verified
 from ..formats.files import write_file
 from .arguments import count, named_shape
 from .contents.as_json import json_text
@@ -21,6 +22,7 @@ from .contents.terminal import print_content
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the program."""
     parser.add_argument("file", help="the file, a path or a URL that fsspec opens")
+    parser.add_argument("--verify", action="store_true", help="only compare the file with the checksum beside it, FILE.sha256")
     parser.add_argument("--html", metavar="OUT", help="write a page with pictures to this file, and print nothing")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
@@ -38,15 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Show the file; return 0.
+    """Show or verify the file; return 0.
 
     Raises
     ------
     FormatError
-        If the file is damaged, after the readable part was shown.
+        If the file is damaged, after the readable part was shown, or it is not the one whose checksum is beside it.
     MissingFileError, FileAccessError, MissingDependency
         If it cannot be read.
     """
+    if given.verify:
+        if given.json or given.html or given.open:
+            given.usage_error("--verify shows no contents: leave out --json, --html and --open")
+        print(f"{given.file}: the file that was written (SHA-256 {verified(given.file)})")
+        return 0
     selection = Selection(given.count, given.seed, given.boxes, dict(given.shape))
     content = content_of(given.file, selection)
     if given.json:

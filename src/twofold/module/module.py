@@ -8,6 +8,7 @@ from typing import Any
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
 from ..errors import DTypeError, InvalidValue, NotReady, ParameterError
+from ..formats.checksums import checksum_beside, warn_if_changed
 from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, store_for
@@ -144,7 +145,7 @@ class Module(BaseModule):
     def save_checkpoint(
         self, prefix: str | PathLike[str], epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
     ) -> None:
-        """Write the symbol, the parameters and, on request, the optimizer's states.
+        """Write the symbol, the parameters and, on request, the optimizer's states; and checksums, see `mx.model.save_checkpoint`.
 
         Parameters
         ----------
@@ -160,7 +161,8 @@ class Module(BaseModule):
         # MXNet's three files: a graph, parameters and states, which `load` finds by the same prefix
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
         if save_optimizer_states:
-            self.save_optimizer_states(_states_path(prefix, epoch))
+            with checksum_beside(_states_path(prefix, epoch)):
+                self.save_optimizer_states(_states_path(prefix, epoch))
             self.logger.info('Saved optimizer state to "%s"', _states_path(prefix, epoch))
 
     def save_optimizer_states(self, fname: str | PathLike[str]) -> None:
@@ -342,6 +344,7 @@ class Module(BaseModule):
         # only now: a store that fails to start leaves the former optimizer
         self._updates, self.optimizer_initialized = updates, True
         if self._preload_opt_states is not None:  # from `load`, when there was no optimizer yet to hold them
+            warn_if_changed(self._preload_opt_states)
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
 

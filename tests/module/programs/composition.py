@@ -92,7 +92,7 @@ def files_of_buckets(mx: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder, Log():
         prefix = os.path.join(folder, "b")
         module.save_checkpoint(prefix, 2)
-        names, keys = sorted(os.listdir(folder)), mx.nd.load(prefix + ".buckets")
+        names, keys = sorted(name for name in os.listdir(folder) if not name.endswith(".sha256")), mx.nd.load(prefix + ".buckets")
         again = mx.mod.BucketingModule.load(prefix, 2, sym_gen=_generator(mx), default_bucket_key=6)
         again.bind([("data", (4, 6))], [("softmax_label", (4,))])
         failing = [fails(lambda: mx.mod.BucketingModule.load(prefix, 2, default_bucket_key=6))]

@@ -6,7 +6,8 @@ import re
 from typing import Any, Unpack
 
 from ....errors import InvalidValue, ParameterError
-from ....formats.files import folder_entries, join_path, make_folder, remove_file
+from ....formats.checksums import checksum_beside, remove_with_checksum, warn_if_changed
+from ....formats.files import folder_entries, join_path, make_folder
 from ....metric import EvalMetric
 from ...hybrid_block import HybridBlock
 from .events import Batch, BatchEnd, Counting, EpochEnd, TrainBegin
@@ -17,7 +18,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     """Saves parameters and the trainer's states regularly, and resumes from the last of these files.
 
     The files are ``prefix-epochEbatchB.params`` and ``.states``, of the best model ``prefix-best.params`` and ``.states``, and of a
-    hybridized network ``prefix-symbol.json``.
+    hybridized network ``prefix-symbol.json``. Beside local files of the first two kinds is their checksum, ``FILE.sha256``; resuming warns
+    of a file that is not the one that was written.
 
     Parameters
     ----------
@@ -147,13 +149,16 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
             # only checkpoints of this run: those of earlier runs are not the handler's to remove
             oldest = self.saved_checkpoints.pop(0)
             for suffix in ("params", "states"):
-                remove_file(self._path(f"{oldest}.{suffix}"))
+                remove_with_checksum(self._path(f"{oldest}.{suffix}"))
         if self.save_best:
             self._save_best(estimator)
 
     def _save_params_and_trainer(self, estimator: Any, file_prefix: str) -> None:
-        estimator.net.save_parameters(self._path(f"{file_prefix}.params"))
-        estimator.trainer.save_states(self._path(f"{file_prefix}.states"))
+        params, states = (self._path(f"{file_prefix}.{suffix}") for suffix in ("params", "states"))
+        with checksum_beside(params):
+            estimator.net.save_parameters(params)
+        with checksum_beside(states):
+            estimator.trainer.save_states(states)
 
     def _save_best(self, estimator: Any) -> None:
         assert self.monitor is not None
@@ -200,8 +205,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
         else:
             estimator.max_batch = left
         name = f"{self.model_prefix}-epoch{self.trained_epoch}batch{self.trained_batch}"
-        estimator.net.load_parameters(self._path(f"{name}.params"), ctx=estimator.context)
-        estimator.trainer.load_states(self._path(f"{name}.states"))
+        params, states = (self._path(f"{name}.{suffix}") for suffix in ("params", "states"))
+        warn_if_changed(params)
+        estimator.net.load_parameters(params, ctx=estimator.context)
+        warn_if_changed(states)
+        estimator.trainer.load_states(states)
         text = "CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for %d %s"
         plural = "epochs" if unit == "epoch" else "batches"
         estimator.logger.info(text, self.trained_epoch, self.trained_batch, left, plural)
