@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,11 @@ def rounded(value: Any) -> Any:
     if isinstance(found, list):
         return [rounded(item) for item in found]
     return float(f"{found:.8g}") if isinstance(found, float) else found
+
+
+def files_in(folder: str) -> list[str]:
+    """The names of the files in a folder, without the checksums that only checkpoints of Twofold write."""
+    return sorted(name for name in os.listdir(folder) if not name.endswith(".sha256"))
 
 
 def fails(action: Callable[[], Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle_programs import fails
+from tests.oracle_programs import fails, files_in
 
 
 def _net(mx: Any) -> Any:
@@ -164,13 +164,13 @@ def checkpoints(mx: Any) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             estimator, _ = _estimator(mx)
             estimator.fit(_loader(mx), **length, event_handlers=[make(folder, **options)])
-            files = [sorted(os.listdir(folder))]
+            files = [files_in(folder)]
             estimator, lines = _estimator(mx)
             longer = {unit: number + 3 for unit, number in length.items()}
             handler = make(folder, **options, resume_from_checkpoint=True, verbose=0)
             estimator.net.hybridize()
             estimator.fit(_loader(mx), **longer, event_handlers=[handler])
-            files.append(sorted(os.listdir(folder)))
+            files.append(files_in(folder))
             found.append([files, handler.trained_epoch, handler.trained_batch, [line.rstrip() for line in lines[:4]], _results(estimator)])
             again = make(folder, **options, resume_from_checkpoint=True)
             found.append(fails(partial(estimator.fit, _loader(mx), **length, event_handlers=[again])))
@@ -183,7 +183,7 @@ def best_checkpoint(mx: Any) -> Any:
         handler = mx.gluon.contrib.estimator.CheckpointHandler(folder, monitor=estimator.train_metrics[1], save_best=True, mode="min")
         estimator.fit(_loader(mx), epochs=4, event_handlers=[handler])
         best = mx.nd.load(os.path.join(folder, "model-best.params"))
-        return [sorted(os.listdir(folder)), round(float(handler.best), 5), best["0.weight"]]
+        return [files_in(folder), round(float(handler.best), 5), best["0.weight"]]
 
 
 def refusals(mx: Any) -> Any:

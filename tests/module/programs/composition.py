@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .samples import X, Y, params
-from tests.oracle_programs import fails
+from tests.oracle_programs import fails, files_in
 from tests.training.programs.callbacks import _Log as Log
 
 SHAPES = {"emb_weight": (7, 3), "fc_weight": (3, 3), "fc_bias": (3,)}
@@ -92,7 +92,7 @@ def files_of_buckets(mx: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder, Log():
         prefix = os.path.join(folder, "b")
         module.save_checkpoint(prefix, 2)
-        names, keys = sorted(name for name in os.listdir(folder) if not name.endswith(".sha256")), mx.nd.load(prefix + ".buckets")
+        names, keys = files_in(folder), mx.nd.load(prefix + ".buckets")
         again = mx.mod.BucketingModule.load(prefix, 2, sym_gen=_generator(mx), default_bucket_key=6)
         again.bind([("data", (4, 6))], [("softmax_label", (4,))])
         failing = [fails(lambda: mx.mod.BucketingModule.load(prefix, 2, default_bucket_key=6))]

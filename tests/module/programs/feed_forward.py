@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .samples import X, Y, batches, params, perceptron
-from tests.oracle_programs import fails
+from tests.oracle_programs import fails, files_in
 from tests.training.programs.callbacks import _Log as Log
 
 
@@ -109,7 +109,7 @@ def files(mx: Any) -> Any:
         prefix = os.path.join(folder, "m")
         model.save(prefix)
         model.save(prefix, 7)
-        names = sorted(os.listdir(folder))
+        names = files_in(folder)
         again = mx.model.FeedForward.load(prefix, 7, num_epoch=8, learning_rate=0.5)
         state = [again.begin_epoch, again.predict(X)]
         again.fit(batches(mx))

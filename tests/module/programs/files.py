@@ -7,7 +7,7 @@ import tempfile
 from typing import Any
 
 from .samples import batch, batches, bound, normalized, params, perceptron
-from tests.oracle_programs import fails
+from tests.oracle_programs import fails, files_in
 from tests.training.programs.callbacks import _Log as Log
 
 SGD = {"learning_rate": 0.5, "momentum": 0.9}
@@ -19,7 +19,7 @@ def checkpoints(mx: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder, Log() as lines:
         prefix = os.path.join(folder, "m")
         module.save_checkpoint(prefix, 7, save_optimizer_states=True)
-        logged, names = [line.replace(folder, "") for line in lines], sorted(os.listdir(folder))
+        logged, names = [line.replace(folder, "") for line in lines], files_in(folder)
         again = mx.mod.Module.load(prefix, 7, load_optimizer_states=True)
         state = [again.params_initialized, again.binded, again.get_params()]
         again.fit(batches(mx), begin_epoch=7, num_epoch=8, optimizer_params=SGD)

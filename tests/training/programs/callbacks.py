@@ -8,7 +8,7 @@ import re
 import tempfile
 from typing import Any
 
-from tests.oracle_programs import fails
+from tests.oracle_programs import fails, files_in
 
 
 class _Log(logging.Handler):
@@ -89,7 +89,7 @@ def checkpoints_every_few_epochs(mx: Any) -> Any:
         with _Log() as lines:
             for epoch in range(4):
                 callback(epoch, symbol, arg, aux)
-                files.append(sorted(os.listdir(folder)))
+                files.append(files_in(folder))
         logged = [line.replace(folder, "") for line in lines]
         again, args, auxs = mx.model.load_checkpoint(prefix, 2)
         names = sorted(mx.nd.load(prefix + "-0004.params"))
@@ -101,7 +101,7 @@ def checkpoints_without_symbol(mx: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         prefix = os.path.join(folder, "model")
         mx.model.save_checkpoint(prefix, 12345, None, {"a": mx.nd.ones((1,))}, {})
-        files = os.listdir(folder)
+        files = files_in(folder)
         mx.nd.save(prefix + "-0001.params", {"foo": mx.nd.ones((1,)), "arg:a": mx.nd.ones((1,))})
         mx.nd.save(prefix + "-0002.params", [mx.nd.ones((1,))])
         mx.nd.save(prefix + "-0003.params", [])
