@@ -17,7 +17,7 @@ from ..numpy.array import ndarray
 from ..strictness import tolerate
 from ..symbol.symbol import Symbol
 from .block import Block, described
-from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy
+from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy, into_numpy
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
@@ -255,10 +255,13 @@ class HybridBlock(Block):
         """The outputs for arrays of `mx.np`, as such arrays."""
         # Symbols have the functions of MXNet's dialect only: with arrays of twofold.np a block runs imperatively.
         if self._arrays == "nd" or (self._active and self._all_accept_legacy()):
-            return as_numpy(self._run(device, *cast_inputs(args, self._input_dtype())))
+            given = cast_inputs(args, self._input_dtype())
+            outputs = self._run(device, *given)
+            # what users' children return may be arrays that they keep
+            return into_numpy(outputs, given) if self._active or not self._children else as_numpy(outputs)
         traceable = all(is_traceable(a) for a in iter_arrays(args))
         if self._active and traceable:
-            return as_numpy(self._run_compiled(device, args))
+            return into_numpy(self._run_compiled(device, args), args)
         try:
             params = self._numpy_parameters(device)
         except DeferredInitializationError as error:

@@ -1,6 +1,6 @@
 """Support for arrays of `mx.np` in Gluon: blocks compute with arrays of `mx.nd` that share their memory."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -31,9 +31,29 @@ def as_numpy(values: object) -> Any:
     return _map(lambda a: a.as_np_ndarray() if isinstance(a, (NDArray, Symbol)) else a, values)
 
 
+def into_numpy(values: object, given: Sequence[object] = ()) -> Any:
+    """Convert new arrays of `mx.nd` in nested lists to arrays of `mx.np`, which take their contents over.
+
+    Parameters
+    ----------
+    values
+        Arrays to which nobody else refers, unless they are among ``given``: these become views.
+    given
+        What the arrays were computed from.
+    """
+    kept = set(map(id, _arrays_in(given)))
+
+    def change(a: object) -> object:
+        if isinstance(a, Symbol) or id(a) in kept:
+            return as_numpy(a)
+        return a._into_numpy() if isinstance(a, NDArray) else a
+
+    return _map(change, values)
+
+
 def as_active_class(values: object) -> Any:
     """Convert new arrays in nested lists to arrays of `mx.np` if ``npx.set_np`` is in effect."""
-    return as_numpy(values) if is_np_array() else values
+    return into_numpy(values) if is_np_array() else values
 
 
 def cast_inputs(values: object, dtype: DTypeLike | None) -> Any:

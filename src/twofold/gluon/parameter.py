@@ -270,11 +270,11 @@ class Parameter:
         if data is None:
             # unrecorded; and on the CPU, then copied: all devices get the same random numbers
             with Scope(False, None), separate_windows():
-                data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
+                data = as_active_class(nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype))
                 named = initializer.InitDesc(self.name, {"__init__": deferred.init})
-                initializer.create(deferred.default)(named, as_active_class(data))
+                initializer.create(deferred.default)(named, data)
         # it stays deferred until the arrays are complete, so that the next call makes them if this one is interrupted
-        self._init_impl(data, deferred.contexts)
+        self._init_impl(as_legacy(data), deferred.contexts)
         self._deferred = None
 
     def _init_impl(self, data: NDArray, ctx_list: Sequence[Device]) -> None:

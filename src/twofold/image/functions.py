@@ -106,7 +106,7 @@ def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool | int =
 def written(image: NDArray, out: NDArray | None = None) -> Any:
     """An image in ``out``, else as a new array, of `mx.np` if ``npx.set_np`` is in effect."""
     if out is None:
-        return image.as_np_ndarray() if is_np_array() else image
+        return image._into_numpy() if is_np_array() else image
     out[:] = image
     return out
 
@@ -139,7 +139,7 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     method = method_of(interp, (*src.shape[:2], h, w))
     if isinstance(src, ndarray):
         legacy_out = None if out is None else out.as_nd_ndarray()
-        return nd._internal._cvimresize(src.as_nd_ndarray(), w=w, h=h, interp=method, out=legacy_out).as_np_ndarray()
+        return nd._internal._cvimresize(src.as_nd_ndarray(), w=w, h=h, interp=method, out=legacy_out)._into_numpy()
     return nd._internal._cvimresize(src, w=w, h=h, interp=method, out=out)
 
 

@@ -129,6 +129,12 @@ class NDArray(Array):
         # ``mx.np`` is built on this package, so its class is not imported but found through a hook
         return view_of(LOADERS["np", "ndarrayView"](), self, ())
 
+    def _into_numpy(self) -> Array:
+        """A new array, to which nothing else refers, as one of ``mx.np``, which takes its content over: a view has another class."""
+        if type(self) is not NDArray or getattr(self, "_gradient", None) is not None:
+            return self.as_np_ndarray()
+        return wrap(LOADERS["np", "ndarrayView"]()._root, self._content)
+
     def tostype(self, stype: str) -> "NDArray":
         """A copy in a storage type: ``"default"``, ``"row_sparse"`` or, for a matrix, ``"csr"``."""
         return _apply(sparse_storage.cast_storage, self, stype=stype)
@@ -292,6 +298,12 @@ class NDArrayView(ViewMixin, NDArray):
 
     __slots__ = VIEW_SLOTS
     _root: ClassVar[Any] = NDArray
+
+    def as_np_ndarray(self) -> Array:
+        """The array of ``mx.np`` that this is a view of, if it is a view of all of one; else a view of that class."""
+        base = self._base
+        is_whole = self._gradient is None and type(base) is LOADERS["np", "ndarrayView"]()._root and not self._chain
+        return base if is_whole else super().as_np_ndarray()
 
 
 CLASSES["default"] = NDArray

@@ -14,7 +14,8 @@ from ...dtype import NAME_OF
 from ...errors import DTypeError, InvalidValue, ShapeError
 from ...imperative.array import Array, adopted
 from ...imperative.invoke import host_of
-from ..numpy_arrays import as_active_class, as_numpy, has_numpy
+from ...numpy_extension import is_np_array
+from ..numpy_arrays import as_active_class, has_numpy, into_numpy
 
 __all__ = ["Append", "AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp_batchify_fn", "stacked_rows"]
 
@@ -193,7 +194,7 @@ class AsList:
 
 def _of_the_samples_class(batch: Any, data: Sequence[object]) -> Any:
     # only the first sample is checked: a dataset returns one kind of arrays
-    return as_numpy(batch) if has_numpy(data[:1]) else as_active_class(batch)
+    return into_numpy(batch, data) if has_numpy(data[:1]) or is_np_array() else batch
 
 
 def _stack(data: Sequence[Any]) -> Batch:

@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 from ... import ndarray as nd
 from ... import symbol as sym
 from ...errors import InvalidValue
+from ...numpy_extension import is_np_array
 from ..block import Block
 from ..hybrid_block import HybridBlock
-from ..numpy_arrays import as_active_class, as_legacy, method_through_legacy
+from ..numpy_arrays import as_active_class, as_legacy, as_numpy, method_through_legacy
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, Given, Operand, StateInfo
 from ..tracing import parameter_names
@@ -203,4 +204,7 @@ def create_state(func: Callable[..., State], name: str, info: Mapping[str, objec
     # `Variable` takes the name and the layout but no device, `zeros` the reverse.
     names, takes_all = parameter_names(func)
     given = {"name": name, **info}
-    return as_active_class(func(**{k: v for k, v in given.items() if takes_all or k in names}))
+    state = func(**{k: v for k, v in given.items() if takes_all or k in names})
+    if func is nd.zeros:
+        return as_active_class(state)
+    return as_numpy(state) if is_np_array() else state  # a view: a user's function may keep what it returns
