@@ -17,7 +17,7 @@ from typing import Any
 from .backend.loader import backend_for, gpu_count
 from .calls.general import Calls
 from .device import Device, current_device
-from .errors import DTypeError, OperatorError, ParameterError
+from .errors import DTypeError, ParameterError
 from .ndarray.functions import waitall
 from .ndarray.saving import Loaded, load_arrays, save_arrays
 from .ndarray.types import ArrayLike, DTypeLike, Order, Shape
@@ -29,6 +29,7 @@ from .opdef.frontend import function_of
 from .ops import random_sampling
 from .ops.mxnet_numpy_shapes import shape_of_codes
 from .random import seed
+from .suggestions import missing_name
 
 CALLS = Calls(ndarray)
 PREFIX = "_npx_"
@@ -39,7 +40,7 @@ OTHERS = {op.front.npx_name: op.title for op in OPS.values() if op.front.npx_nam
 def __getattr__(name: str) -> Any:
     registered = OTHERS.get(name) or PREFIX + name
     if registered not in NAMES:
-        raise OperatorError(f"module {__name__!r} has no attribute {name!r}", None, "see dir() of it")
+        raise missing_name(__name__, name, __dir__(), "npx")
     op = NAMES[registered]
     extra = () if op.arrays else ("ctx",)
     function = globals()[name] = function_of(op, name, CALLS.call, __name__, extra=extra, fast=CALLS.fast)

@@ -1,12 +1,12 @@
 """Suggestions for names that do not exist: the nearest ones that do, and what other libraries' names are called here."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, NoReturn
 
-from .errors import OperatorError
+from .errors import OperatorError, UnknownKey
 
 #: The end of the error for a name of MXNet that is missing here.
 WHAT_RUNS = 'the page "What runs" (docs/reference/mxnet-names.md) lists MXNet\'s names'
@@ -53,8 +53,41 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
     folded = {n.lower(): n for n in reversed(names)}
     swapped = [n for n in names if sorted(n) == sorted(name)]  # short names are not close by difflib's measure: `sdg` for `sgd`
     near = [folded[name.lower()]] if name.lower() in folded else swapped[:2] or get_close_matches(name, names, 2, 0.75)
-    near = near or [n for n in names if len(name) > 3 and n.startswith(name)][:2]
+    near = near or [n for n in names if len(name) > 3 and (n.startswith(name) or n.endswith(name))][:2]
     return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
+
+
+class ByName(dict[str, Any]):
+    """A dict of a fixed set of names, whose error for another name suggests one of them.
+
+    Parameters
+    ----------
+    what
+        What has them, as the error begins.
+    items
+        The values by name.
+
+    Examples
+    --------
+    >>> ByName("the executor", {"fc_weight": 1})["fc_wieght"]
+    Traceback (most recent call last):
+        ...
+    twofold.errors.UnknownKey: the executor has no 'fc_wieght'; did you mean 'fc_weight'?
+    """
+
+    def __init__(self, what: str, items: Mapping[str, Any]) -> None:
+        super().__init__(items)
+        self.what = what
+
+    def __missing__(self, name: object) -> NoReturn:
+        raise unknown_key(self.what, name, self)
+
+
+def unknown_key(what: str, name: object, names: Collection[str]) -> UnknownKey:
+    """The `KeyError` for a name that something does not have."""
+    # the names of a large network would bury the mistake
+    otherwise = f"it has {', '.join(names) or 'none'}" if len(names) <= 12 else "see its keys()"
+    return UnknownKey(f"{what} has no {name!r}", None, did_you_mean(name, names, otherwise) if isinstance(name, str) else otherwise)
 
 
 def attribute_here(shown: object, name: str) -> str:

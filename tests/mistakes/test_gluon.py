@@ -35,6 +35,16 @@ def torchs_spelling_of_a_layer():
     nn.Conv2d(8, 3)
 
 
+@mistake("ParameterDict 'dense0_' has no 'weight'; did you mean 'dense0_weight'?")
+def a_parameter_without_its_prefix():
+    nn.Dense(8).collect_params()["weight"]
+
+
+@mistake("module 'twofold.numpy_extension' has no attribute 'sofmax'; did you mean 'softmax'?")
+def a_misspelt_function_of_npx():
+    mx.npx.sofmax(mx.np.ones(3))
+
+
 @mistake("module 'twofold.gluon.nn' has no attribute 'relu'; use Activation('relu')")
 def a_function_as_a_layer():
     nn.relu(nd.ones(3))

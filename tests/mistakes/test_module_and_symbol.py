@@ -45,6 +45,34 @@ def another_case_of_an_operator():
     nd.fullyconnected(nd.ones((2, 3)), num_hidden=2)
 
 
+@mistake("module 'twofold.ndarray' has no attribute 'relu6'; use clip(x, 0, 6)")
+def torchs_activation():
+    nd.relu6(nd.ones(3))
+
+
+@mistake("image.resize: needs images: given (2,); pass (h, w, c) or (n, h, w, c)")
+def an_operator_of_a_module():
+    nd.image.resize(nd.ones(2), size=4)
+
+
+@mistake(
+    "random.uniform: parameter shape must be a shape (an int or a tuple of ints) or None: given 'a'; this text is neither a number "
+    "nor a tuple of numbers"
+)
+def a_sampler_of_a_shape_that_is_none():
+    nd.random.uniform(shape="a")
+
+
+@mistake("arg_dict has no 'fc_wieght'; did you mean 'fc_weight'?")
+def a_misspelt_argument_of_an_executor():
+    sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc").simple_bind(mx.cpu(), data=(2, 4)).arg_dict["fc_wieght"]
+
+
+@mistake("output_dict has no 'fc'; it has fc_output")
+def a_node_as_an_output():
+    sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc").simple_bind(mx.cpu(), data=(2, 4)).output_dict["fc"]
+
+
 @mistake("FullyConnected: Required parameter num_hidden of an int is not presented; pass num_hidden=…")
 def a_layer_without_its_size():
     sym.FullyConnected(sym.Variable("data"))

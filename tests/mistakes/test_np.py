@@ -33,7 +33,7 @@ def shapes_that_do_not_broadcast():
     np.ones((2, 3)) + np.ones((2, 4))
 
 
-@mistake("broadcast_add: add: shapes do not broadcast: given (2, 3), (2, 4); make their trailing sizes equal or 1")
+@mistake("broadcast_add: shapes do not broadcast: given (2, 3), (2, 4); make their trailing sizes equal or 1")
 def legacy_arithmetic_of_other_shapes():
     nd.broadcast_add(nd.ones((2, 3)), nd.ones((2, 4)))
 

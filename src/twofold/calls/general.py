@@ -125,10 +125,10 @@ class Calls:
     def _number_array(self, op: Op, name: str, params: dict[str, Any], operands: Sequence[Any]) -> Array:
         """The numbers of a parameter as an array on the operands' device; see `Front.numbers`."""
         if name not in params:
-            raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "pass one number for each weight")
+            raise ParameterError(f"{op.spoken}: Required parameter {name} is not presented", None, "pass one number for each weight")
         if not operands:
-            raise ParameterError(f"{op.title}: the arrays are missing", None, "pass the arrays of each weight")
-        values = op.params[name].value(params[name], op.title)
+            raise ParameterError(f"{op.spoken}: the arrays are missing", None, "pass the arrays of each weight")
+        values = op.params[name].value(params[name], op.spoken)
         # the numbers are an operand now; as a parameter they would be part of the structure, and every learning rate a new program
         params[name] = ()
         return from_host(self.cls, np.array(values, np.float32), operands[0].context)
@@ -199,15 +199,15 @@ class Calls:
     def _not_an_array(self, op: Op, given: object) -> WrongType:
         name = self.cls.__name__
         if isinstance(given, self.cls):  # arrays of MXNet's dialect derive from `NDArray`, but have operators of their own
-            what = f"{op.title}: this is a legacy operator, which takes no arrays of mx.np"
+            what = f"{op.spoken}: this is a legacy operator, which takes no arrays of mx.np"
             return WrongType(what, type(given).__name__, "convert it with as_nd_ndarray()")
         if isinstance(given, Array):
-            what = f"{op.title}: the operands must have {name} type"
+            what = f"{op.spoken}: the operands must have {name} type"
             todo = "use as_nd_ndarray(), or mx.npx and mx.np" if self._legacy else "use as_np_ndarray()"
             return WrongType(what, f"an array of mx.np, type {type(given).__name__}" if self._legacy else "an array of mx.nd", todo)
         function = "mx.nd.array" if self._legacy else "mx.np.array"
         return WrongType(
-            f"{op.title}: the operands must have {name} type", type(given).__name__, f"convert it with {function}; symbols go to mx.sym"
+            f"{op.spoken}: the operands must have {name} type", type(given).__name__, f"convert it with {function}; symbols go to mx.sym"
         )
 
     def _operands(self, op: Op, arrays: Sequence[Any], params: dict[str, Any]) -> list[Any]:
@@ -228,7 +228,7 @@ class Calls:
             take = params.get if counted in op.params else params.pop
             count = take(counted, len(arrays)) if counted is not None else len(arrays)
             if int(count) != len(arrays):
-                raise ParameterError(f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "omit it")
+                raise ParameterError(f"{op.spoken}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "omit it")
             return list(arrays)
         names = op.arrays
         for i, a in zip(names, arrays, strict=True):
@@ -236,7 +236,7 @@ class Calls:
                 # a misspelt parameter explains a missing one, or is at least easier to see
                 for name in params.keys() - op.params.keys():
                     raise op.no_parameter(name)
-                raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
+                raise ParameterError(f"{op.spoken}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
         return list(arrays)
 
     @inlined
@@ -262,7 +262,7 @@ class Calls:
 def _without_unknown(op: Op, params: dict[str, Any]) -> dict[str, Any]:
     """The parameters that the operator has, and a warning for the others."""
     unknown = [name for name in params if name not in op.params]
-    tolerate(f"{op.title}: there is no parameter", ", ".join(unknown), "omit it")
+    tolerate(f"{op.spoken}: there is no parameter", ", ".join(unknown), "omit it")
     return {name: value for name, value in params.items() if name in op.params}
 
 
@@ -305,16 +305,16 @@ def _convert_arrays(op: Op, params: dict[str, Any]) -> None:
     """
     for name, value in params.items():
         if value.__class__ not in SIMPLE and name in op.params and _has_array(value):
-            refuse_cut(f"{op.title}: parameter {name}", value, value)
-            params[name] = op.params[name].value(value, op.title)
+            refuse_cut(f"{op.spoken}: parameter {name}", value, value)
+            params[name] = op.params[name].value(value, op.spoken)
 
 
 def _scalar(op: Op, name: str, params: dict[str, Any]) -> Any:
     param = op.params[name]
     if name in params:
-        return param.value(params.pop(name), op.title)
+        return param.value(params.pop(name), op.spoken)
     if param.required:
-        raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, f"pass {name}=…")
+        raise ParameterError(f"{op.spoken}: Required parameter {name} is not presented", None, f"pass {name}=…")
     return param.default
 
 

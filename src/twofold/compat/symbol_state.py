@@ -29,7 +29,7 @@ class AtomicSymbol(Symbol):
             unknown = sorted(set(kwargs) - set(names))
             if unknown or args:
                 raise WrongArgument(
-                    f"{op.title}: no such inputs", ", ".join(unknown) or "both", f"it has {', '.join(names)}; pass names only"
+                    f"{op.spoken}: no such inputs", ", ".join(unknown) or "both", f"it has {', '.join(names)}; pass names only"
                 )
             given = [kwargs.get(key) for key in names]
         params: Mapping[str, object] = {**node.attrs, **(kwargs if op.variadic else {})}

@@ -18,7 +18,7 @@ from ..ndarray.array import NDArray
 from ..plurals import counted
 from ..program.compile import Program
 from ..strictness import tolerate
-from ..suggestions import did_you_mean
+from ..suggestions import ByName, did_you_mean
 from .part import Key, MonitoredName, Part
 from .transport import add_contents
 
@@ -109,9 +109,10 @@ class Executor:
         requests: dict[str, str],
         outputs: Sequence[tuple[str, Key]],
     ) -> None:
-        self.arg_dict, self.grad_dict, self.aux_dict, self.grad_req = arguments, gradients, states, requests
+        self.arg_dict, self.grad_dict = ByName("arg_dict", arguments), ByName("grad_dict", gradients)
+        self.aux_dict, self.grad_req = ByName("aux_dict", states), requests
         self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
-        self._run = source.runner(arguments, gradients, states)
+        self._run = source.runner(self.arg_dict, self.grad_dict, self.aux_dict)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients
@@ -148,7 +149,7 @@ class Executor:
     @property
     def output_dict(self) -> dict[str, NDArray]:
         """The outputs by name."""
-        return dict(zip(self._names, self.outputs, strict=True))
+        return ByName("output_dict", dict(zip(self._names, self.outputs, strict=True)))
 
     def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray) -> list[NDArray]:
         """Compute the outputs.

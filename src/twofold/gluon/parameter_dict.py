@@ -16,6 +16,7 @@ from ..errors import InvalidValue, ParameterError, UnboundArgumentError
 from ..extension_points import shown_in_notebooks
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
+from ..suggestions import unknown_key
 from .parameter import DEFAULT, Constant, Contexts, Parameter, ParameterAttributes
 from .signatures import InitializerLike, check_dtype_source
 
@@ -54,7 +55,10 @@ class ParameterDict:
     _repr_html_ = shown_in_notebooks("parameters")
 
     def __getitem__(self, key: str) -> Parameter:
-        return self._params[key]
+        try:
+            return self._params[key]
+        except KeyError:
+            raise unknown_key(f"ParameterDict {self._prefix!r}" if self._prefix else "ParameterDict", key, self._params) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._params)

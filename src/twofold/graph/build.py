@@ -1,6 +1,5 @@
 """``G``, the namespace that builds nodes when rules run on them, and the typed application of operators."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,10 +15,6 @@ from .ir import TABLES, Application, Constant, Node, const, intern
 @primitive(run_by_program=True)
 def item(xp, results, *, place: int):
     """One of several results of an application."""
-
-
-#: Prefixes of the internal names of the operators of ``np``.
-INTERNAL = re.compile("^_(numpy|npi|npx|np)_")
 
 
 def apply(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
@@ -82,10 +77,10 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
             raise named from named.__cause__ if named is error else error
         shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)
         raise ShapeError(
-            f"{op.title}: the inputs do not match ({error})", f"shapes {shapes}, {bound_op}", "see the operator's documentation"
+            f"{op.spoken}: the inputs do not match ({error})", f"shapes {shapes}, {bound_op}", "see the operator's documentation"
         ) from error
     if len(body) != bound_op.count:
-        what = f"{op.title}: its rule returns a different number of results than declared"
+        what = f"{op.spoken}: its rule returns a different number of results than declared"
         raise ParameterError(what, f"{len(body)} for {bound_op.count}", f"declare outputs={len(body)} where it is decorated")
     first = body[0] if len(body) == 1 else None
     if isinstance(first, Application) and first.bound_op.op is op and first.inputs == inputs:
@@ -97,16 +92,19 @@ def check_methods(op: Op, error: Exception) -> None:
     """Raise an error with advice if a rule failed because it used a method of an array, or a function of NumPy, which calls one."""
     missing = error if isinstance(error, AttributeError) else error.__cause__
     if isinstance(missing, AttributeError) and isinstance(missing.obj, Node):
-        what = f"{op.title}: arrays in a rule have no attribute {missing.name!r}, and NumPy's functions do not take them"
+        what = f"{op.spoken}: arrays in a rule have no attribute {missing.name!r}, and NumPy's functions do not take them"
         raise OperatorError(what, None, f"use functions of xp, such as xp.{missing.name}") from error
 
 
 def _naming(error: MXNetError, op: Op) -> MXNetError:
     """The error with the operator's name at the beginning, if an operator inside its definition raised it."""
-    name = INTERNAL.sub("", op.title)
-    if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or error.what.lower().startswith(name.lower()):
+    is_named = error.what.lower().startswith(op.spoken.lower())
+    if type(error) not in (ShapeError, DTypeError, ParameterError) or op.primitive or is_named:
         return error
-    return type(error)(f"{name}: {error.what}", error.given, error.todo)
+    inner, _, what = error.what.partition(": ")
+    # what is shorter than the user's name gives way: `broadcast_add` for `add`
+    named = f"{op.spoken}: {what if what and op.spoken.endswith(inner) else error.what}"
+    return type(error)(named, error.given, error.todo)
 
 
 def _node(

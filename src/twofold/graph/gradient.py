@@ -64,7 +64,7 @@ def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Nod
         check_methods(op, error)
         raise
     if any(grad is not None for grad in got[len(node.inputs) :]):
-        what = f"{op.title}: its gradient rule returns more gradients than the operator has array inputs"
+        what = f"{op.spoken}: its gradient rule returns more gradients than the operator has array inputs"
         raise OperatorError(what, f"{len(got)} for {len(node.inputs)}", "return one gradient for each input, in order")
     out: list[Node | None] = []
     for operand, grad in zip(node.inputs, [*got, *[None] * len(node.inputs)], strict=False):
@@ -101,7 +101,7 @@ def rule_results(rule: Rule, node: Application, douts: Sequence[Node | None]) ->
     wanted = _wanted(rule)
     if unknown := [name for name in (*wanted.positional, *wanted.keywords) if name not in have]:
         raise OperatorError(
-            f"{op.title}: its gradient rule names an unknown argument", ", ".join(unknown), f"use some of {', '.join(have)}"
+            f"{op.spoken}: its gradient rule names an unknown argument", ", ".join(unknown), f"use some of {', '.join(have)}"
         )
     positional = [have[name] for name in wanted.positional]
     keywords = {name: have[name] for name in wanted.keywords}

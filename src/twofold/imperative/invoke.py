@@ -131,9 +131,9 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
         elif v is not None:
             scalars = True
             if isinstance(v, Value):  # a subclass, `storage.SparseValue`
-                raise StorageError(f"{op.title}: an operand is sparse", None, "convert it with tostype('default')")
+                raise StorageError(f"{op.spoken}: an operand is sparse", None, "convert it with tostype('default')")
             if not isinstance(v, OPERANDS):
-                raise DTypeError(f"{op.title}: an operand is not an array", type(v).__name__, "create one with nd.array")
+                raise DTypeError(f"{op.spoken}: an operand is not an array", type(v).__name__, "create one with nd.array")
     return where, tracked, scalars, lazy, exposed, ready
 
 
@@ -273,7 +273,7 @@ def _common(op: Op, a: Device, b: Device) -> Device:
     """The common device of operands on two devices: the first, if both share the host's memory."""
     if a.shares_memory_with(b):
         return a
-    raise DeviceError(f"{op.title}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
+    raise DeviceError(f"{op.spoken}: operands are on different devices", f"{a} and {b}", "copy one with as_in_context")
 
 
 def _with_key(op: Op, args: Sequence[Argument], contents: list[Operand], device: Device) -> tuple[Sequence[Any], list[Operand]]:

@@ -249,7 +249,7 @@ def warn_of_dense_form(op: Op, stypes: Sequence[str]) -> None:
     if key in WARNED or os.environ.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE") == "0":
         return
     WARNED.add(key)
-    what = f"{op.title}: operands of storage types {', '.join(stypes)} are made dense"
+    what = f"{op.spoken}: operands of storage types {', '.join(stypes)} are made dense"
     warn(f"{what}, because the operator has no form for them")
 
 

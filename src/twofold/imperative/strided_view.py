@@ -57,7 +57,7 @@ def strided_view(shape: Sizes, chain: Sequence[BoundOp]) -> StridedView:
     for bound_op in chain:
         found = None if bound_op.op.layout.strides_rule is None else bound_op.op.layout.strides_rule(view, **bound_op.params)
         if found is None:
-            raise OperatorError(f"{bound_op.op.title}: the result is not a view of the operand", str(bound_op), "copy the operand first")
+            raise OperatorError(f"{bound_op.op.spoken}: the result is not a view of the operand", str(bound_op), "copy the operand first")
         view = found
     return view
 

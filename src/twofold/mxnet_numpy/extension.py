@@ -8,12 +8,13 @@ from typing import Any
 
 from .. import numpy_extension as shared
 from ..device import Device
-from ..errors import OperatorError, ParameterError
+from ..errors import ParameterError
 from ..ndarray.saving import load_arrays, save_arrays
 from ..opdef import NAMES
 from ..opdef.frontend import function_of
 from ..opdef.numpy_rows import sizes
 from ..ops import mxnet_numpy_shapes
+from ..suggestions import missing_name
 from . import extension_random as random
 from .array import ndarray
 from .array_functions import CALLS, FUNCTIONS
@@ -35,7 +36,7 @@ def __getattr__(name: str) -> Any:
         return Device
     op = NAMES.get(PREFIX + name)
     if op is None:
-        raise OperatorError(f"module 'mxnet.numpy_extension' has no attribute {name!r}", None, "see dir() of it")
+        raise missing_name("mxnet.numpy_extension", name, __dir__(), "npx")
     found = globals()[name] = function_of(op, name, CALLS.call, __name__, extra=() if op.arrays else ("ctx",), fast=CALLS.fast)
     return found
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OperatorError
+from ..suggestions import missing_name
 from .array_functions import FUNCTIONS, on_host
 from .linear import LinearAlgebra
 
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
     if name in FALLBACKS:
         found = on_host(_lstsq if name == "lstsq" else getattr(np.linalg, name), name)
     elif name.startswith("_") or not hasattr(FACE, name):
-        raise OperatorError(f"module 'mxnet.numpy.linalg' has no attribute {name!r}", None, "see dir() of it")
+        raise missing_name("mxnet.numpy.linalg", name, __dir__())
     else:
         found = getattr(FACE, name)
     globals()[name] = found

@@ -60,9 +60,9 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
     """
     same = [d for d in (dtypes[1:] if op.result == "tail" else dtypes) if d not in WEAK]
     if (op.elementwise or op.front.alike) and len(set(same)) > 1:
-        raise DTypeError(f"{op.title}: operands must have the same dtype", ", ".join(same), "cast one of them with astype")
+        raise DTypeError(f"{op.spoken}: operands must have the same dtype", ", ".join(same), "cast one of them with astype")
     if op.front.real and dtypes and not is_float(dtypes[0]):
-        raise DTypeError(f"{op.title}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
+        raise DTypeError(f"{op.spoken}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 
 
 def check_floats(op: Op, dtypes: Sequence[str | None]) -> None:
@@ -81,7 +81,7 @@ def check_floats(op: Op, dtypes: Sequence[str | None]) -> None:
         # a composite may convert integers itself; a primitive's library would return floats where `.type` says integers
         given = op.inputs[min(k, len(op.inputs) - 1)]
         if dtype in FLOATS or (op.primitive and not given.own_dtype and not given.injected):
-            raise DTypeError(f"{op.title}: it computes in {' and '.join(op.floats)} only", dtype, f'cast with astype("{op.floats[0]}")')
+            raise DTypeError(f"{op.spoken}: it computes in {' and '.join(op.floats)} only", dtype, f'cast with astype("{op.floats[0]}")')
 
 
 def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) -> float | int:

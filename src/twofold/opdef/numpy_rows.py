@@ -75,7 +75,7 @@ def row_of(op: Op, name: str) -> Row:
         (function,) = ast.parse(f"def {name}{paren}{rest}: ...").body
     except SyntaxError as error:
         raise OperatorError(
-            f"{op.title}: the row is not a signature ({error.msg})", op.front.row, "write row='name(a, axis=None)'"
+            f"{op.spoken}: the row is not a signature ({error.msg})", op.front.row, "write row='name(a, axis=None)'"
         ) from None
     assert isinstance(function, ast.FunctionDef)
     given = function.args
@@ -96,7 +96,7 @@ def row_of(op: Op, name: str) -> Row:
     unknown = [p.passed_as for p in found if p.name not in COMMON and p.passed_as not in op.params]
     unknown += [written for written in op.front.writes.split() if written not in op.params]
     if unknown:
-        raise OperatorError(f"{op.title}: the row names no parameter", ", ".join(unknown), f"the operator has {', '.join(op.params)}")
+        raise OperatorError(f"{op.spoken}: the row names no parameter", ", ".join(unknown), f"the operator has {', '.join(op.params)}")
     optional = tuple(a.arg for a, default in zip(given.args, defaults, strict=True) if default and a.arg in arrays)
     return Row(op, place, name, ast.unparse(given), arrays, optional, mixed, tuple(found), function.returns is not None)
 

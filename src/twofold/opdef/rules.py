@@ -32,7 +32,7 @@ class Attaches:
         holder = getattr(op, self._facet) if self._facet else op
         if getattr(holder, self._field) is not None:
             raise OperatorError(
-                f"{op.title}: {self._field} is set already", repr(rule), "attach a rule once, where the operator is declared"
+                f"{op.spoken}: {self._field} is set already", repr(rule), "attach a rule once, where the operator is declared"
             )
         # operators without facts of a facet share one instance of it, so the facet is replaced and not changed
         name, value = (self._facet, replace(holder, **{self._field: rule})) if self._facet else (self._field, rule)

@@ -4,6 +4,7 @@ A ``BoundOp`` is interned: equal operators, parameters and conventions give the 
 """
 
 import inspect
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -28,6 +29,10 @@ from .rules import Attaches, Rule
 ResultDtype = Literal["promote", "float", "bool", "ufunc", "first", "tail", "dtype", "index"]
 #: Above that number, an operator forgets its bound operators; those in use stay interned.
 MOST_BOUND_OPS = 4096
+_INTERNAL, _OF_A_MODULE = (
+    re.compile("^_(?:numpy|npi|npx|np)_|^_(?=sample_)|^_cv"),
+    re.compile("^_(contrib|image|linalg|random|sparse)_(.+)"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,8 +186,14 @@ class Op:
 
     @cached_property
     def title(self) -> str:
-        """The name in messages: the registered name, or else the internal one."""
+        """The name in symbols' JSON: the registered name, or else the internal one."""
         return self.names[0] if self.names else self.name
+
+    @cached_property
+    def spoken(self) -> str:
+        """The name in messages, as users write it: ``image.resize`` for ``_image_resize``, ``add`` for ``_npi_add``."""
+        # the longer prefixes of MXNet's names say in which module a function is
+        return _OF_A_MODULE.sub(r"\1.\2", _INTERNAL.sub("", self.title))
 
     @cached_property
     def arrays(self) -> "tuple[Input, ...]":
@@ -255,7 +266,7 @@ class Op:
         numbers = {name: values[name] for name in inspect.signature(domain.holds).parameters}
         if not domain.holds(**numbers):
             given = ", ".join(f"{name}={value}" for name, value in numbers.items())
-            raise ParameterError(f"{self.title}: {domain.text}", given, "pass such numbers")
+            raise ParameterError(f"{self.spoken}: {domain.text}", given, "pass such numbers")
 
     def new_states(self, xp: Any, out: Sequence[Any], inputs: Sequence[Any], params: Mapping[str, Any], tracked: Sequence[bool]) -> Any:
         """The result of the rule of `on_backward`: new values by input.
@@ -323,7 +334,7 @@ class Op:
     def no_parameter(self, name: str) -> ParameterError:
         """The error for a parameter that the operator does not have."""
         todo = did_you_mean(name, [*self.params, *(i.name for i in self.inputs)], f"Possible Arguments: {', '.join(self.params) or 'none'}")
-        return ParameterError(f"{self.title}: Cannot find argument", name, todo)
+        return ParameterError(f"{self.spoken}: Cannot find argument", name, todo)
 
     def _new_bound_op(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
         unknown = set(given) - set(self.params)
@@ -334,10 +345,10 @@ class Op:
             if param.kind.runtime:
                 continue
             if name in given:
-                full[name] = param.value(given[name], self.title)
+                full[name] = param.value(given[name], self.spoken)
             elif param.required:
                 raise ParameterError(
-                    f"{self.title}: Required parameter {name} of {param.kind.name} is not presented", None, f"pass {name}=…"
+                    f"{self.spoken}: Required parameter {name} of {param.kind.name} is not presented", None, f"pass {name}=…"
                 )
             else:
                 full[name] = param.default

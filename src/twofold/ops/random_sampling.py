@@ -143,7 +143,7 @@ def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = 
 def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
     if any(a.shape != arrays[0].shape for a in arrays):
         raise ShapeError(
-            f"{name}: the parameters differ in shape", ", ".join(str(a.shape) for a in arrays), "pass arrays of the same shape"
+            f"{name.lstrip('_')}: the parameters differ in shape", ", ".join(str(a.shape) for a in arrays), "pass arrays of the same shape"
         )
     dtype, size = dtype or "float32", (*arrays[0].shape, *shape)
     # axes of size 1 in place of `shape`, over which each parameter is shared

@@ -126,6 +126,6 @@ def _checked(bound_op: BoundOp, group: Sequence[Any], results: tuple[Any, ...]) 
     weight, new = group[0], results[0]
     if new.shape != weight.shape:
         raise ShapeError(
-            f"{bound_op.op.title}: the gradient is larger than the weight", f"{new.shape} for {weight.shape}", "pass one that fits"
+            f"{bound_op.op.spoken}: the gradient is larger than the weight", f"{new.shape} for {weight.shape}", "pass one that fits"
         )
     return results

@@ -17,7 +17,7 @@ def _is_there(op: Op, given: Input, attrs: Attrs) -> bool:
         return given.present is not None
     name, value = given.present
     param = op.params[name]
-    return (param.value(attrs[name], op.title) if name in attrs else param.default) == value
+    return (param.value(attrs[name], op.spoken) if name in attrs else param.default) == value
 
 
 def argument_inputs(op: Op, attrs: Attrs) -> list[Input]:

@@ -150,7 +150,7 @@ def apply_op(
     by_name = {k: v for k, v in params.items() if isinstance(v, Symbol)}
     if by_name and not op.variadic:
         raise ParameterError(
-            f"{op.title}: Cannot find argument", ", ".join(by_name), f"Possible Arguments: {', '.join(i.name for i in op.inputs)}"
+            f"{op.spoken}: Cannot find argument", ", ".join(by_name), f"Possible Arguments: {', '.join(i.name for i in op.inputs)}"
         )
     attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, attrs_as_text(attr))
     label: str = NameManager.current.get(name, hint)  # before the inputs: the variables created for them are named after the node
@@ -178,13 +178,13 @@ def _attributes(op: Op, given: Mapping[str, object], attr: Mapping[str, str]) ->
         own = key in params or key == op.count_param or (key.startswith("__") and key.endswith("__"))
         own = own or (key == "ctx" and not op.arrays)  # see `operator_params`
         if not own and key in spelt and op.ignores_unknown:
-            tolerate(f"{op.title}: there is no parameter", key, "omit it")  # it remains an attribute of the node
+            tolerate(f"{op.spoken}: there is no parameter", key, "omit it")  # it remains an attribute of the node
         elif not own and not op.ignores_unknown:
             raise op.no_parameter(key)
     for key in attrs:
         if key in params:
             # Parsed only for the error that a wrong value raises: the node keeps the text.
-            op.params[key].value(attrs[key], op.title)
+            op.params[key].value(attrs[key], op.spoken)
     return attrs
 
 
@@ -192,11 +192,11 @@ def _single(op: Op, argument: str, symbol: object) -> Symbol | None:
     if symbol is None:
         return None
     if not isinstance(symbol, Symbol):
-        what = f"{op.title}: Argument {argument} must be Symbol instances"
+        what = f"{op.spoken}: Argument {argument} must be Symbol instances"
         raise NotASymbol(what, type(symbol).__name__, "pass symbols; arrays go to the function of this name in mx.nd")
     if len(symbol.heads) != 1:
         raise ParameterError(
-            f"{op.title}: Argument {argument} is a tuple, single value is required", symbol.list_outputs(), "pick one output"
+            f"{op.spoken}: Argument {argument} is a tuple, single value is required", symbol.list_outputs(), "pick one output"
         )
     return symbol
 
@@ -215,12 +215,12 @@ def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Symbol | None]) ->
             omitted = omitted or (place.name if place.present is None else "")
         elif place.present is not None:
             raise ParameterError(
-                f"{op.title}: these parameters allow no input {place.name}", symbol.name, "omit it, or set the parameter that enables it"
+                f"{op.spoken}: these parameters allow no input {place.name}", symbol.name, "omit it, or set the parameter that enables it"
             )
         elif omitted:
             # a node stores its inputs without names, as MXNet's files do: their number determines which optional inputs are given
             raise ParameterError(
-                f"{op.title}: a symbol cannot have the input {place.name} without {omitted}", symbol.name, f"pass {omitted} too"
+                f"{op.spoken}: a symbol cannot have the input {place.name} without {omitted}", symbol.name, f"pass {omitted} too"
             )
         else:
             out.append((place.name, symbol))

@@ -20,7 +20,7 @@ def _scaled(
 ) -> Symbol:
     """The node of an update whose last operand is the gradients' scale; its states are auxiliary."""
     if out is not None:
-        raise ParameterError(f"{op.title}: symbols are not written to", "out", "leave out out")
+        raise ParameterError(f"{op.spoken}: symbols are not written to", "out", "leave out out")
     if not isinstance(rescale_grad, Symbol):
         rescale_grad = apply_op(full_value, full_value.title, (), {"shape": (1,), "value": float(rescale_grad)})
     return apply_op(op, op.title, (*arrays, rescale_grad), settings, name)

@@ -234,7 +234,7 @@ class SymbolNode:
             # positions that a parameter counts, beyond the arrays that there are
             if callable(self.op.mutates) and max(bound_op.mutated, default=-1) >= len(self.inputs):
                 given = f"{len(self.inputs)} arrays for {bound_op}"
-                raise ParameterError(f"{self.op.title}: the number of arrays is wrong", given, "pass the arrays of each weight")
+                raise ParameterError(f"{self.op.spoken}: the number of arrays is wrong", given, "pass the arrays of each weight")
             scalars = self.scalars
             if self.op.front.domain is not None:
                 self.op.check_domain({**params, **dict(zip(self.op.scalars, scalars, strict=True))})
@@ -248,8 +248,8 @@ class SymbolNode:
         for name in op.scalars:
             param = op.params[name]
             if name not in self.attrs and param.required:
-                raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, f"pass {name}=…")
-            out.append(param.value(self.attrs[name], op.title) if name in self.attrs else param.default)
+                raise ParameterError(f"{op.spoken}: Required parameter {name} is not presented", None, f"pass {name}=…")
+            out.append(param.value(self.attrs[name], op.spoken) if name in self.attrs else param.default)
         return out
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from ..assembly import attach_method
 from ..device import current_device
 from ..dtype import DTypeLike
-from ..errors import IndexingError, OperatorError
+from ..errors import IndexingError
 from ..mxnet_numpy.elementwise import Elementwise
 from ..mxnet_numpy.front import FRONTS, Unsupported, public_name
 from ..mxnet_numpy.linear import LinearAlgebra, Products
@@ -25,6 +25,7 @@ from ..opdef import NAMES, Op
 from ..opdef.frontend import function_of
 from ..opdef.numpy_rows import sizes
 from ..ops import counting, mxnet_numpy_arithmetic, mxnet_numpy_creation, mxnet_numpy_shapes, primitive_arithmetic, slicing
+from ..suggestions import missing_name
 from .compose import apply_op
 from .functions import load, load_json
 from .symbol import Symbol
@@ -194,7 +195,7 @@ class _Namespace(ModuleType):
         for face in self._faces:
             if not name.startswith("_") and hasattr(face, name):
                 return getattr(face, name)
-        raise OperatorError(f"module {self.__name__!r} has no attribute {name!r}", None, "see dir() of it")
+        raise missing_name(self.__name__, name, dir(self))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(n for face in self._faces for n in dir(face) if not n.startswith("_"))})
