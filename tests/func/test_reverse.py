@@ -9,6 +9,8 @@ import twofold as mx
 from twofold import autograd
 from twofold.config import SETTINGS
 from twofold.errors import AutogradError, DTypeError, ParameterError, ShapeError, WrongArgument
+from twofold.func import reverse
+from twofold.graph.control_flow import apply_foreach
 
 from .differentiable_cases import CASES, arguments, directional
 
@@ -41,6 +43,19 @@ def test_the_jacobian_has_the_rows_that_vjp_gives(case):
     for k in (0, result.size - 1):
         head = host.eye(result.size)[k].reshape(result.shape)
         host.testing.assert_allclose(rows[k], pull(np.array(head))[0].asnumpy().ravel(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("most", [0, reverse.MOST_AT_ONCE], ids=["one by one", "at once"])
+def test_rows_and_columns_are_computed_at_once_unless_they_are_large(most, monkeypatch):
+    loops = []
+    monkeypatch.setattr(reverse, "apply_foreach", lambda *args: loops.append(args) or apply_foreach(*args))
+    monkeypatch.setattr(reverse, "MOST_AT_ONCE", most)
+    x = host.linspace(-1, 1, 5)
+    scale = 2.0 if most else 3.0  # two functions, as what is compiled for one is kept
+    for transform in (func.jacrev, func.jacfwd):
+        equal(transform(lambda x: np.sin(scale * x)[::2])(np.array(x)), (host.diag(scale * host.cos(scale * x)))[::2])
+    equal(func.hessian(lambda x: (x**3).sum() * scale)(np.array(x)), host.diag(6 * scale * x))
+    assert bool(loops) == (not most)
 
 
 def test_gradients_nest_to_any_depth():

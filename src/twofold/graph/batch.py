@@ -31,10 +31,12 @@ class Batch:
         Number of examples.
     draws
         Whether each example draws random numbers of its own; None if none may be drawn.
+    warns
+        Whether an operator that runs in a loop gives a warning.
     """
 
-    def __init__(self, size: int, draws: bool | None = False) -> None:
-        self._size, self._draws = size, draws
+    def __init__(self, size: int, draws: bool | None = False, warns: bool = True) -> None:
+        self._size, self._draws, self._warns = size, draws, warns
 
     def of(self, outputs: Sequence[Node], given: Mapping[Node, Node]) -> list[Node]:
         """The batches of outputs, given those of leaves. What does not depend on these is the same for all examples.
@@ -100,7 +102,7 @@ class Batch:
 
     def _by_loop(self, node: Application, inputs: Sequence[Node | None], flags: Sequence[bool]) -> Sequence[Node]:
         title = node.bound_op.op.title
-        if title not in LOOPED:
+        if self._warns and title not in LOOPED:
             LOOPED.add(title)
             warn(f"vmap: {title} has no rule for batches, and runs in a loop over the examples")
         examples = [None if i is None else leaf(("example", k), i.shape, i.dtype) for k, i in enumerate(node.inputs)]
