@@ -38,6 +38,7 @@ INTEGER_SCALARS = frozenset(DTYPES[name].type for name in INTEGERS)
 #: The classes of items of lists that are indices or masks, and of the items of tuples that NumPy takes unchanged.
 PLACES = frozenset({int, bool})
 PLACES_OR_SLICES = INTEGER_SCALARS | {int, slice}
+ELLIPSIS = (...,)
 reshape_to = primitive_shape.reshape.bind
 
 

@@ -19,6 +19,7 @@ from ..imperative.guards import is_watched
 from ..imperative.views import AXES_REVERSED
 from .contents import element
 from .item_fragments import (
+    ELLIPSIS,
     INTEGER_SCALARS,
     PLACES,
     PLACES_OR_SLICES,
@@ -68,6 +69,9 @@ def getitem(self, key):
         elif kind is tuple:
             return_whole(self, not key)
             return_element_at(v, key, of)
+            if by_numpy:
+                # no numbers: an array, as the array API has it, so that ``x[()]`` keeps its namespace and device
+                key = key or ELLIPSIS
             # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:
                 if last.__class__ is not int and last.__class__ is not slice and (not by_numpy or last is not None):

@@ -162,6 +162,12 @@ class Indexer:
 
     def _scatter(self, x: Array, root: Cell, chain: Chain, index: object, value: object) -> None:
         """Assignment at index arrays."""
+        if not x.shape:  # a mask without axes selects the only element, or none: it has no coordinates
+            selected = _selected_shape(self._places(x, index))
+            new = _broadcastable(self.rules.value(value, x), selected)
+            if 0 not in selected:
+                write(root, chain, None, _reshaped(new, ()) if isinstance(new, (Array, np.ndarray)) else new)
+            return
         bound_op, cells, selected = self._target(x, index)
         write(root, chain, (bound_op, *cells), _broadcastable(self.rules.value(value, x), selected))
 

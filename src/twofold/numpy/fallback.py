@@ -179,6 +179,13 @@ def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callab
     return call
 
 
+@wraps(np.unique_values, assigned=("__name__", "__qualname__"), updated=())
+def ordered_unique_values(x: Any, /) -> Any:
+    """The distinct elements, in order; NaN is distinct from itself."""
+    # NumPy's come in any order, and scikit-learn, which sorts these, takes those of other libraries as they come
+    return np.unique(x, equal_nan=False)
+
+
 class vectorize(np.vectorize):  # type: ignore[misc]
     """NumPy's ``vectorize``, with our arrays as arguments and results."""
 
@@ -246,7 +253,7 @@ def _polynomial_again(cls: type, *args: object) -> object:
 
 def _of_transforms(module: ModuleType, name: str) -> Any:
     found = getattr(module, name)
-    return wrapped(found) if isinstance(found, type(np.sum)) else found  # `fftfreq` is written in Python, as `_of_polynomials` says
+    return wrapped(found) if isinstance(found, (FunctionType, type(np.sum))) else found
 
 
 def _of_objects(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -330,7 +337,7 @@ def attribute(module: ModuleType, name: str) -> Any:
     AttributeError
         If NumPy has no such name.
     """
-    found = getattr(module, name)
+    found: Any = ordered_unique_values if name == "unique_values" else getattr(module, name)
     if name == "nditer":
         return _nditer
     if name in MODULES:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..calls import items
 from ..calls.host_calls import is_recorded, to_numpy
+from ..calls.item_fragments import ELLIPSIS
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
@@ -79,6 +80,7 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separ
 
 def get(x: ndarray, index: object) -> ndarray:
     """``x[index]``."""
+    index = ELLIPSIS if index.__class__ is tuple and not index else index
     if x._root is not None:
         piece = _piece(x, index)
         if piece is not None:

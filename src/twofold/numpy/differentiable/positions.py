@@ -14,7 +14,7 @@ from ...opdef import normalized_axis
 from ...ops import primitive_gather
 from ..array import Out, ndarray
 from ..creation import asarray, operand
-from ..fallback import by_numpy
+from ..fallback import by_numpy, ordered_unique_values
 from ..forms import form_of
 from ..parts import concatenate
 from ..reductions import run
@@ -102,7 +102,7 @@ def unique(
     return results if len(results) > 1 else values
 
 
-@form_of(np.unique_values)
+@form_of(ordered_unique_values)
 def unique_values(x: ArrayLike, /) -> ndarray:
     """The distinct elements, in order."""
     return unique(x, equal_nan=False)
