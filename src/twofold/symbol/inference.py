@@ -141,11 +141,12 @@ def declared_shape(node: SymbolNode) -> PartialShape:
         If they give something else.
     """
     text = node.attrs.get("__shape__")
-    if text is None:
-        return None
-    param = Param("__shape__", SHAPE, None, True)
-    # 0 is unknown whatever the switch is now: the variable may have been made before it was set
-    return tuple(None if n <= 0 else n for n in param.value(text, node.name))
+    return None if text in (None, "None") else known_shape(sizes_in(text, node.name))
+
+
+def sizes_in(text: str, name: str) -> tuple[int, ...]:
+    """The sizes in the ``__shape__`` of a variable, in which 0 and -1 may be unknown ones."""
+    return Param("__shape__", SHAPE, None, True).value(text, name)
 
 
 def declared_dtype(node: SymbolNode) -> str | None:
@@ -170,6 +171,11 @@ def inside_shape(shape: Sequence[int | None]) -> tuple[int | None, ...]:
     """The internal form of a shape: sizes of 0 and below are unknown, with NumPy's shapes only those below 0."""
     least = 0 if is_np_shape() else 1
     return tuple(None if n is None or n < least else int(n) for n in shape)
+
+
+def known_shape(shape: Sequence[int | None]) -> PartialShape:
+    """`inside_shape`, or None for the shape without axes, which is MXNet's unknown one unless NumPy's shapes are in effect."""
+    return inside_shape(shape) if shape or is_np_shape() else None
 
 
 def outside_shape(shape: PartialShape) -> Any:
@@ -208,7 +214,7 @@ def _shapes(given: Mapping[str, object]) -> dict[str, PartialShape]:
             )
         if not all(n is None or isinstance(n, SupportsIndex) for n in shape):
             raise NotAShape(f"the shape of {name!r} holds something else than sizes", repr(shape), "pass integers, 0 for an unknown size")
-        found[name] = inside_shape(shape)
+        found[name] = known_shape(shape)
     return found
 
 

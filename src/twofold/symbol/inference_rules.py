@@ -6,6 +6,7 @@ from itertools import zip_longest
 from ..dtype import HALVES
 from ..errors import MXNetError
 from ..graph.ir import leaf
+from ..numpy_extension import is_np_shape
 from ..opdef import Input
 from .application import apply_node, draws
 from .node import SymbolNode
@@ -124,9 +125,8 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 
 def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
     """An operator without inputs: its ``shape`` parameter, in which 0 is a size that is inferred from the readers of the result."""
-    # Among NumPy's operators 0 is a size like any other, and () is the shape of a scalar; in MXNet's older ones both mean "unknown".
     shape = node.bind().params.get("shape")
-    if shape is not None and not node.operator.numpy and (0 in shape or shape == ()):
+    if shape is not None and is_open(node):
         outputs[0].learn_shape(tuple(n or None for n in shape) or None, "the result")
     elif not outputs[0].is_shaped:
         _learn_types(node, (), outputs)
@@ -134,7 +134,8 @@ def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
 
 def is_open(node: SymbolNode) -> bool:
     """Whether sizes of a node without inputs are inferred from its users."""
-    shape = None if node.inputs or node.operator.numpy else node.bind().params.get("shape")
+    # Among NumPy's operators, and under `npx.set_np`, 0 is a size like any other and () the shape of a scalar; else both mean "unknown".
+    shape = None if node.inputs or node.operator.numpy or is_np_shape() else node.bind().params.get("shape")
     return shape is not None and (0 in shape or shape == ())
 
 

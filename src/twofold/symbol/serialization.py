@@ -8,7 +8,7 @@ from ..formats.symbol_records import MXNET_VERSION, GraphRecord, NodeEntry, Node
 from ..numpy_extension import SWITCHES
 from ..opdef import NAMES, Op
 from .arguments import argument_inputs, argument_names
-from .inference import declared_dtype, declared_shape
+from .inference import declared_dtype, declared_shape, sizes_in
 from .node import VARIABLE, Head, SymbolNode, topological
 from .rebuild import has_casts, without_casts
 
@@ -108,7 +108,8 @@ def _node(graph: GraphRecord, position: int, made: Sequence[SymbolNode]) -> Symb
     extra = {**record.extra, "control_deps": record.control_deps} if record.control_deps else record.extra
     subgraphs = tuple([tuple(heads_of(g)) for g in record.subgraphs]) if record.subgraphs else ()
     outputs = 1 if record.op == VARIABLE or record.op in NAMES else _outputs_of(graph, position)
-    node = SymbolNode(record.op, record.name, record.attrs, inputs, subgraphs, extra, outputs)
+    attrs = _in_numpy_shapes(record) if SWITCHES.shape and graph.attrs and not graph.has_numpy_shapes else record.attrs
+    node = SymbolNode(record.op, record.name, attrs, inputs, subgraphs, extra, outputs)
     if record.op == VARIABLE:
         declared_shape(node)
         declared_dtype(node)
@@ -119,6 +120,15 @@ def _node(graph: GraphRecord, position: int, made: Sequence[SymbolNode]) -> Symb
     if node.count > MOST_OUTPUTS:
         raise ParameterError("more outputs than an operator can have", f"{node.count}", f"at most {MOST_OUTPUTS}")
     return node
+
+
+def _in_numpy_shapes(record: NodeRecord) -> Mapping[str, str]:
+    """The attributes of a node in which the unknown sizes of its shape, 0 in the file, are -1, as 0 is a size now; in MXNet's spelling."""
+    text = record.attrs.get("__shape__")
+    if text is None:
+        return record.attrs
+    sizes = sizes_in(text, record.name)
+    return {**record.attrs, "__shape__": f"[{','.join(str(n or -1) for n in sizes)}]" if sizes else "None"}
 
 
 def _fault(record: NodeRecord, error: MXNetError) -> FormatError:
