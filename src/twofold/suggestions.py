@@ -1,10 +1,10 @@
 """Suggestions for names that do not exist: the nearest ones that do, and what other libraries' names are called here."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from inspect import Parameter, signature
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from .errors import OperatorError, UnknownKey
 
@@ -60,24 +60,23 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
 class ByName(dict[str, Any]):
     """A dict of a fixed set of names, whose error for another name suggests one of them.
 
-    Parameters
-    ----------
-    what
-        What has them, as the error begins.
-    items
-        The values by name.
+    A subclass says what has the names, as the error begins. Its instances are made without a call of Python code, as each step makes some.
 
     Examples
     --------
-    >>> ByName("the executor", {"fc_weight": 1})["fc_wieght"]
+    >>> class Weights(ByName, what="the executor"):
+    ...     pass
+    >>> Weights({"fc_weight": 1})["fc_wieght"]
     Traceback (most recent call last):
         ...
     twofold.errors.UnknownKey: the executor has no 'fc_wieght'; did you mean 'fc_weight'?
     """
 
-    def __init__(self, what: str, items: Mapping[str, Any]) -> None:
-        super().__init__(items)
-        self.what = what
+    what: ClassVar[str]
+
+    def __init_subclass__(cls, what: str) -> None:
+        cls.what = what
+        cls.__name__ = cls.__qualname__ = "dict"  # what MXNet's are
 
     def __missing__(self, name: object) -> NoReturn:
         raise unknown_key(self.what, name, self)

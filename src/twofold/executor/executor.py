@@ -75,6 +75,18 @@ class BoundGraph(Protocol):
         ...
 
 
+class _Arguments(ByName, what="arg_dict"): ...
+
+
+class _Gradients(ByName, what="grad_dict"): ...
+
+
+class _States(ByName, what="aux_dict"): ...
+
+
+class _Outputs(ByName, what="output_dict"): ...
+
+
 class Executor:
     """A graph bound to arrays, created by ``Symbol.bind`` and ``Symbol.simple_bind``.
 
@@ -109,8 +121,8 @@ class Executor:
         requests: dict[str, str],
         outputs: Sequence[tuple[str, Key]],
     ) -> None:
-        self.arg_dict, self.grad_dict = ByName("arg_dict", arguments), ByName("grad_dict", gradients)
-        self.aux_dict, self.grad_req = ByName("aux_dict", states), requests
+        self.arg_dict, self.grad_dict = _Arguments(arguments), _Gradients(gradients)
+        self.aux_dict, self.grad_req = _States(states), requests
         self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
         self._run = source.runner(self.arg_dict, self.grad_dict, self.aux_dict)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
@@ -149,7 +161,7 @@ class Executor:
     @property
     def output_dict(self) -> dict[str, NDArray]:
         """The outputs by name."""
-        return ByName("output_dict", dict(zip(self._names, self.outputs, strict=True)))
+        return _Outputs(zip(self._names, self.outputs, strict=True))
 
     def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray) -> list[NDArray]:
         """Compute the outputs.
