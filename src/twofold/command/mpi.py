@@ -25,8 +25,9 @@ SETTING = ("TWOFOLD_", "MXNET_")
 #: With these options Open MPI tells processes that another has died (ULFM).
 TOLERANT = ("--with-ft", "ulfm")
 #: With --ft on several machines: the most seconds in which a lost one is noticed, the share of `TWOFOLD_KV_TIMEOUT` that they may take, as
-#: the others must be told before they give up, and the shortest that outlasts TCP's pauses after the network has failed for ten seconds.
-NOTICED, SHARE, OUTLASTS = 30.0, 0.75, 15.0
+#: the others must be told before they give up, and the shortest that outlasts a failure of the network for ten seconds: TCP doubles its
+#: pauses, and may go on only after twenty.
+NOTICED, SHARE, OUTLASTS = 30.0, 0.75, 22.5
 
 
 @dataclass(frozen=True)

@@ -200,15 +200,26 @@ class NoticeChannel:
         try:
             is_there = self._comm.Iprobe(status=status)
         except self._mpi.Exception:
-            # A process has died. Until its death is acknowledged, MPI reports it instead of the notices of the others.
-            self._comm.Ack_failed()
-            self.dead.update(self._members[k] for k in numbers_of(self._comm.Get_failed(), self._comm))
+            self._note_dead()
             is_there = self._comm.Iprobe(status=status)
-        if not is_there:
+        place = status.Get_source() if is_there else None
+        if place is not None and self._members[place] in self.dead:
+            # its last notice cannot be received any more, and would hide those of others
+            place = next((k for k, number in enumerate(self._members) if number not in self.dead and self._comm.Iprobe(k)), None)
+        if place is None:
             return None
         words = np.empty(WORDS, np.int64)
-        self._comm.Recv(words, status.Get_source())
-        return self._members[status.Get_source()], words.tolist()
+        try:
+            self._comm.Recv(words, place)
+        except self._mpi.Exception:  # it has died since the look
+            self._note_dead()
+            return None
+        return self._members[place], words.tolist()
+
+    def _note_dead(self) -> None:
+        """Acknowledge deaths: until then, MPI reports them instead of the notices of the others."""
+        self._comm.Ack_failed()
+        self.dead.update(self._members[k] for k in numbers_of(self._comm.Get_failed(), self._comm))
 
     def abort(self, status: int) -> None:
         """End all processes immediately."""
