@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import twofold as mx
+from twofold import nd
+
+from tests.core import interrupts
+
 ROOT = Path(__file__).parents[2]
 #: One of so many lines; an odd number, so that both errors come to both.
 EVERY = max(1, 30_001 // int(os.environ.get("FUZZ_CASES", "300")) | 1)
@@ -24,3 +29,31 @@ def test_a_program_goes_on_after_an_interrupt_at_any_line() -> None:
     *broken, totals = done.stdout.splitlines()
     assert not broken, "\n".join(broken)
     assert ast.literal_eval(totals)["interrupted"] * EVERY > 10_000, totals
+
+
+@pytest.mark.parametrize("other", [1, 1.0, "array"])
+@pytest.mark.parametrize("module", [nd, mx.np], ids=["nd", "np"])
+def test_an_addition_in_place_without_memory_at_any_of_its_lines_adds_once_or_not_at_all(module, other):
+    """Each line, also one behind the write: there an error must not lead to the general path, which would add again."""
+    x = module.ones((3,))
+    b = module.ones((3,)) if other == "array" else other
+    for _ in range(3):
+        x += b
+    lines = []
+
+    def note(frame, event, _):
+        if event == "line":
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+        return note
+
+    with interrupts.tracing(note):
+        x += b
+    assert lines
+    for line in lines:
+        names = {"x": module.zeros((3,))}
+
+        def add(names=names):
+            names["x"] += b
+
+        interrupts.interrupted(add, line, MemoryError)
+        assert names["x"].asnumpy().tolist() in ([0.0] * 3, [1.0] * 3), line

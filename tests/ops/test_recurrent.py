@@ -8,6 +8,7 @@ import pytest
 import twofold as mx
 from twofold import autograd, nd
 from twofold.config import SETTINGS
+from twofold.errors import ShapeError
 from twofold.imperative import residuals
 
 STEPS, BATCH, FEATURES, HIDDEN = 4, 3, 2, 3
@@ -154,3 +155,12 @@ def test_a_step_that_was_run_before_walks_through_no_definition(monkeypatch):
     monkeypatch.setattr(residuals, "values_inside", None)
     step()
     assert cells[1].grad.asnumpy().any()
+
+
+def test_sequences_whose_graph_would_not_fit_are_refused_when_shapes_are_inferred():
+    inputs = [mx.sym.var("data", shape=(10**6, 1, 1)), *map(mx.sym.var, ("parameters", "state", "cell"))]
+    symbol = mx.sym.RNN(*inputs, state_size=2, num_layers=1, mode="lstm", name="rnn")
+    with pytest.raises(ShapeError, match=r"\(RNN\): the sequences are too long: given 1000000 steps, 1 layers"):
+        symbol.infer_shape()
+    with pytest.raises(ShapeError, match="33000 steps, 1 layers, both directions"):
+        mx.nd.RNN(*(mx.nd.zeros(s) for s in ((33000, 1, 1), (40,), (2, 1, 1))), state_size=1, num_layers=1, mode="gru", bidirectional=True)

@@ -11,6 +11,7 @@ import pytest
 
 import twofold as mx
 from twofold.errors import FormatError
+from twofold.optimizer import states
 
 NAMES = [
     "sgd",
@@ -181,3 +182,22 @@ def test_an_optimizer_with_attributes_other_than_data_cannot_be_saved():
     optimizer.hook = print
     with pytest.raises(FormatError, match="cannot be written"):
         mx.optimizer.get_updater(optimizer).get_states(True)
+
+
+@pytest.mark.parametrize("state", [(None, None), ("array", None), None, ("array",)], ids=str)
+def test_states_of_adam_without_an_array_are_refused_at_the_first_update(state):
+    whole = mx.nd.zeros(6)
+    given = tuple(whole if part == "array" else part for part in state) if state else state
+    updater = mx.optimizer.get_updater(mx.optimizer.Adam())
+    updater.set_states(states.dump({0: given}, None))
+    with pytest.raises(FormatError, match=r"the state of 0 is not one of this optimizer: given .*, expected \(array, array\)"):
+        updater(0, mx.nd.array(GRADIENT), mx.nd.array(START))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_states_without_a_momentum_are_taken_as_in_mxnet(momentum):
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.1, wd=0.0, momentum=momentum))
+    updater.set_states(states.dump({0: None}, None))
+    weight = mx.nd.array(START)
+    updater(0, mx.nd.array(GRADIENT), weight)
+    np.testing.assert_allclose(weight.asnumpy(), START - 0.1 * GRADIENT, rtol=1e-6)

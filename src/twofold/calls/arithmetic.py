@@ -231,9 +231,10 @@ def in_place(self, other):
             try:
                 # NumPy's own in-place operator: it casts within a kind, and where the operands overlap it reads before it writes
                 fn(v, b, v)
-                return self
             except (TypeError, ValueError):  # `general` raises an error that says what to do
                 pass
+            else:
+                return self
     return general(self, other)
 
 
@@ -254,9 +255,10 @@ def in_place_by_legacy(self, other):
         if b.__class__ is PLAIN and b.dtype is a.dtype:
             try:
                 quick(fn, a, b, a)
-                return self
             except RECOVERABLE:
                 pass
+            else:  # outside: an error behind the write must not add again
+                return self
     return general(self, other)
 
 

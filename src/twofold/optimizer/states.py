@@ -195,24 +195,38 @@ def _is_like(value: object, own: object) -> bool:
     return isinstance(value, type(own))
 
 
-def check_state(index: Index, given: State, new: State) -> None:
+def check_state(index: Index, given: State, new: State, has_momentum: bool) -> None:
     """Compare the state of a weight, from a file, with a new one.
+
+    Parameters
+    ----------
+    index, given, new
+        The weight, and its states.
+    has_momentum
+        Whether the optimizer has a momentum: its updates take states without one, which are None.
 
     Raises
     ------
     FormatError
         If it has other parts.
     """
-    if _parts(given) != _parts(new):
+    if not _fits(given, new, has_momentum):
         what = f"optimizer states: the state of {index} is not one of this optimizer"
         raise FormatError(what, f"{_parts(given)}, expected {_parts(new)}", "load states that the same optimizer has saved")
+
+
+def _fits(given: State, new: State, may_lack: bool) -> bool:
+    if isinstance(new, list | tuple):
+        if not isinstance(given, list | tuple) or len(given) != len(new):
+            return False
+        return all(_fits(*pair, may_lack) for pair in zip(given, new, strict=True))
+    return (new is None or may_lack) if given is None else isinstance(given, Array)
 
 
 def _parts(state: State) -> str:
     if isinstance(state, list | tuple):
         return f"({', '.join(map(_parts, state))})"
-    # without a momentum the state is None, and updates take either
-    return "array" if state is None or isinstance(state, Array) else f"{state!r:.40}"
+    return "array" if isinstance(state, Array) else f"{state!r:.40}"
 
 
 def _share_counts(state: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:

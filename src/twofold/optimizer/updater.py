@@ -91,7 +91,8 @@ class Updater:
         elif not self.states_synced[index]:
             # a state from a file must be one that this optimizer can update; optimizers of users may change theirs as they like
             if type(self.optimizer) in state_files.MXNET_MODULES:
-                state_files.check_state(index, self.states[index], self.optimizer.create_state_multi_precision(index, weight))
+                new = self.optimizer.create_state_multi_precision(index, weight)
+                state_files.check_state(index, self.states[index], new, "momentum" in vars(self.optimizer))
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         self.states_synced[index] = True
 
