@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import twofold as mx
 from twofold import nd
 
 from tests.core import interrupts
+from tests.core.interrupted_paths import PATHS
 
 ROOT = Path(__file__).parents[2]
 #: One of so many lines; an odd number, so that both errors come to both.
@@ -57,3 +59,21 @@ def test_an_addition_in_place_without_memory_at_any_of_its_lines_adds_once_or_no
 
         interrupts.interrupted(add, line, MemoryError)
         assert names["x"].asnumpy().tolist() in ([0.0] * 3, [1.0] * 3), line
+
+
+@pytest.mark.parametrize("name", ["measure", "records"])
+def test_a_sum_or_a_record_that_is_interrupted_at_any_line_is_there_or_not(name):
+    for action in PATHS[name](next(interrupts.sizes)):
+        action()
+    running = PATHS[name](next(interrupts.sizes))
+    lines = interrupts.lines_of(next(running))
+    for _ in running:
+        pass
+    broken = [
+        (line, error.__name__, failed)
+        for line in lines
+        for error in (KeyboardInterrupt, MemoryError)
+        if (failed := interrupts.trial(name, line, error, Counter()))
+    ]
+    assert len(lines) > 10
+    assert not broken

@@ -230,11 +230,12 @@ class RecordWriter:
         Where the next record starts, in bytes.
     """
 
-    __slots__ = ("_file", "offset")
+    __slots__ = ("_file", "_is_writing", "offset")
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.offset = 0
+        self._is_writing = False
 
     def write(self, content: bytes) -> None:
         """Append a record.
@@ -249,16 +250,24 @@ class RecordWriter:
         # in one piece: a crash between header and content would leave a damaged record
         left = memoryview(dump_record(content))
         size = len(left)
+        self.drop_unfinished()
+        self._is_writing = True
         try:
             while left:  # a file without a buffer may take a part only
                 left = left[self._file.write(left) :]
         except OSError as error:
-            # a beginning of the record is in the file, which readers would take for damage
-            if len(left) < size:
-                self._file.seek(self.offset)
-                self._file.truncate()
+            self._is_writing = len(left) < size
+            self.drop_unfinished()
             raise FileAccessError("cannot write a record", error.strerror or str(error), "check the disk") from error
         self.offset += size
+        self._is_writing = False
+
+    def drop_unfinished(self) -> None:
+        """Cut off what an interrupted `write` has left: the beginning of a record, or all of it, which no index names."""
+        if self._is_writing:
+            self._file.seek(self.offset)
+            self._file.truncate()
+            self._is_writing = False
 
 
 def _padded(length: int) -> int:

@@ -97,10 +97,10 @@ class EvalMetric:
 
     def _add(self, total: float, count: float) -> None:
         """Add a sum over a number of instances to the local and global sums."""
-        self.sum_metric += total
-        self.num_inst += count
-        self.global_sum_metric += total
-        self.global_num_inst += count
+        local, everywhere = self.sum_metric + total, self.global_sum_metric + total
+        instances, all_instances = self.num_inst + count, self.global_num_inst + count
+        # in one statement, within which Ctrl-C does nothing: a sum without its instances would be another value
+        self.sum_metric, self.num_inst, self.global_sum_metric, self.global_num_inst = local, instances, everywhere, all_instances
 
     def reset(self) -> None:
         """Reset all sums."""

@@ -83,6 +83,8 @@ class MXRecordIO:
     def close(self) -> None:
         """Close the file, if it is open."""
         if self.is_open:
+            if isinstance(self._records, RecordWriter) and self.pid == os.getpid():  # a forked process must not cut its parent's file
+                self._records.drop_unfinished()
             self.is_open = False
             self.pid = None
             self._file.close()
