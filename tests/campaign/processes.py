@@ -17,7 +17,7 @@ import numpy as np
 import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
-from twofold.errors import DeviceOutOfMemory
+from twofold.errors import DeviceOutOfMemory, EngineError
 
 from tests.campaign.trials import Ended, Trial, described
 from tests.core import interrupts
@@ -113,7 +113,7 @@ def forks(_: Path) -> Trial:
         except BaseException as error:
             if os.getpid() != parent:
                 print(described(error), file=sys.stderr, flush=True)
-                os._exit(1)
+                os._exit(2 if isinstance(error, EngineError) else 1)  # a thread of the parent was at work
             raise
         if os.getpid() != parent:
             os._exit(0)

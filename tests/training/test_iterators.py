@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+from concurrent.futures import wait
+
 import numpy as np
 import pytest
 
@@ -152,3 +157,47 @@ def test_all_iterators_of_the_package_are_registered():
     bases = {mx.io.DataIter, mx.io.MXDataIter}
     public = {value for value in vars(mx.io).values() if isinstance(value, type) and issubclass(value, mx.io.DataIter)}
     assert public - bases <= {registered.make for registered in REGISTERED.values()}
+
+
+class _Slow(mx.io.DataIter):
+    """Two batches, of which the second waits until it may be read."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.begun, self.may_end, self.count = threading.Event(), threading.Event(), 0
+        self.provide_data, self.provide_label = [mx.io.DataDesc("data", (2,))], []
+
+    def next(self) -> mx.io.DataBatch:
+        self.count += 1
+        if self.count == 2:
+            self.begun.set()
+            self.may_end.wait()
+        if self.count == 3:
+            raise StopIteration
+        return mx.io.DataBatch([mx.nd.ones((2,)) * self.count], pad=0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("is_reading", [False, True])
+def test_prefetching_in_a_forked_process_goes_on_or_says_why_not(is_reading):
+    slow = _Slow()
+    batches = mx.io.PrefetchingIter(slow)
+    first = batches.next()
+    assert slow.begun.wait(60)
+    if not is_reading:
+        slow.may_end.set()
+        wait(batches._pending)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # it ends a child that hangs
+        status = 3
+        try:
+            status = 0 if batches.next().data[0].asnumpy().tolist() == [2.0, 2.0] else 4
+        except mx.errors.EngineError:
+            status = 2
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    slow.may_end.set()
+    assert status == (2 if is_reading else 0)
+    assert [b.data[0].asnumpy().tolist() for b in (first, batches.next())] == [[1.0, 1.0], [2.0, 2.0]]

@@ -1,11 +1,12 @@
 """Iterators over the batches of other iterators: `ResizeIter` changes the length of an epoch, `PrefetchingIter` reads ahead in threads."""
 
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from ..device import Device, current_device
-from ..errors import InvalidValue, MXNetError
+from ..errors import EngineError, InvalidValue, MXNetError
 from ..ndarray.array import NDArray
 from .array_iterator import sample_of_arrays
 from .iterator import DataBatch, DataDesc, DataIter, Indices, describe, register_iterator
@@ -137,8 +138,27 @@ class PrefetchingIter(OneBatchAhead):
         # of a description or a (name, shape) pair alike: the shape is the second item, and its first axis is the batch's
         self.batch_size = self.provide_data[0][1][0]
         self._device = current_device()
-        self._threads = [ThreadPoolExecutor(1, "prefetch") for _ in self.iters]
+        self._start_threads()
         self._begin_epoch()
+
+    def _start_threads(self) -> None:
+        self._threads = [ThreadPoolExecutor(1, "prefetch") for _ in self.iters]
+        self._process = os.getpid()
+
+    def _check_process(self) -> None:
+        """Start new threads in a forked process, which has none of its parent's.
+
+        Raises
+        ------
+        EngineError
+            If one of them was reading when the process was forked: nobody ends that read here.
+        """
+        if self._process == os.getpid():
+            return
+        if not all(future.done() for future in self._pending):
+            todo = "make the iterator in the process that reads it"
+            raise EngineError("PrefetchingIter: the process was forked while a batch was being read", None, todo)
+        self._start_threads()
 
     def _begin_epoch(self) -> None:
         """Prefetch the first batch, after noting where the iterators are: later they are always a batch ahead."""
@@ -166,6 +186,7 @@ class PrefetchingIter(OneBatchAhead):
 
     def reset(self) -> None:
         """Start a new epoch."""
+        self._check_process()
         wait(self._pending)  # an iterator must not be reset while its thread reads it
         for x in self.iters:
             x.reset()
@@ -199,6 +220,7 @@ class PrefetchingIter(OneBatchAhead):
         return isinstance(value, (list, tuple)) and len(value) == self.n_iter and all(map(is_state, value))
 
     def _go_to(self, state: Mapping[str, Any]) -> None:
+        self._check_process()
         # an iterator must not be moved while its thread reads it
         wait(self._pending)
         for x, began in zip(self.iters, state["iters"], strict=True):
@@ -215,8 +237,10 @@ class PrefetchingIter(OneBatchAhead):
         Raises
         ------
         MXNetError
-            If the iterators differ in length or padding. Exceptions of an iterator propagate.
+            If the iterators differ in length or padding, or the process was forked while a batch was being read. Exceptions of an iterator
+            propagate.
         """
+        self._check_process()
         # waits for all before an error of one is raised: no thread may still read when `reset` is called
         batches = [future.result() for future in self._pending]
         found = [batch for batch in batches if batch is not None]
