@@ -235,6 +235,13 @@ def test_a_network_that_knows_burgers_equation_comes_near_its_solution():
 
 
 @pytest.mark.ci
+def test_a_fluid_is_stirred_until_smoke_is_a_star():
+    printed = output_of("fluid.py", "--steps", 20)
+    (unstirred,) = numbers("the error is", printed)
+    assert numbers(r"step\s+\d+:", printed)[-1] < unstirred / 3
+
+
+@pytest.mark.ci
 def test_wrong_labels_have_long_gradients():
     printed = output_of("per_sample_gradients.py")
     assert numbers("suspects,", printed)[0] > 0.7  # of one in twenty
