@@ -69,9 +69,7 @@ def getitem(self, key):
         elif kind is tuple:
             return_whole(self, not key)
             return_element_at(v, key, of)
-            if by_numpy:
-                # no numbers: an array, as the array API has it, so that ``x[()]`` keeps its namespace and device
-                key = key or ELLIPSIS
+            key = key or ELLIPSIS if by_numpy else key  # as the array API has it, `x[()]` is an array, on its device
             # An item other than a number or slice (or None, by NumPy's rules) may be an element or array, which NumPy needs as NumPy's.
             for last in key:
                 if last.__class__ is not int and last.__class__ is not slice and (not by_numpy or last is not None):
@@ -79,8 +77,7 @@ def getitem(self, key):
                         return get(self, key)
                     if len(key) == 2:  # one of the two is an element: use NumPy's integer instead
                         first, last = key
-                        first = first._raw if first.__class__ is element else first
-                        last = last._raw if last.__class__ is element else last
+                        first, last = first._raw if first.__class__ is element else first, last._raw if last.__class__ is element else last
                         if first.__class__ in PLACES_OR_SLICES and last.__class__ in PLACES_OR_SLICES:
                             key = first, last
                             break
