@@ -21,7 +21,7 @@ limits it, `ARGS=--list` lists the searches, and `ARGS=--write` writes this page
 Trials have seeds from 0 up. A trial fails if a reader raises an error that is not documented, takes more than 2 seconds of the processor or
 more memory than ten times the file and 64 MB, accepts a value other than the one that was written although the format has a checksum, or
 ends the process; if a save leaves neither the old file nor the new one, or the next save fails; if a program that goes on after an
-interrupt, a fork or an allocation that failed gets a wrong result; or if every one of three rounds of a loop leaves objects behind.
+interrupt, a fork or an allocation that failed gets a wrong result; or if every one of five rounds of a loop leaves objects behind.
 A format without a checksum cannot tell another value from the right one: those are counted as *different*, and are no failure.
 
 """
