@@ -50,6 +50,7 @@ LISTED = {
     "vae": Example("A variational autoencoder", picture="The plane of codes as the decoder draws it, and held-out digits as points in it"),
     "physics_informed": Example("A physics-informed network", picture="The solution of Burgers' equation, and sections of it"),
     "fluid": Example("A fluid with a gradient", picture="Smoke that flows from a square into a star"),
+    "cellular_automaton": Example("A star that grows from one cell", picture="The cells after 0 to 128 steps"),
     "per_sample_gradients": Example("Gradients of single examples", picture="The images with the longest gradients, and their labels"),
     "ppo_pole": Example("Balancing a pole", picture="How long a pole stays up after each round of training"),
     "word_vectors": Example("Word vectors", picture="Words in the plane of the two largest principal components"),

@@ -79,7 +79,7 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
     if called is None or not _is_ours(called[0]):
         return ""
     names = arguments_of(called[0])
-    return f"{called[1]}: {f'{missing} is missing' if missing else 'there are too many arguments'}; it takes {', '.join(names)}"
+    return f"{called[1]}: {f'{missing} is missing' if missing else 'there are too many arguments'}; it takes {', '.join(names) or 'none'}"
 
 
 def _block_of(frame: FrameType, function: str) -> type | None:
@@ -151,9 +151,13 @@ def _attribute(owner: object, name: str) -> object:
 def _public(function: str) -> Called | None:
     """A function or a public class's method by its qualified name; a class itself for its constructor."""
     name, _, method = function.partition(".")
+    if name.startswith("_") or not method:
+        return None
     modules = [module for key, module in list(sys.modules.items()) if key.partition(".")[0] == "twofold"]
-    found = next((vars(module)[name] for module in modules if name in vars(module)), None)
-    if name.startswith("_") or found is None or not method:
+    # modules also import others' classes of the name, such as `inspect.Parameter`
+    classes = [kind for module in modules if isinstance(kind := vars(module).get(name), type)]
+    found = next((kind for kind in classes if kind.__module__.partition(".")[0] == "twofold" and hasattr(kind, method)), None)
+    if found is None:
         return None
     return (found, name) if method == "__init__" else (getattr(found, method), function)
 

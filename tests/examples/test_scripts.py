@@ -242,6 +242,13 @@ def test_a_fluid_is_stirred_until_smoke_is_a_star():
 
 
 @pytest.mark.ci
+def test_cells_learn_to_grow_towards_a_picture():
+    printed = output_of("cellular_automaton.py", "--steps", 80)
+    first, grown = numbers("(?:first cell|after 32 steps):", printed)
+    assert grown < 0.7 * first
+
+
+@pytest.mark.ci
 def test_wrong_labels_have_long_gradients():
     printed = output_of("per_sample_gradients.py")
     assert numbers("suspects,", printed)[0] > 0.7  # of one in twenty

@@ -199,8 +199,8 @@ def an_import_with_another_input():
 
 
 @mistake(
-    "Parameter 'dense0_weight' has not been initialized; initialize parameters, and create Trainer, with Block.collect_params(): "
-    "Block.params does not include those of children"
+    "Parameter 'dense0_weight' has not been initialized; call initialize() of the block first; collect_params() "
+    "has the parameters of its children too, unlike params"
 )
 def an_import_without_parameters():
     net = saved()

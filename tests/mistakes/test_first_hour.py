@@ -191,7 +191,7 @@ MISTAKES = [
     ),
     (
         "nd.zeros(3).as_in_context('gpu')",
-        "copyto: the target is neither an array nor a context: given str; pass an NDArray or a Context",
+        "copyto: the target is neither an array nor a context: given str; pass an NDArray, or a Context such as mx.cpu() or mx.gpu(0)",
     ),
     (
         "nd.save('d.params', {'a': nd.ones(3).asnumpy()})",

@@ -45,6 +45,14 @@ def a_misspelt_function_of_npx():
     mx.npx.sofmax(mx.np.ones(3))
 
 
+@mistake(
+    "the activation must be given by name: given 10; pass a name such as 'relu'; the size of the input is inferred, or passed as in_units "
+    "or in_channels"
+)
+def torchs_sizes_of_a_layer():
+    nn.Dense(784, 10)
+
+
 @mistake("module 'twofold.gluon.nn' has no attribute 'relu'; use Activation('relu')")
 def a_function_as_a_layer():
     nn.relu(nd.ones(3))
@@ -146,8 +154,8 @@ def a_numpy_array_as_input():
 
 
 @mistake(
-    "Parameter 'dense0_weight' has not been initialized; initialize parameters, and create Trainer, with Block.collect_params(): "
-    "Block.params does not include those of children"
+    "Parameter 'dense0_weight' has not been initialized; call initialize() of the block first; collect_params() "
+    "has the parameters of its children too, unlike params"
 )
 def a_call_before_initialize():
     nn.Dense(8, in_units=4)(nd.ones((2, 4)))

@@ -255,6 +255,19 @@ def test_an_unexpected_keyword_of_an_uncaught_error_is_explained(tmp_path):
     assert found.splitlines()[-1] == "TypeError: Conv2D: there is no argument 'stride'; did you mean 'strides'?"
 
 
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("mx.nd.ones(2).attach_grad(gradreq='add')", "Array.attach_grad: there is no argument 'gradreq'; did you mean 'grad_req'?"),
+        ("mx.nd.ones(2).asnumpy(1)", "Array.asnumpy: there are too many arguments; it takes none"),
+        ("mx.gluon.Parameter('a').data(cntx=1)", "Parameter.data: there is no argument 'cntx'; did you mean 'ctx'?"),
+    ],
+)
+def test_code_without_a_file_gets_the_advice_too(program, message):
+    found = subprocess.run([sys.executable, "-c", f"import twofold as mx; {program}"], capture_output=True, text=True, check=False)
+    assert found.stderr.splitlines()[-1] == f"TypeError: {message}"
+
+
 def test_python_names_the_function_of_a_caught_error():
     with pytest.raises(TypeError, match=r"^_ConvLayer\.__init__\(\) got an unexpected keyword argument 'stride'"):
         mx.gluon.nn.Conv2D(3, 3, stride=2)

@@ -359,7 +359,7 @@ class Parameter:
         return MXNetError(
             f"Parameter '{self.name}' has not been initialized",
             None,
-            "initialize parameters, and create Trainer, with Block.collect_params(): Block.params does not include those of children",
+            "call initialize() of the block first; collect_params() has the parameters of its children too, unlike params",
         )
 
     def _initialized(self) -> Copies:

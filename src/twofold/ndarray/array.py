@@ -105,7 +105,11 @@ class NDArray(Array):
         if isinstance(other, Device):
             return wrap(NDArray, on_device(self, other))
         if not isinstance(other, NDArray):
-            raise DTypeError("copyto: the target is neither an array nor a context", type(other).__name__, "pass an NDArray or a Context")
+            raise DTypeError(
+                "copyto: the target is neither an array nor a context",
+                type(other).__name__,
+                "pass an NDArray, or a Context such as mx.cpu() or mx.gpu(0)",
+            )
         if other is self:  # MXNet warns and returns False too
             warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)
             return False

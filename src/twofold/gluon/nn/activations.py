@@ -4,7 +4,7 @@ from math import pi
 from typing import Unpack
 
 from ... import initializer
-from ...errors import InvalidValue, ParameterError
+from ...errors import InvalidValue, ParameterError, WrongArgument
 from ..hybrid_block import HybridBlock, Naming
 from ..signatures import Functions, InitializerLike, Operand
 
@@ -21,9 +21,18 @@ class Activation(HybridBlock, arrays="nd"):
         ``"relu"``, ``"sigmoid"``, ``"tanh"``, ``"softrelu"`` or ``"softsign"``.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    WrongArgument
+        If ``activation`` is not a string.
     """
 
     def __init__(self, activation: str, **kwargs: Unpack[Naming]) -> None:
+        if not isinstance(activation, str):
+            # the second argument of torch's layers is a size
+            todo = "pass a name such as 'relu'; the size of the input is inferred, or passed as in_units or in_channels"
+            raise WrongArgument("the activation must be given by name", activation, todo)
         # the operator refuses unknown names: libraries make layers with names of their own that they never call
         self._act_type = activation  # first: the base's constructor asks `_alias` for the prefix
         super().__init__(**kwargs)

@@ -70,7 +70,7 @@ class Dense(HybridBlock, arrays="nd"):
             self.bias = (
                 self.params.get("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True) if use_bias else None
             )
-            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+            self.act = None if activation is None else Activation(activation, prefix=f"{activation}_")
 
     def hybrid_forward(self, F: Functions, x: Operand, weight: Operand, bias: Operand | None = None) -> Operand:
         """The output (n, units), or (…, units) without ``flatten``."""

@@ -133,7 +133,7 @@ class _Conv(HybridBlock, arrays="nd"):
             self.weight = self.params.get("weight", shape=shape, init=weight_initializer, allow_deferred_init=True)
             self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True) if use_bias else None
             # An explicit prefix, as MXNet's names of these nodes have no counter: conv0_relu_fwd.
-            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+            self.act = None if activation is None else Activation(activation, prefix=f"{activation}_")
 
     def _checked_layout(self, layout: str | None) -> str:
         """A layout that the class supports; the first of them for None."""
