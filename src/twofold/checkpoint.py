@@ -51,7 +51,7 @@ def save_checkpoint(
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
 ) -> None:
-    """Write the symbol and the parameters of a model, and beside a local file of parameters its checksum, ``prefix-NNNN.params.sha256``.
+    """Write the symbol and the parameters of a model, and beside a local file of parameters its checksum, ``.prefix-NNNN.params.sha256``.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def change(path):
 
 
 def test_the_checksum_is_that_of_sha256sum(saved):
-    note = saved.with_name("net-0001.params.sha256")
+    note = saved.with_name(".net-0001.params.sha256")
     assert note.read_text() == f"{hashlib.sha256(saved.read_bytes()).hexdigest()}  net-0001.params\n"
     subprocess.run(["sha256sum", "--check", "--strict", note.name], cwd=saved.parent, check=True, capture_output=True)
 
@@ -47,7 +47,7 @@ def test_verify_finds_a_changed_number(saved, capsys):
 
 
 def test_verify_needs_a_checksum(saved, capsys):
-    saved.with_name("net-0001.params.sha256").unlink()
+    saved.with_name(".net-0001.params.sha256").unlink()
     assert main(["show", str(saved), "--verify"]) != 0
     assert "has no checksum" in capsys.readouterr().err
 
@@ -71,7 +71,7 @@ def test_a_save_that_fails_leaves_no_checksum_of_another_file(saved):
     with pytest.raises(mx.errors.MXNetError):
         mx.model.save_checkpoint(saved.parent / "net", 1, None, {"w": 5}, {})
     assert saved.exists()
-    assert not saved.with_name("net-0001.params.sha256").exists()
+    assert not saved.with_name(".net-0001.params.sha256").exists()
 
 
 def test_a_module_checks_the_states_of_its_optimizer(tmp_path):
@@ -87,7 +87,7 @@ def test_a_module_checks_the_states_of_its_optimizer(tmp_path):
 
     optimized(mx.mod.Module(output, label_names=["label"])).save_checkpoint(tmp_path / "net", 1, True)
     again = mx.mod.Module.load(tmp_path / "net", 1, True, label_names=["label"])
-    (tmp_path / "net-0001.states.sha256").write_text(f"{'0' * 64}  net-0001.states\n")
+    (tmp_path / ".net-0001.states.sha256").write_text(f"{'0' * 64}  net-0001.states\n")
     with pytest.warns(UserWarning, match=r"net-0001\.states: .*not the file that was written"):
         optimized(again)
 
@@ -101,9 +101,10 @@ def test_a_resumed_estimator_says_if_a_file_has_changed(tmp_path):
         estimator.fit(data, epochs=epochs, event_handlers=[CheckpointHandler(tmp_path, max_checkpoints=1, resume_from_checkpoint=True)])
 
     fit(2)
-    kept = sorted(path.name for path in tmp_path.glob("model-epoch*"))
-    assert kept == [f"model-epoch1batch3.{end}" for end in ("params", "params.sha256", "states", "states.sha256")]
-    (tmp_path / "model-epoch1batch3.params.sha256").write_text("nothing\n")
+    kept = sorted(path.name for path in tmp_path.iterdir() if "epoch" in path.name)
+    names = [f"model-epoch1batch3.{end}" for end in ("params", "states")]
+    assert kept == [*[f".{name}.sha256" for name in names], *names]
+    (tmp_path / ".model-epoch1batch3.params.sha256").write_text("nothing\n")
     with pytest.warns(UserWarning, match="not the file that was written"):
         fit(3)
 

@@ -22,7 +22,7 @@ from .contents.terminal import print_content
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the program."""
     parser.add_argument("file", help="the file, a path or a URL that fsspec opens")
-    parser.add_argument("--verify", action="store_true", help="only compare the file with the checksum beside it, FILE.sha256")
+    parser.add_argument("--verify", action="store_true", help="only compare the file with the checksum beside it, .FILE.sha256")
     parser.add_argument("--html", metavar="OUT", help="write a page with pictures to this file, and print nothing")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle_programs import fails
+from tests.oracle_programs import fails, files_in
 
 
 def _arrays(mx: Any, cell: Any, inputs: int = 3) -> dict[str, Any]:
@@ -68,4 +68,4 @@ def checkpoints(mx):
         callback = mx.rnn.do_rnn_checkpoint(fused, f"{prefix}-each", 2)
         for epoch in range(4):
             callback(epoch, outputs, arrays, {})
-        return [stored, symbol.list_arguments(), read, aux, unfused, sorted(os.listdir(folder))]
+        return [stored, symbol.list_arguments(), read, aux, unfused, files_in(folder)]

@@ -18,7 +18,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     """Saves parameters and the trainer's states regularly, and resumes from the last of these files.
 
     The files are ``prefix-epochEbatchB.params`` and ``.states``, of the best model ``prefix-best.params`` and ``.states``, and of a
-    hybridized network ``prefix-symbol.json``. Beside local files of the first two kinds is their checksum, ``FILE.sha256``; resuming warns
+    hybridized network ``prefix-symbol.json``. Beside local files of the first two kinds is their checksum, ``.FILE.sha256``; resuming warns
     of a file that is not the one that was written.
 
     Parameters
