@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from inspect import Parameter, signature
+from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
 from .errors import OperatorError, UnknownKey
@@ -90,7 +91,7 @@ def unknown_key(what: str, name: object, names: Collection[str]) -> UnknownKey:
 
 
 def attribute_here(shown: object, name: str) -> str:
-    """What to do about an attribute that objects of other libraries have, and this one lacks; empty if nothing is known.
+    """What to do about an attribute that objects or modules of other libraries have, and this one lacks; empty if nothing is known.
 
     Examples
     --------
@@ -98,6 +99,9 @@ def attribute_here(shown: object, name: str) -> str:
     >>> attribute_here(mx.nd.ones(3), "numpy")
     'use asnumpy()'
     """
+    if isinstance(shown, ModuleType):
+        name_here = _elsewhere().get(shown.__name__.removeprefix("twofold."), {}).get(name)
+        return f"use {name_here}" if name_here else ""
     places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if kind.__module__.startswith("twofold.")]
     return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
 

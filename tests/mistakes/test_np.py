@@ -18,6 +18,16 @@ def a_function_of_another_namespace():
     np.softmax(np.ones(3))
 
 
+@mistake("module 'twofold.numpy' has no attribute 'trapz'; use trapezoid")
+def a_name_that_numpy_has_removed():
+    np.trapz(np.ones(3))
+
+
+@mistake("module 'twofold' has no attribute 'manual_seed'; use mx.random.seed")
+def torchs_seed():
+    mx.manual_seed(1)
+
+
 @mistake("module 'twofold.numpy' has no attribute 'lnspace'; did you mean 'linspace' or 'logspace'?")
 def a_misspelt_function():
     np.lnspace(0, 1, 5)

@@ -147,6 +147,8 @@ ATTRIBUTES = [
     ("mx.np.ones(2).sum().requires_grad_()", "'ndarray' object has no attribute 'requires_grad_'", "use attach_grad()"),
     ("mx.nd.ones((2, 2))[0].to('cpu')", "'NDArray' object has no attribute 'to'", "use as_in_context(device) or astype(dtype)"),
     ("mx.gluon.nn.Dense(2).parameters()", "'Dense' object has no attribute 'parameters'", "use collect_params()"),
+    ("mx.gluon.optim.SGD", "module 'twofold.gluon' has no attribute 'optim'", "use mx.optimizer, and mx.gluon.Trainer"),
+    ("mx.lr_scheduler.StepLR(5)", "module 'twofold.lr_scheduler' has no attribute 'StepLR'", "use FactorScheduler"),
 ]
 
 
