@@ -37,6 +37,20 @@ def test_names_become_paths_one_rule_after_the_other():
         assert (net[1].gamma.data()[0].asscalar(), net[1].beta.data()[0].asscalar()) == (4, 5)
 
 
+def test_recurrent_layers_take_the_names_of_their_attributes_and_of_files():
+    net = net_of(gluon.rnn.LSTM(4, input_size=3))
+    shapes = {"weight_ih_l0": (16, 3), "weight_hh_l0": (16, 4), "bias_ih_l0": 16, "bias_hh_l0": 16}
+    arrays = {f"0.{name}": nd.random.normal(shape=shape) for name, shape in shapes.items()}
+    rules = {r"(\w+)_ih_l(\d+)$": r"l\2_i2h_\1", r"(\w+)_hh_l(\d+)$": r"l\2_h2h_\1"}
+    for last in ({}, {r"^0\.l0_": "0._unfused.0."}):
+        net.initialize(force_reinit=True)
+        gluon.load_weights(net, arrays, rules | last)
+        for name, kind in (("weight_ih_l0", "l0_i2h_weight"), ("bias_hh_l0", "l0_h2h_bias")):
+            host.testing.assert_array_equal(getattr(net[0], kind).data().asnumpy(), arrays[f"0.{name}"].asnumpy())
+    with pytest.raises(ParameterError, match=r"no arrays for '0\.l0_i2h_weight'"):
+        gluon.load_weights(net, {})
+
+
 def test_an_array_of_several_parameters_is_transposed_and_cut():
     net = net_of(nn.Dense(2, in_units=3, use_bias=False), nn.Dense(2, in_units=3, use_bias=False))
     joined = host.arange(12, dtype="float32").reshape(3, 4)

@@ -53,6 +53,11 @@ def torchs_sizes_of_a_layer():
     nn.Dense(784, 10)
 
 
+@mistake("LSTM: the number of states is wrong: given 1; pass 2 in a list, as begin_state makes them")
+def one_state_for_an_lstm():
+    ready(gluon.rnn.LSTM(4, input_size=3))(nd.ones((5, 2, 3)), nd.zeros((1, 2, 4)))
+
+
 @mistake("module 'twofold.gluon.nn' has no attribute 'relu'; use Activation('relu')")
 def a_function_as_a_layer():
     nn.relu(nd.ones(3))

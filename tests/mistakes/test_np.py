@@ -18,6 +18,14 @@ def a_function_of_another_namespace():
     np.softmax(np.ones(3))
 
 
+@mistake(
+    "grad: the function must return an array: given a number; compute with functions of mx.np up to the end: float(x), "
+    "x.item(), asnumpy() and the module math leave the arrays"
+)
+def a_gradient_of_a_number():
+    mx.func.grad(lambda x: float(x.sum()))(np.ones(2))
+
+
 @mistake("module 'twofold.numpy' has no attribute 'trapz'; use trapezoid")
 def a_name_that_numpy_has_removed():
     np.trapz(np.ones(3))

@@ -62,9 +62,14 @@ def _loss(what: str, result: Result) -> Node:
     DTypeError
         If it is no real floating-point number.
     """
-    node = result.nodes[0] if len(result.nodes) == 1 and result.structure == "leaf" else None
+    if len(result.nodes) != 1 or result.structure != "leaf":
+        todo = "return an array with one element, and others as aux"
+        raise ShapeError(f"{what}: the function must return one scalar", f"{len(result.nodes)} values", todo)
+    (node,) = result.nodes
     if node is None:
-        raise ShapeError(f"{what}: the function must return one scalar", None, "return an array with one element, and others as aux")
+        # a number is a constant: what it was computed from is forgotten
+        todo = "compute with functions of mx.np up to the end: float(x), x.item(), asnumpy() and the module math leave the arrays"
+        raise ShapeError(f"{what}: the function must return an array", "a number", todo)
     if node.shape not in ((), (1,)):
         raise ShapeError(f"{what}: the function must return a scalar", f"shape {node.shape}", "reduce it, or use jacrev or vjp")
     if not is_float(node.dtype):

@@ -12,6 +12,7 @@ from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.torch_files import load_torch
 from .block import Block
+from .parameter import Parameter
 from .parameter_dict import brief_list
 
 
@@ -51,7 +52,8 @@ def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing:
     Parameters
     ----------
     block
-        The block, initialized or not. Its parameters are named by their paths, as by `Block.save_parameters`.
+        The block, initialized or not. Its parameters are named by the attributes that lead to them, such as
+        ``0.weight`` or ``l0_i2h_weight``; the paths that `Block.save_parameters` writes are known too.
     source
         The arrays by name; or a file of safetensors, the index or the folder of a model in several of them, or a file of torch
         (`twofold.load_torch`).
@@ -87,7 +89,8 @@ def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing:
     arrays = source if isinstance(source, Mapping) else _read(source)
     pairs = rules.items() if isinstance(rules, Mapping) else rules
     steps = [rule if isinstance(rule, WeightRule) else WeightRule(rule[0], rule[1]) for rule in pairs]
-    params = block._collect_params_with_prefix()
+    by_attribute = _by_attribute(block)
+    params = by_attribute | block._collect_params_with_prefix()  # recurrent layers have other paths in files than in Python
     found: dict[str, NDArray] = {}
     faults: list[str] = []
     for name, array in arrays.items():
@@ -100,7 +103,7 @@ def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing:
     extra = [path for path in found if path not in params]
     # a parameter that several layers share needs one array
     given = {params[path] for path in found if path in params}
-    missing = [path for path, param in params.items() if param not in given]
+    missing = [path for path, param in by_attribute.items() if param not in given]
     if missing and not allow_missing:
         faults.append(f"no arrays for {brief_list(missing)}")
     if extra and not ignore_extra:
@@ -110,6 +113,14 @@ def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing:
     for path, part in found.items():
         if path in params:
             params[path]._load_init(part, None, cast_dtype=True)
+
+
+def _by_attribute(block: Block, prefix: str = "") -> dict[str, Parameter]:
+    """The parameters by the attributes that lead to them, such as ``0.weight``, or ``l0_i2h_weight`` of a recurrent layer."""
+    found = {prefix + name: param for name, param in block._reg_params.items()}
+    for name, child in block._children.items():
+        found |= _by_attribute(child, f"{prefix}{name}.")
+    return found
 
 
 def _read(source: str | os.PathLike[str]) -> Mapping[str, NDArray]:

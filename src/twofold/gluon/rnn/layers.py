@@ -238,7 +238,11 @@ class _RNNLayer(HybridBlock, arrays="nd"):
             raise ParameterError(
                 f"{type(self).__name__}: the input must have three axes", f"shape {inputs.shape}", f"pass it as {self._layout}"
             )
-        for state, info in zip(states, self.state_info(inputs.shape[self._layout.find("N")]), strict=True):
+        expected = self.state_info(inputs.shape[self._layout.find("N")])
+        if len(states) != len(expected):
+            todo = f"pass {len(expected)} in a list, as begin_state makes them"
+            raise ParameterError(f"{type(self).__name__}: the number of states is wrong", str(len(states)), todo)
+        for state, info in zip(states, expected, strict=True):
             if state.shape != info["shape"]:
                 raise ParameterError(
                     "Invalid recurrent state shape", f"Expecting {info['shape']}, got {state.shape}", "create it with begin_state"
