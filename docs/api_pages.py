@@ -23,6 +23,7 @@ from operator_examples import example_of
 
 import twofold as mx
 from twofold import ndarray as _registers_the_operators  # noqa: F401
+from twofold.extension_points import LOADERS
 from twofold.opdef.frontend import place_of
 from twofold.opdef.params import text as spelt
 from twofold.opdef.registry import NAMES
@@ -181,8 +182,9 @@ def every_namespace() -> list[Namespace]:
 
 
 def offered(namespace: Namespace) -> set[str]:
-    """What a namespace has: ``__all__`` if there is one, else every name."""
-    return {*(getattr(namespace.module, "__all__", None) or dir(namespace.module))}
+    """What a namespace has: ``__all__`` if there is one, else every name, and the iterators that higher packages load into ``mx.io``."""
+    later = [name for package, name in LOADERS if package == namespace.name == "io"]
+    return {*(getattr(namespace.module, "__all__", None) or dir(namespace.module)), *later}
 
 
 def public_names(namespace: Namespace) -> list[str]:
