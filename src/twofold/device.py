@@ -151,6 +151,20 @@ def current_device() -> Device:
     return stack[-1] if stack else CPU
 
 
+def chosen_device(ctx: "str | Device | None") -> Device:
+    """The device that a function's argument ``ctx`` means; the default one for None.
+
+    Raises
+    ------
+    UnknownDevice
+        For a number, which is the second size of a shape more often than the kind of a device.
+    """
+    if isinstance(ctx, int):
+        todo = "pass all sizes in one tuple, as in zeros((2, 3)); a context is mx.cpu() or mx.gpu(0)"
+        raise UnknownDevice("ctx must be a context", repr(ctx), todo)
+    return current_device() if ctx is None else Device(ctx)
+
+
 def set_default_device(device: Device) -> None:
     """Set this thread's default device; inside of a ``with device:`` block until the block ends.
 

@@ -26,6 +26,11 @@ def saved() -> nn.Dense:
     return net
 
 
+@mistake("ctx must be a context: given 3; pass all sizes in one tuple, as in zeros((2, 3)); a context is mx.cpu() or mx.gpu(0)")
+def sizes_as_two_arguments():
+    nd.zeros(2, 3)
+
+
 @mistake("Context: no such device: given 'gpuu', 0; did you mean 'gpu'?")
 def a_misspelt_device():
     mx.Context("gpuu")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..assembly import FREE, fragment, inlined
-from ..device import Device
+from ..device import Device, chosen_device
 from ..dtype import dtype_name
 from ..errors import ParameterError, WrongType
 from ..imperative.array import Array, from_host
@@ -323,4 +323,4 @@ def _context(ctx: Any) -> Device:
     if isinstance(ctx, str) and ctx.endswith(")"):
         kind, number = ctx[:-1].split("(")
         return Device(kind, int(number))
-    return Device(ctx)
+    return chosen_device(ctx)

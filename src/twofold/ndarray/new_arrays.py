@@ -9,7 +9,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for
 from ..calls.fragments import RECOVERABLE
 from ..calls.host_calls import is_recorded, refuse_cut, stacked
-from ..device import CPU, DEFAULTS, Device, current_device
+from ..device import CPU, DEFAULTS, Device, chosen_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
@@ -59,9 +59,9 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
         else:
             return _cell(v)
     if is_recorded(source_array):
-        return _recorded_copy(source_array, _device(ctx), dtype)
+        return _recorded_copy(source_array, chosen_device(ctx), dtype)
     if isinstance(source_array, NDArray) and source_array.stype != "default":
-        return source_array.copyto(_device(ctx)).astype(source_array._dtype if dtype is None else dtype)
+        return source_array.copyto(chosen_device(ctx)).astype(source_array._dtype if dtype is None else dtype)
     if isinstance(source_array, Array):
         host: Any = host_of(source_array)
         dtype = source_array._dtype if dtype is None else dtype
@@ -78,7 +78,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
         raise DTypeError(
             "array: source_array must be array like object", str(error), "pass numbers, nested lists of numbers or an array"
         ) from None
-    device = _device(ctx)
+    device = chosen_device(ctx)
     # An array made from a list has no other owner, so its memory is taken over. A NumPy array of the right dtype is the caller's: copy it.
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
@@ -258,10 +258,6 @@ def allocate(cls: type[A], shape: Shape, dtype: object, device: Device) -> A:
     return wrap(cls, content(backend_for(device).empty(shape_of(shape), dtype_name(dtype)), device))
 
 
-def _device(ctx: DeviceLike) -> Device:
-    return current_device() if ctx is None else Device(ctx)
-
-
 def _dtype(dtype: DTypeLike) -> str:
     return "float32" if dtype is None else dtype_name(dtype)
 
@@ -307,8 +303,8 @@ def zeros(
         else:
             return _cell(v)
     if stype not in (None, "default"):
-        return _write(empty_array(stype, shape_of(shape), _dtype(dtype), _device(ctx)), out)
-    return _write(fill(NDArray, shape, 0, _dtype(dtype), _device(ctx)), out)
+        return _write(empty_array(stype, shape_of(shape), _dtype(dtype), chosen_device(ctx)), out)
+    return _write(fill(NDArray, shape, 0, _dtype(dtype), chosen_device(ctx)), out)
 
 
 def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None, name: str | None = None) -> NDArray:
@@ -321,14 +317,14 @@ def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: 
         else:
             v.fill(1)
             return _cell(v)
-    return _write(fill(NDArray, shape, 1, _dtype(dtype), _device(ctx)), out)
+    return _write(fill(NDArray, shape, 1, _dtype(dtype), chosen_device(ctx)), out)
 
 
 def empty(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: str | None = None) -> NDArray:
     """An uninitialized array; parameters as for `zeros`."""
     if stype not in (None, "default"):
-        return empty_array(stype, shape_of(shape), _dtype(dtype), _device(ctx))
-    return allocate(NDArray, shape, _dtype(dtype), _device(ctx))
+        return empty_array(stype, shape_of(shape), _dtype(dtype), chosen_device(ctx))
+    return allocate(NDArray, shape, _dtype(dtype), chosen_device(ctx))
 
 
 def full(shape: Shape, val: ArrayLike, ctx: DeviceLike = None, dtype: DTypeLike = np.float32, out: NDArray | None = None) -> NDArray:
@@ -385,7 +381,7 @@ def arange(
     # MXNet rounds each product and sum to the dtype, where ``np.arange`` computes in float64; integers may wrap around
     values = HOST.quietly(lambda: scalar(start) + np.arange(count).astype(target) * scalar(step))
     refuse_cut("arange", (start, stop, step), values)
-    return adopted(NDArray, HOST.quietly(np.repeat, values.astype(target, copy=False), repeat), _device(ctx))
+    return adopted(NDArray, HOST.quietly(np.repeat, values.astype(target, copy=False), repeat), chosen_device(ctx))
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: DeviceLike = None, dtype: DTypeLike = np.float32) -> NDArray:
@@ -393,7 +389,7 @@ def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: De
     if num < 0:
         raise ParameterError("linspace: the number of values is negative", f"num={num}", "pass 0 or more")
     values = HOST.quietly(np.linspace, start, stop, num, endpoint)
-    return adopted(NDArray, HOST.quietly(values.astype, NUMPY[dtype_name(dtype)]), _device(ctx))
+    return adopted(NDArray, HOST.quietly(values.astype, NUMPY[dtype_name(dtype)]), chosen_device(ctx))
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
@@ -411,4 +407,4 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike
         float32 if None.
     """
     ones = HOST.quietly(np.eye, N, M or None, k)
-    return adopted(NDArray, HOST.quietly(ones.astype, NUMPY[_dtype(dtype)]), _device(ctx))
+    return adopted(NDArray, HOST.quietly(ones.astype, NUMPY[_dtype(dtype)]), chosen_device(ctx))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import sparse as formats
-from ..device import Device, current_device
+from ..device import Device, chosen_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import adopted
@@ -82,7 +82,7 @@ def csr_matrix(arg1: object, shape: Shape | None = None, ctx: DeviceLike = None,
     >>> mx.nd.sparse.csr_matrix(([1, 2, 3], [0, 2, 1], [0, 2, 2, 3]), shape=(3, 4)).asnumpy().tolist()
     [[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0]]
     """
-    device = _device(ctx)
+    device = chosen_device(ctx)
     if not isinstance(arg1, tuple):
         return _converted(arg1, "csr", shape, device, dtype)
     if len(arg1) == 2 and not isinstance(arg1[1], (tuple, list)):
@@ -127,7 +127,7 @@ def row_sparse_array(arg1: object, shape: Shape | None = None, ctx: DeviceLike =
     >>> mx.nd.sparse.row_sparse_array(([[1, 2]], [1]), shape=(3, 2)).asnumpy().tolist()
     [[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]]
     """
-    device = _device(ctx)
+    device = chosen_device(ctx)
     if not isinstance(arg1, tuple):
         return _converted(arg1, "row_sparse", shape, device, dtype)
     if len(arg1) < 2:
@@ -175,7 +175,7 @@ def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
     """
     if stype == "default":
         return new_arrays.zeros(shape, ctx, dtype, **kwargs)
-    return empty_array(stype, shape_of(shape), "float32" if dtype is None else dtype_name(dtype), _device(ctx))
+    return empty_array(stype, shape_of(shape), "float32" if dtype is None else dtype_name(dtype), chosen_device(ctx))
 
 
 def empty(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
@@ -204,10 +204,6 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
     if isinstance(source_array, (np.ndarray, list)):
         raise ParameterError(f"Please use mx.nd.array to create an NDArray with source_array of type {kind}", None, "or csr_matrix")
     raise ParameterError(f"Unexpected source_array type: {kind}", None, "pass a sparse array or a SciPy csr matrix")
-
-
-def _device(ctx: DeviceLike) -> Device:
-    return current_device() if ctx is None else Device(ctx)
 
 
 def _converted(source: Any, stype: str, shape: Shape | None, device: Device, dtype: DTypeLike) -> Any:
