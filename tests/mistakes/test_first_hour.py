@@ -30,7 +30,7 @@ MISTAKES = [
     (
         NET + "l = net(nd.ones((2, 3))).sum()\nl.backward()",
         "backward: this array is not part of a recorded graph: given an array not computed from one with attach_grad() inside "
-        "autograd.record(); call attach_grad() on the variables first and compute inside record()",
+        "autograd.record(); compute it inside record(), from parameters of a block or arrays with attach_grad()",
     ),
     (
         "gluon.loss.L2Loss()(nd.ones((2, 3)), nd.ones((4, 3)))",

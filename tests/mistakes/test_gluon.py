@@ -315,7 +315,7 @@ def a_step_without_backward():
 
 @mistake(
     "backward: this array is not part of a recorded graph: given an array not computed from one with attach_grad() inside "
-    "autograd.record(); call attach_grad() on the variables first and compute inside record()"
+    "autograd.record(); compute it inside record(), from parameters of a block or arrays with attach_grad()"
 )
 def backward_of_what_was_not_recorded():
     ready(nn.Dense(8))(nd.ones((2, 4))).backward()

@@ -186,7 +186,7 @@ def einsum_with_other_sizes():
 
 @mistake(
     "backward: this array is not part of a recorded graph: given an array not computed from one with attach_grad() inside "
-    "autograd.record(); call attach_grad() on the variables first and compute inside record()"
+    "autograd.record(); compute it inside record(), from parameters of a block or arrays with attach_grad()"
 )
 def a_gradient_that_was_not_requested():
     x = np.ones(3)
@@ -197,7 +197,7 @@ def a_gradient_that_was_not_requested():
 
 @mistake(
     "backward: this array is not part of a recorded graph: given an array not computed from one with attach_grad() inside "
-    "autograd.record(); call attach_grad() on the variables first and compute inside record()"
+    "autograd.record(); compute it inside record(), from parameters of a block or arrays with attach_grad()"
 )
 def a_backward_outside_of_record():
     x = np.ones(3)

@@ -366,7 +366,7 @@ def record_of(array: Cell, what: str) -> TapeEntry:
     raise AutogradError(
         f"{what}: this array is not part of a recorded graph",
         "an array not computed from one with attach_grad() inside autograd.record()",
-        "call attach_grad() on the variables first and compute inside record()",
+        "compute it inside record(), from parameters of a block or arrays with attach_grad()",
     )
 
 
