@@ -1,12 +1,12 @@
 """Files: MXNet's are read and written back unchanged; ours are read by MXNet, with the same results."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
 import twofold as mx
+from asv_benchmarks.timing import frames
 from twofold.errors import FormatError, OperatorError
 
 sym = mx.sym
@@ -221,15 +221,8 @@ def test_a_loop_from_a_file_without_a_row_pointer_has_all_its_outputs():
 
 def frames_of(act) -> int:
     """The Python frames that a warm call enters, its own left out."""
-    entered: list[str] = []
     act()
-    before = sys.getprofile()
-    sys.setprofile(lambda frame, event, argument: entered.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        act()
-    finally:
-        sys.setprofile(before)
-    return len(entered) - 1
+    return frames(act)
 
 
 def test_what_writing_and_reading_a_node_costs_is_independent_of_the_others():

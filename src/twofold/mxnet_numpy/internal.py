@@ -9,7 +9,7 @@ from typing import Any
 
 from ..opdef import NAMES
 from ..opdef.frontend import function_of
-from ..suggestions import missing_name
+from ..suggestions import missing_name as _missing_name
 from .array_functions import CALLS
 
 _PREFIX = "_npi_"
@@ -18,7 +18,7 @@ _PREFIX = "_npi_"
 def __getattr__(name: str) -> Callable[..., Any]:
     op = NAMES.get(_PREFIX + name)
     if op is None:
-        raise missing_name(__name__, name, __dir__())
+        raise _missing_name(__name__, name, __dir__())
     found = function_of(op, name, CALLS.call, __name__, extra=() if op.arrays else ("ctx",), fast=CALLS.fast)
     vars(sys.modules[__name__])[name] = found
     return found
