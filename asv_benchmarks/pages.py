@@ -50,7 +50,8 @@ def _works(items: Mapping[str, Any]) -> Iterator[str]:
 
 def page(title: str, parts: Sequence[str]) -> str:
     """Assemble an HTML page."""
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    about = f'<meta name="description" content="{escape(title)}: measured times, with medians and spreads">'
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>{about}<style>{STYLE}</style>'
     return "\n".join([head, f"<h1>{escape(title)}</h1>", *parts, "</html>", ""])
 
 

@@ -3,6 +3,8 @@
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
+from typing import Any
+
 from ..assembly import FREE, Function, fragment
 from ..device import CPU
 from ..dtype import INTEGERS
@@ -38,7 +40,7 @@ INTEGER_SCALARS = frozenset(DTYPES[name].type for name in INTEGERS)
 #: The classes of items of lists that are indices or masks, and of the items of tuples that NumPy takes unchanged.
 PLACES = frozenset({int, bool})
 PLACES_OR_SLICES = INTEGER_SCALARS | {int, slice}
-ELLIPSIS = (...,)
+ELLIPSIS: tuple[Any, ...] = (...,)
 reshape_to = primitive_shape.reshape.bind
 
 

@@ -111,6 +111,9 @@ class Executor:
 
     # descriptors of the class, as MXNet's properties are, without the frame of a property
     __slots__ = ("__dict__", "__weakref__", "arg_dict", "aux_dict", "grad_dict", "grad_req")
+    arg_dict: dict[str, NDArray]
+    grad_dict: dict[str, NDArray | None]
+    aux_dict: dict[str, NDArray]
 
     def __init__(
         self,
