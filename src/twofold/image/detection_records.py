@@ -251,8 +251,10 @@ class ImageDetRecordIter(ImageRecordIter):
 
     Parameters
     ----------
-    path_imgrec, data_shape, batch_size, path_imglist, num_parts, part_index, shuffle, seed, shuffle_chunk_size, shuffle_chunk_seed,
-    round_batch, preprocess_threads, prefetch_buffer, inter_method, mean_img, scale, data_name, label_name, aug_seq, ctx, verbose,
+    path_imgrec, data_shape, batch_size, path_imglist, num_parts, part_index, shuffle, seed, shuffle_chunk_size, shuffle_chunk_seed
+        As for `ImageRecordIter`.
+    round_batch, preprocess_threads, prefetch_buffer, inter_method, mean_img, scale, data_name, label_name, aug_seq, ctx, verbose
+        As for `ImageRecordIter`.
     on_bad_sample
         As for `ImageRecordIter`.
     mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a
@@ -269,17 +271,20 @@ class ImageDetRecordIter(ImageRecordIter):
         The probability that a part is cut out, and the number of samplers. Each sampler proposes one part.
     min_crop_scales, max_crop_scales, min_crop_aspect_ratios, max_crop_aspect_ratios
         Limits of the parts' sides as shares of the image's, and of their aspect ratios: one for all samplers, or that of each.
-    min_crop_overlaps, max_crop_overlaps, min_crop_sample_coverages, max_crop_sample_coverages, min_crop_object_coverages,
-    max_crop_object_coverages, max_crop_trials
-        Limits that some object must meet: the area that it shares with the part, divided by the area of their union, of the part, and of
-        the object; and the number of parts outside these limits after which a sampler gives up.
+    min_crop_overlaps, max_crop_overlaps
+        Limits that some object must meet: the area that it shares with the part, divided by the area of their union.
+    min_crop_sample_coverages, max_crop_sample_coverages, min_crop_object_coverages, max_crop_object_coverages
+        The same, divided by the area of the part, and by that of the object.
+    max_crop_trials
+        The number of parts outside these limits after which a sampler gives up.
     crop_emit_mode, emit_overlap_thresh
         The objects to keep: ``"center"``: those whose center is in the part; ``"overlap"``: those with more than a share of it inside.
     rand_mirror_prob
         The probability that images are flipped horizontally.
-    max_random_hue, max_random_saturation, max_random_illumination, max_random_contrast, random_hue_prob, random_saturation_prob,
-    random_illumination_prob, random_contrast_prob
-        Limits of random changes of color, and their probabilities.
+    max_random_hue, max_random_saturation, max_random_illumination, max_random_contrast
+        Limits of random changes of color.
+    random_hue_prob, random_saturation_prob, random_illumination_prob, random_contrast_prob
+        The probabilities of these changes.
     resize_mode
         ``"force"`` to the final size, ``"fit"`` into it, or ``"shrink"`` into it; the rest of the data is 0.
 
