@@ -7,7 +7,7 @@ from ..graph.ir import Leaf, Node, leaf
 from ..graph.tangent import tangents as tangents_of
 from ..imperative.cell import Operand
 from .pytree import Tree, matching
-from .reverse import ArgNums, call_for, fitting, grad, jacobian_by, jacrev, looped, split
+from .reverse import ArgNums, at_unit_vectors, call_for, fitting, grad, jacobian_by, jacrev, split
 from .traced_calls import Arguments, Function, Traced, operator_of, run
 
 
@@ -129,7 +129,7 @@ def jacfwd(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Functi
 def columns(made: Sequence[Node], argument: Node) -> list[Node]:
     """The derivatives of nodes with respect to each element of one argument, on the last axes."""
     direction = leaf(("column", 0), argument.shape, argument.dtype, True)
-    stacked = looped(_tangents(made, {argument: direction}), direction, made)
+    stacked = at_unit_vectors(_tangents(made, {argument: direction}), direction, made)
     # (elements of the argument, *result) to (*result, *argument)
     return [
         G.reshape(G.permute_dims(f, axes=(*range(1, len(f.shape)), 0)), shape=(*n.shape, *argument.shape))

@@ -334,11 +334,11 @@ def rows(node: Node, wrt: Sequence[Node]) -> list[Node]:
     """The derivatives of each element of a node, stacked, with respect to other nodes."""
     head = leaf(("row", 0), node.shape, node.dtype, True)
     body = gradient([node], [head], wrt) if node.tracked else [G.full(shape=w.shape, value=0, dtype=w.dtype) for w in wrt]
-    stacked = looped(body, head, [node])
+    stacked = at_unit_vectors(body, head, [node])
     return [G.reshape(f, shape=(*node.shape, *w.shape)) for f, w in zip(stacked, wrt, strict=True)]
 
 
-def looped(body: Sequence[Node], head: Leaf, made: Sequence[Node]) -> list[Node]:
+def at_unit_vectors(body: Sequence[Node], head: Leaf, made: Sequence[Node]) -> list[Node]:
     """Linear functions of a leaf, of all unit vectors in its place, stacked along a first axis. ``made``: what has been computed before."""
     basis = G.reshape(unit_vectors(head.size, head.dtype), shape=(head.size, *head.shape))
     if head.size * max(n.size for n in topological(lower(body))) <= MOST_AT_ONCE:
