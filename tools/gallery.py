@@ -48,6 +48,7 @@ LISTED = {
     "gpt_cluster": Example("The GPT in two processes", by=("-m", "twofold", "launch", "-n", "2")),
     "low_rank": Example("Low-rank fine-tuning"),
     "vae": Example("A variational autoencoder", picture="The plane of codes as the decoder draws it, and held-out digits as points in it"),
+    "diffusion": Example("Digits out of noise", picture="Six drawings of each digit"),
     "physics_informed": Example("A physics-informed network", picture="The solution of Burgers' equation, and sections of it"),
     "fluid": Example("A fluid with a gradient", picture="Smoke that flows from a square into a star"),
     "cellular_automaton": Example("A star that grows from one cell", picture="The cells after 0 to 128 steps"),

@@ -229,6 +229,16 @@ def test_an_autoencoder_knows_that_pixels_depend_on_each_other(tmp_path):
 
 
 @pytest.mark.ci
+def test_digits_are_drawn_out_of_noise_as_asked(tmp_path):
+    pytest.importorskip("matplotlib")
+    printed = output_of("diffusion.py", "--steps", 300, "--picture", tmp_path / "digits.png")
+    real, drawings = numbers("(?:digits|drawings):", printed)
+    assert real > 0.95
+    assert drawings > 0.7  # 0.1 by chance
+    assert (tmp_path / "digits.png").stat().st_size > 1000
+
+
+@pytest.mark.ci
 def test_a_network_that_knows_burgers_equation_comes_near_its_solution():
     errors = numbers("relative error", output_of("physics_informed.py", "--steps", 300))
     assert errors[-1] < 0.4 < errors[0]

@@ -58,6 +58,18 @@ def test_rows_and_columns_are_computed_at_once_unless_they_are_large(most, monke
     assert bool(loops) == (not most)
 
 
+def test_large_arrays_that_all_rows_share_do_not_cause_a_loop(monkeypatch):
+    loops = []
+    monkeypatch.setattr(reverse, "apply_foreach", lambda *args: loops.append(args) or apply_foreach(*args))
+    monkeypatch.setattr(reverse, "MOST_AT_ONCE", 5 * 40)
+    x, data = host.linspace(-1, 1, 5), host.linspace(0, 1, 5 * 100).reshape(100, 5)
+    # the matrix has 500 elements, and the five rows of Aᵀ A have 25 together
+    for transform in (func.jacrev, func.jacfwd):
+        found = transform(lambda x, data: np.dot(np.dot(data.T, data), x))(np.array(x), np.array(data))
+        host.testing.assert_allclose(found.asnumpy(), data.T @ data, rtol=1e-12)
+    assert not loops
+
+
 def test_gradients_nest_to_any_depth():
     def f(x):
         return x**5

@@ -10,7 +10,7 @@ from ..graph.batch import Batch
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.gradient import gradient, ones_head
-from ..graph.ir import Leaf, Node, leaf, leaves_of, topological
+from ..graph.ir import Leaf, Node, depending_on, leaf, leaves_of
 from ..graph.recompute import distinct_view
 from ..graph.residuals import residuals, values_inside
 from ..graph.rewrite import lower, substitute
@@ -38,7 +38,7 @@ from .traced_calls import (
 
 #: Positions of arguments: one, or several.
 ArgNums = int | Sequence[int]
-#: Rows or columns of a Jacobian are computed in a batch if none of its arrays has more elements than this, or else one after the other.
+#: Rows or columns of a Jacobian are computed in a batch if none of its arrays has more elements than this, or else one by one.
 MOST_AT_ONCE = 1 << 24
 
 
@@ -341,7 +341,8 @@ def rows(node: Node, wrt: Sequence[Node]) -> list[Node]:
 def at_unit_vectors(body: Sequence[Node], head: Leaf, made: Sequence[Node]) -> list[Node]:
     """Linear functions of a leaf, of all unit vectors in its place, stacked along a first axis. ``made``: what has been computed before."""
     basis = G.reshape(unit_vectors(head.size, head.dtype), shape=(head.size, *head.shape))
-    if head.size * max(n.size for n in topological(lower(body))) <= MOST_AT_ONCE:
+    # what does not depend on the vector is computed once, whatever its size
+    if head.size * max(n.size for n in depending_on(head, lower(body))) <= MOST_AT_ONCE:
         return Batch(head.size, warns=False).of(body, {head: basis})
     # a loop whose body reads what is computed once: the program has one body, whatever the number of vectors
     done = values_inside(lower(made))

@@ -368,6 +368,15 @@ def leaves_of(outputs: Iterable[Node]) -> list[Leaf]:
     return [n for n in topological(outputs) if isinstance(n, Leaf)]
 
 
+def depending_on(node: Node, outputs: Iterable[Node]) -> set[Node]:
+    """The nodes below outputs that are computed from a node, and the node itself."""
+    found = {node}
+    for n in topological(outputs):
+        if not found.isdisjoint(n.inputs):
+            found.add(n)
+    return found
+
+
 def applications(outputs: Iterable[Node]) -> Iterator[Application]:
     """The applications below outputs, inputs before users."""
     return (n for n in topological(outputs) if isinstance(n, Application))
