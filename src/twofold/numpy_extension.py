@@ -9,7 +9,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
@@ -183,29 +183,52 @@ def is_np_array() -> bool:
 
 
 def set_np_shape(active: bool) -> bool:
-    """Set MXNet's switch for NumPy's shapes, and return its previous value."""
+    """Set MXNet's switch for NumPy's shapes, and return its previous value.
+
+    Raises
+    ------
+    ParameterError
+        If the switch for NumPy's arrays is on, which needs this one: `reset_np` turns both off.
+    """
+    if SWITCHES.array and not active:
+        what = "Deactivating NumPy shape semantics while NumPy array semantics is still active is not allowed"
+        raise ParameterError(what, None, "call `npx.reset_np()` to deactivate both of them")
     was, SWITCHES.shape = SWITCHES.shape, bool(active)
     return was
 
 
-@contextmanager
-def _switched(**values: bool) -> Any:
-    was = {name: getattr(SWITCHES, name) for name in values}
-    vars(SWITCHES).update(values)
-    try:
-        yield
-    finally:
-        vars(SWITCHES).update(was)
+class _NumpyShapeScope(AbstractContextManager[Any]):
+    """A context in which a switch is on (or off). Entered without `with`, it stays so, as in MXNet."""
+
+    def __init__(self, is_on: bool) -> None:
+        self._active = self._before = bool(is_on)
+
+    def __enter__(self) -> Any:
+        self._before = set_np_shape(self._active)
+
+    def __exit__(self, *error: object) -> None:
+        set_np_shape(self._before)
 
 
-def np_shape(active: bool = True) -> AbstractContextManager[None]:
+class _NumpyArrayScope(_NumpyShapeScope):
+    """The same for the switch for NumPy's arrays."""
+
+    def __enter__(self) -> Any:
+        self._before, SWITCHES.array = SWITCHES.array, self._active
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        SWITCHES.array = self._before
+
+
+def np_shape(active: bool = True) -> AbstractContextManager[Any]:
     """A context in which MXNet's switch for NumPy's shapes is on (or off)."""
-    return _switched(shape=active)
+    return _NumpyShapeScope(active)
 
 
-def np_array(active: bool = True) -> AbstractContextManager[None]:
+def np_array(active: bool = True) -> AbstractContextManager[Any]:
     """A context in which MXNet's switch for NumPy's arrays is on (or off)."""
-    return _switched(array=active)
+    return _NumpyArrayScope(active)
 
 
 def use_np_shape(func: Any) -> Any:
@@ -220,7 +243,7 @@ def use_np_array(func: Any) -> Any:
 
 def use_np(func: Any) -> Any:
     """The function (or the class, in all its methods) with both of MXNet's switches on."""
-    return _under(lambda: _switched(shape=True, array=True), func)
+    return _under(np_shape, _under(np_array, func))
 
 
 def _under(context: Callable[[], AbstractContextManager[None]], target: Any) -> Any:

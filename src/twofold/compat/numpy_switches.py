@@ -5,7 +5,6 @@ import os
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,8 @@ from ..backend.loader import backend_for, gpu_count
 from ..device import Device
 from ..errors import DeviceError, DTypeError, InvalidValue, ParameterError, UnsupportedMethod
 from ..numpy_extension import (
+    _NumpyArrayScope,  # noqa: F401  (libraries enter the scopes' own classes)
+    _NumpyShapeScope,  # noqa: F401
     is_np_array,
     is_np_shape,
     np_array,
@@ -64,33 +65,6 @@ def setenv(name: str, value: str | None) -> None:
         os.environ.pop(name, None)
     else:
         os.environ[name] = value
-
-
-class _Scope:
-    """A context with one of MXNet's switches set; libraries enter the scopes' own classes."""
-
-    _switch: Callable[[bool], AbstractContextManager[None]]
-
-    def __init__(self, is_on: bool) -> None:
-        self._context = self._switch(is_on)
-
-    def __enter__(self) -> None:
-        self._context.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._context.__exit__(*error)
-
-
-class _NumpyArrayScope(_Scope):
-    """A context in which the switch for NumPy's arrays is on or off."""
-
-    _switch = staticmethod(np_array)
-
-
-class _NumpyShapeScope(_Scope):
-    """A context in which the switch for NumPy's shapes is on or off."""
-
-    _switch = staticmethod(np_shape)
 
 
 # GPUs

@@ -97,7 +97,10 @@ def method_through_legacy(method: Callable[Concatenate[Any, P], R]) -> Callable[
         if not (has_numpy(args) or has_numpy(options.values())):
             return method(block, *args, **options)
         dtype = block._input_dtype()
-        return as_numpy(method(block, *cast_inputs(args, dtype), **{k: cast_inputs(v, dtype) for k, v in options.items()}))
+        given, named = cast_inputs(args, dtype), {k: cast_inputs(v, dtype) for k, v in options.items()}
+        outputs = method(block, *given, **named)
+        # what users' children and hooks have seen may be arrays that they keep
+        return as_numpy(outputs) if block._children or block._forward_hooks else into_numpy(outputs, (*given, *named.values()))
 
     return call
 

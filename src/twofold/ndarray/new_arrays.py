@@ -330,7 +330,7 @@ def empty(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: 
 def full(shape: Shape, val: ArrayLike, ctx: DeviceLike = None, dtype: DTypeLike = np.float32, out: NDArray | None = None) -> NDArray:
     """An array filled with a value, which is broadcast to its shape; other parameters as for `zeros`."""
     target = empty(shape, ctx, dtype) if out is None else out
-    target[:] = val
+    target[...] = val
     return target
 
 

@@ -35,8 +35,8 @@ def _finish(xp: Derived, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> 
         out = xp.cast(out, wanted)
     elif dtype == "int64" and op.result == "index":
         out = xp.astype(out, dtype="float32")
-    # only MXNet's NumPy arrays can be 0-d, and results computed from one may be 0-d too
-    return out if out.shape or any(_is_scalar_array(xp, i) for i in inputs) else xp.reshape(out, shape=(1,))
+    # only MXNet's NumPy arrays can be 0-d, and results computed from one may be 0-d too; without operands a parameter says so
+    return out if out.shape or not inputs or any(_is_scalar_array(xp, i) for i in inputs) else xp.reshape(out, shape=(1,))
 
 
 def _is_scalar_array(xp: Derived, x: Operand | None) -> bool:

@@ -124,19 +124,24 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 
 
 def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
-    """An operator without inputs: its ``shape`` parameter, in which 0 is a size that is inferred from the readers of the result."""
+    """An operator without inputs: its ``shape`` parameter, in which 0 and -1 are inferred from the readers of the result."""
     shape = node.bind().params.get("shape")
     if shape is not None and is_open(node):
-        outputs[0].learn_shape(tuple(n or None for n in shape) or None, "the result")
+        outputs[0].learn_shape(tuple(None if n < _least_size() else n for n in shape) or None, "the result")
     elif not outputs[0].is_shaped:
         _learn_types(node, (), outputs)
 
 
 def is_open(node: SymbolNode) -> bool:
     """Whether sizes of a node without inputs are inferred from its users."""
-    # Among NumPy's operators, and under `npx.set_np`, 0 is a size like any other and () the shape of a scalar; else both mean "unknown".
-    shape = None if node.inputs or node.operator.numpy or is_np_shape() else node.bind().params.get("shape")
-    return shape is not None and (0 in shape or shape == ())
+    # sizes of NumPy's operators are given; under `npx.set_np` 0 is a size like any other and () a scalar's shape, else they are unknown
+    shape = None if node.inputs or node.operator.numpy else node.bind().params.get("shape")
+    return shape is not None and (any(n < _least_size() for n in shape) or (shape == () and not is_np_shape()))
+
+
+def _least_size() -> int:
+    """The least number that is a size in the parameter ``shape`` of an operator without inputs. Smaller ones are unknown sizes."""
+    return 0 if is_np_shape() else 1
 
 
 def same_shaped(node: SymbolNode) -> list[int] | None:

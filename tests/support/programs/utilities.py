@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import gc
 import os
 from typing import Any
 
@@ -26,6 +27,39 @@ def switches(mx: Any) -> Any:
     found.append(state())
     found.append([mx.set_np_shape(True), mx.util.set_np_shape(False)])
     return found, fails(lambda: mx.util.set_np(shape=False))
+
+
+def scopes_that_are_entered(mx: Any) -> Any:
+    def enter() -> None:
+        mx.util.np_shape(True).__enter__()
+
+    enter()
+    gc.collect()
+    found: list[Any] = [mx.util.is_np_shape(), mx.util.np_array(True).__enter__() is None]
+    gc.collect()
+    found += [mx.util.is_np_array(), fails(lambda: mx.util.set_np_shape(False)), mx.util.is_np_shape()]
+    mx.npx.reset_np()
+    scope = mx.util.np_shape(True)
+    for _ in range(2):
+        scope.__enter__()
+        found.append(mx.util.is_np_shape())
+        scope.__exit__(None, None, None)
+        found.append(mx.util.is_np_shape())
+    return found
+
+
+def unknown_sizes_of_filled_symbols(mx: Any) -> Any:
+    found: list[Any] = []
+    for shape in (2, -1), (2, 0), (-1, -1):
+        filled = mx.sym.zeros(shape)
+        found.append([filled.infer_shape_partial()[1], (filled + mx.sym.var("a")).infer_shape(a=(2, 3))])
+    with mx.np_shape():
+        for shape in (2, -1), (2, 0), ():
+            filled = mx.sym.ones(shape)
+            found.append(filled.infer_shape_partial()[1])
+        found.append((mx.sym.ones((2, -1)) * mx.sym.var("a")).infer_shape(a=(2, 3)))
+        found += [mx.sym.zeros(()).eval()[0], mx.nd.full((), 3), mx.nd.full((2, 0), 3)]
+    return found
 
 
 def decorators(mx: Any) -> Any:
