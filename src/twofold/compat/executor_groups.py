@@ -21,6 +21,20 @@ __all__: list[str] = []
 class GroupState(DeviceGroup):
     """State of the executors of a module."""
 
+    #: Executors that others share memory with: always None, as a group keeps those of some shapes.
+    _default_execs = None
+
+    @property
+    def group2ctxs(self) -> list[Mapping[str, Device] | None]:
+        """For each device, the devices of the groups; None without groups."""
+        return list(self.group_layout.groups) or [None] * len(self.contexts)
+
+    @property
+    def shared_data_arrays(self) -> list[dict[str, NDArray]]:
+        """For each device, its arrays of data and labels by name."""
+        names = [*self.data_names, *(self.label_names or ())]
+        return [{name: e.arg_dict[name] for name in names if name in e.arg_dict} for e in self.execs]
+
     @property
     def data_names(self) -> list[str]:
         """The names of the data."""

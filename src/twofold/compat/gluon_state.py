@@ -1,7 +1,9 @@
 """The private state of Gluon's objects as MXNet stores it. Libraries read it, assign to it and clear it; see `adopt`."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from multiprocessing.pool import ThreadPool
 from typing import Any
+from weakref import finalize
 
 from ..device import Device
 from ..gluon.block import Block
@@ -229,9 +231,22 @@ class HybridBlockState(HybridBlock):
 class DataLoaderState(DataLoader):
     """State of `DataLoader`."""
 
-    #: Pools that subclasses create; a loader itself has workers of its own.
-    _worker_pool: object = None
     _iter: object = None
+
+    @property
+    def _worker_pool(self) -> object:
+        """The pool that a subclass has set, or one of threads if the loader's workers are such. The loader has workers of its own."""
+        if "_pool" not in vars(self):
+            pool = ThreadPool(self._num_workers) if self._num_workers and self._thread_pool else None
+            if pool is not None:
+                # not in ``__del__``, which libraries override
+                finalize(self, pool.terminate)
+            vars(self)["_pool"] = pool
+        return vars(self)["_pool"]
+
+    @_worker_pool.setter
+    def _worker_pool(self, pool: object) -> None:
+        vars(self)["_pool"] = pool
 
     @property
     def _batch_sampler(self) -> Collection[Sequence[int]]:

@@ -1,5 +1,6 @@
 """`DeviceGroup`: one executor per device. Batches are split among them, outputs and gradients merged."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,7 +41,11 @@ class DeviceGroup:
         The rows of a batch that each device computes.
     param_arrays, grad_arrays, aux_arrays
         For each parameter or auxiliary state, a list of its arrays on the devices. Gradients that are not needed are None.
+    logger
+        For messages of subclasses.
     """
+
+    logger: Any = logging
 
     def __init__(
         self, layout: GroupLayout, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc], shared: "DeviceGroup | None" = None

@@ -90,6 +90,7 @@ class Module(BaseModule):
                 type(symbol).__name__,
                 "compose one of mx.sym; a Gluon block is trained with gluon.Trainer",
             )
+        self._group2ctxs = group2ctxs  # as given: libraries pass it on
         self._groups = groups_by_device(group2ctxs, len(self._context))
         self._compression_params = compression_params
         self._data_names, self._label_names = list(data_names or ()), list(label_names or ())
@@ -228,6 +229,7 @@ class Module(BaseModule):
             self._groups,
         )
         self._exec_group = DeviceGroup(group_layout, data, label, None if shared_module is None else shared_module._exec_group)
+        self._exec_group.logger = self.logger
         self._update_shapes()
 
     def _after_bind(self, request: Binding) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -349,3 +350,81 @@ def lists_of_weights_that_optimizers_get(mx: Any) -> Any:
         found.append(list(notes))
         notes.clear()
     return found
+
+
+def statistics_of_two_classes(mx: Any) -> Any:
+    counts = import_module("mxnet.metric")._BinaryClassificationMetrics()
+
+    def state() -> list[Any]:
+        scores = [
+            counts.precision,
+            counts.recall,
+            counts.fscore,
+            counts.global_fscore,
+            counts.matthewscc(),
+            counts.matthewscc(use_global=True),
+        ]
+        return [sorted(vars(counts).items()), scores, counts.total_examples, counts.global_total_examples]
+
+    found = [state()]
+    counts.update_binary_stats(mx.nd.array([0, 1, 1, 0, 1]), mx.nd.array([[0.3, 0.7], [0.2, 0.8], [0.9, 0.1], [0.6, 0.4], [0.1, 0.9]]))
+    found.append(state())
+    counts.local_reset_stats()
+    found.append(state())
+    counts.true_positives += 3
+    return [*found, state(), fails(lambda: counts.update_binary_stats(mx.nd.array([0, 1, 2]), mx.nd.ones((3, 2))))]
+
+
+def rows_by_number(mx: Any) -> Any:
+    rows = import_module("mxnet.io.io")._getdata_by_idx
+    sources = [("a", mx.nd.array([[1, 2], [3, 4], [5, 6]], dtype="float64")), ("b", mx.nd.array([[1, 0], [0, 4], [5, 6]]).tostype("csr"))]
+    return [[name, x.stype, x] for name, x in rows(sources, np.array([2, 0]))], rows([], [1])
+
+
+def draws_of_a_helper(mx: Any) -> Any:
+    found = []
+    for root in (mx.nd, mx.sym):
+        helper = import_module(f"mxnet.{'ndarray' if root is mx.nd else 'symbol'}.random")._random_helper
+        make: Any = mx.nd.array if root is mx.nd else lambda numbers: mx.sym.var(f"p{numbers[0]}")
+        operators = root._internal._random_uniform, root._internal._sample_uniform
+        rest: Any = (None, None, {}) if root is mx.nd else ({},)
+        for params in ([2, 2], [make([0, 10]), make([1, 11])], [make([0, 10]), 1], [1, make([0, 10])], [0, "a"]):
+            try:
+                drawn = helper(*operators, params, (3,), "float32", *rest)
+                found.append(list(drawn.shape) if root is mx.nd else drawn.list_arguments())
+            except AssertionError:
+                found.append("refused")
+    return found
+
+
+def contents_of_inputs(mx: Any) -> Any:
+    about = import_module("mxnet.gluon.block")._gather_type_ctx_info
+    x, y = mx.nd.ones((2,)), mx.nd.ones((2,), ctx=mx.cpu(1))
+    nested: list[Any] = [x, [y, [x]], [None, 3], (), [mx.sym.var("a"), x], mx.sym.var("b")]
+    return [[bool(a), bool(b), sorted(map(str, c)), str(d)] for a, b, c, d in map(about, nested)]
+
+
+def state_of_executors(mx: Any) -> Any:
+    output = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3), name="softmax")
+    logger = logging.getLogger("executors")
+    found = []
+    for groups in (None, {"a": mx.cpu(1)}, {"a": [mx.cpu(1), mx.cpu(2)]}, [{"a": mx.cpu(1)}, {"a": mx.cpu(2)}]):
+        module = mx.mod.Module(output, context=[mx.cpu(0), mx.cpu(1)], logger=logger, group2ctxs=groups)
+        module.bind([("data", (4, 2))], [("softmax_label", (4,))])
+        group = module._exec_group
+        shared = [{name: list(x.shape) for name, x in sorted(arrays.items())} for arrays in group.shared_data_arrays]
+        found.append([str(module._group2ctxs), str(group.group2ctxs), group.logger is logger, shared, group._default_execs])
+    return found
+
+
+def threads_of_a_loader(mx: Any) -> Any:
+    data = mx.gluon.data.ArrayDataset(np.arange(6))
+    loader = mx.gluon.data.DataLoader(data, 2, num_workers=2, thread_pool=True)
+    pool = loader._worker_pool
+    drawn = [pool is loader._worker_pool, type(pool).__name__, pool.map(abs, [-1, -2]), pool.apply_async(abs, (-3,)).get()]
+    return (
+        drawn,
+        list(loader),
+        mx.gluon.data.DataLoader(data, 2)._worker_pool,
+        import_module("mxnet.optimizer.optimizer")._flatten_list([[1], [2, 3]]),
+    )
