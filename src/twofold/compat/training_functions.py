@@ -56,7 +56,7 @@ def _random_helper(
     *options
         Of arrays the device and the output; last the operator's other arguments, by name.
     """
-    *placed, named = options
+    placed, named = options[:-1], options[-1]
     kinds = (NDArray, Symbol) if isinstance(params[0], (NDArray, Symbol)) else (int, float, np.number)
     other = next((p for p in params if not isinstance(p, kinds)), None)
     assert other is None, f"Distribution parameters must all have the same type, but got both {type(params[0])} and {type(other)}."
