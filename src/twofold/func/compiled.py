@@ -1,29 +1,43 @@
 """`jit`: a function that is traced once for each kind of arguments, and then runs as one program."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from functools import wraps
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..device import Device
+from ..assembly import FREE, assembled
+from ..device import CPU, Device
 from ..errors import WrongArgument
+from ..graph.ir import TABLES
 from ..imperative.array import Array
-from ..imperative.cell import Operand, Value, wrap
+from ..imperative.cell import PLAIN, Operand, Value, new, wrap
+from ..imperative.counters import COUNTERS
+from ..imperative.failure import host_results
 from ..imperative.generator import STREAMS
-from ..imperative.invoke import device_of
+from ..imperative.guards import is_differentiated, plain_or_value, runs_inline
+from ..imperative.invoke import device_of, inline_key
+from ..imperative.residuals import InlineRun
 from ..imperative.tape import tls
 from ..imperative.trace import Source, Trace
 from ..numpy import array as numpy_array
 from ..opdef import BoundOp
+from ..opdef.facets.execution import WHOLE
 from ..program.cache import Cache, CacheEntry
-from .pytree import Tree, flatten, unflatten
+from .pytree import LEAF, OPAQUE, Tree, flatten, unflatten
 from .traced_calls import Function, Result, called, cell_value, class_of, operator_of, run
 
 #: Number of kinds of arguments for which a function keeps its program.
 HELD = 64
 #: What stands for an array without a value. NumPy's scalars as well: elements of arrays are such, and would be one program for each value.
 TRACED = (Array, np.ndarray, np.number, np.bool_)
+#: Classes of arguments that have leaves, and of those that are constants of the program.
+TREES, CONSTANTS = frozenset({tuple, list, dict}), frozenset({int, float, bool, str, type(None)})
+
+#: In `_at_once`: the programs of small arrays by kinds of arguments, and the function for all other calls.
+shortcuts: Cache = FREE
+at_length: Function = FREE
 
 
 def jit(fun: Function) -> Function:
@@ -62,9 +76,9 @@ def jit(fun: Function) -> Function:
     [0.8, 2.0]
     """
     programs = Cache(HELD)  # of this function alone: another one may trace to other nodes for equal arguments
+    shortcuts = Cache(HELD)
 
-    @wraps(fun)
-    def compiled(*args: Tree, **options: Tree) -> Tree:
+    def at_length(args: Sequence[Tree], options: Mapping[str, Tree], short: tuple[object, ...] | None, arrays: Sequence[Any]) -> Tree:
         leaves, structure = flatten((args, options))
         key: list[object] = [structure, tls.training]
         cells: list[Array] = []
@@ -72,10 +86,10 @@ def jit(fun: Function) -> Function:
             if isinstance(value, TRACED):
                 value = value if isinstance(value, Array) else numpy_array(value)
                 cells.append(value)
-                key += (type(value)._root or type(value), value.shape, value._dtype)
+                key += (class_of(value), value.shape, value._dtype)
             else:
-                # True, 1 and 1.0 are equal
-                key += (type(value), value)
+                # True, 1 and 1.0 are equal, as are the two zeros of floats
+                key += (type(value), repr(value) if type(value) is float else value)
         try:
             found = programs.get_or(tuple(key), lambda: _compiled(fun, leaves, structure, cells))
         except TypeError as error:
@@ -83,9 +97,65 @@ def jit(fun: Function) -> Function:
             if unhashable is None:
                 raise
             raise WrongArgument("jit: an argument is neither an array nor hashable", type(unhashable).__name__, "pass arrays") from error
-        return found.result.tree(run(found.bound_op, [*cells, *[outside.now() for outside in found.outside]]))
+        results = found.result.tree(run(found.bound_op, [*cells, *[outside.now() for outside in found.outside]]))
+        OPAQUE.update(type(c) for c in cells if type(c)._root is None)
+        if short is not None and (made := _shortcut(found, arrays)) is not None:
+            shortcuts.pop(short, None)
+            shortcuts.add(short, made)
+        return results
 
-    return compiled
+    return wraps(fun)(assembled(_at_once, {"shortcuts": shortcuts, "at_length": at_length}))
+
+
+def _at_once(*args, **options):
+    """Template of compiled functions: runs the program for small arrays on cpu(0) that are not recorded, without `invoke`'s frames."""
+    leaves, structure = args, None
+    if options:
+        leaves, structure = flatten((args, options))
+    else:
+        for value in args:
+            if value.__class__ in TREES:
+                leaves, structure = flatten(args)
+                break
+    key = [structure, tls.training]
+    arrays = []
+    for value in leaves:
+        kind = value.__class__
+        if kind in OPAQUE:
+            v = value._content
+            if v.__class__ is Value and v.device is CPU and (tls.tape is None or not is_differentiated(v)):
+                v = v.data
+            if v.__class__ is not PLAIN or not runs_inline(v.size // WHOLE):
+                return at_length(args, options, None, ())
+            key.append(kind)
+            key.append(v.shape)
+            key.append(v.dtype)
+            arrays.append(v)
+        elif kind in CONSTANTS:
+            key.append(kind)
+            key.append(repr(value) if kind is float else value)
+        else:
+            return at_length(args, options, None, ())
+    key = tuple(key)
+    found = shortcuts.get(key)
+    if found is None or found.generation != TABLES.generation:
+        return at_length(args, options, key, arrays)
+    found.used = True
+    COUNTERS.inline += 1
+    arrays += found.constants
+    results = host_results(found.function, found.run, arrays)
+    if (cls := found.cls) is not None:
+        result = new(cls)
+        v = results[0]
+        result._content = plain_or_value(v)
+        return result
+    leaves = []
+    # results of the operation only: others are what backward would read
+    for cls, v in zip(found.classes, results, strict=False):
+        result = new(cls)
+        result._content = plain_or_value(v)
+        leaves.append(result)
+    return unflatten(found.structure, leaves)
 
 
 class _Outside(NamedTuple):
@@ -125,3 +195,40 @@ def _compiled(fun: Function, leaves: Sequence[object], structure: Tree, cells: S
     outside = [_Outside(v, sources.get(k), device_of(v)) for k, v in enumerate(trace.operands[first:], first)]
     made = result.arrays
     return _Compiled(operator_of(("jit", *made), trace.inputs, lambda: made), outside, result)
+
+
+class _Shortcut(CacheEntry):
+    """A program for small arrays.
+
+    Attributes
+    ----------
+    function, run
+        See `InlineRun`.
+    constants
+        What it takes after the arrays.
+    structure, classes, cls
+        The form of its result, the classes of the arrays in it, and the only one if the result is an array.
+    generation
+        The generation of nodes: another one has other settings.
+    """
+
+    def __init__(self, inline: InlineRun, constants: list[Any], result: Result) -> None:
+        self.function, self.run, self.constants = inline.function, inline.run, constants
+        self.structure, self.classes = result.structure, result.classes
+        self.cls = result.classes[0] if result.structure == LEAF else None
+        self.generation = TABLES.generation
+
+
+def _shortcut(compiled: _Compiled, arrays: Sequence[Any]) -> _Shortcut | None:
+    """The shortcut for small arrays of these types, if there may be one, and the program has run often enough to be compiled."""
+    if not arrays or None in compiled.result.nodes or any(o.source is not None for o in compiled.outside):
+        return None
+    contents = [*arrays, *[o.value for o in compiled.outside]]
+    inline = compiled.bound_op.inline.get(inline_key(contents))
+    # what decides about large operands is their present size, and the type of a result of unknown shape is found by running
+    if inline is None or inline.largest == math.inf or inline.given[: len(arrays)] != tuple(range(len(arrays))):
+        return None
+    constants = [v.data if isinstance(v := contents[k], Value) else v for k in inline.given[len(arrays) :]]
+    if any(isinstance(v, PLAIN) and not runs_inline(v.size // WHOLE) for v in constants):
+        return None
+    return _Shortcut(inline, constants, compiled.result)

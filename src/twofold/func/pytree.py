@@ -10,6 +10,8 @@ Structure: TypeAlias = "str | tuple[type, tuple[Hashable, ...] | None, tuple[Str
 #: Nested tuples, lists and dictionaries of anything.
 Tree: TypeAlias = Any
 LEAF = "leaf"
+#: Classes of values that are leaves, as far as they are known; see `jit`.
+OPAQUE: set[type] = set()
 
 
 def flatten(tree: object) -> tuple[list[Tree], Structure]:
@@ -20,15 +22,25 @@ def flatten(tree: object) -> tuple[list[Tree], Structure]:
 
 def _flatten(tree: Tree, leaves: list[Tree]) -> Structure:
     kind = tree.__class__
-    if kind is tuple or kind is list or isinstance(tree, (tuple, list)):
-        return kind, None, tuple([_flatten(part, leaves) for part in tree])
-    if isinstance(tree, dict):
+    if kind is dict or isinstance(tree, dict):
         keys = _ordered(tree)
-        return kind, keys, tuple([_flatten(tree[key], leaves) for key in keys])
-    if tree is None:
+        parts = [tree[key] for key in keys]
+    elif kind is tuple or kind is list or isinstance(tree, (tuple, list)):
+        keys, parts = None, tree
+    elif tree is None:
         return None
-    leaves.append(tree)
-    return LEAF
+    else:
+        leaves.append(tree)
+        return LEAF
+    below: list[Structure] = []
+    for part in parts:
+        # arrays of the commonest kind of tree are met here, without a call for each
+        if part.__class__ in OPAQUE:
+            leaves.append(part)
+            below.append(LEAF)
+        else:
+            below.append(_flatten(part, leaves))
+    return kind, keys, tuple(below)
 
 
 def _ordered(tree: Tree) -> tuple[Hashable, ...]:
@@ -50,9 +62,11 @@ def _unflatten(structure: Structure, leaves: Iterator[object]) -> Tree:
     if isinstance(structure, str):
         return next(leaves)
     kind, keys, below = structure
-    parts = [_unflatten(part, leaves) for part in below]
+    parts = [next(leaves) if part.__class__ is str else _unflatten(part, leaves) for part in below]
+    if kind is list:
+        return parts
     if keys is not None:
-        return kind(zip(keys, parts, strict=True)) if kind is not dict else dict(zip(keys, parts, strict=True))
+        return kind(zip(keys, parts, strict=True))
     # a named tuple takes its fields one by one
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 

@@ -316,7 +316,7 @@ def _application(bound_op: BoundOp, contents: Sequence[Operand]) -> Application:
 
 def _inline(bound_op: BoundOp, contents: Sequence[Operand], device: Device) -> list[Content]:
     COUNTERS.inline += 1
-    key = _key(contents) if device is CPU or device.is_host else None
+    key = inline_key(contents) if device is CPU or device.is_host else None
     found = bound_op.inline.get(key) if key else None
     if found is None:
         bound_tables()  # tapes and windows limit the size of the tables when they begin; this operation has neither
@@ -342,7 +342,7 @@ def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Array]:
     return arrays
 
 
-def _key(contents: Sequence[Any]) -> tuple[object, ...] | None:
+def inline_key(contents: Sequence[Any]) -> tuple[object, ...] | None:
     """The key of an inline call's program: types of arrays, classes of scalars, values of literals; None for other operands."""
     parts: list[object] = []
     for v in contents:
