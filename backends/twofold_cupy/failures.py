@@ -4,7 +4,7 @@ from typing import Any
 
 import cupy
 
-from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory, KernelCompileError, MXNetError, own_error
+from twofold.errors import SEE_CAUSE, BackendUnavailable, DeviceError, DeviceOutOfMemory, KernelCompileError, MXNetError, own_error
 
 from .library import compiler, driver, runtime
 
@@ -70,4 +70,4 @@ def _device_error(error: Any) -> DeviceError:
     if status == FULL:
         todo = "use smaller batches, free unused arrays, or check nvidia-smi for other processes that use the memory"
         return DeviceOutOfMemory("gpu: the memory is full", f"CUDA status {status}: {error}", todo)
-    return DeviceError("gpu: CUDA refused a call", f"CUDA status {status}: {error}", "see the cause above")
+    return DeviceError("gpu: CUDA refused a call", f"CUDA status {status}: {error}", SEE_CAUSE)

@@ -1,7 +1,8 @@
 """The value type ``Device`` (MXNet's Context) and the per-thread default device. It knows no backend."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import ClassVar
 
 from .errors import DeviceError, FixedDevice, UnknownDevice
@@ -22,12 +23,15 @@ def _unknown_device(given: object, number: object, kind: object) -> UnknownDevic
     if callable(given):
         name = getattr(given, "__name__", "cpu")
         return UnknownDevice("Context: no such device", f"the function {name}", f"call it: mx.{name}()")
-    name, _, index = str(kind).partition(":")
-    if name in ("cuda", *TYPE_CODES) and index.isdecimal():  # as PyTorch writes it
-        todo = f"write mx.{name.replace('cuda', 'gpu')}({index})"
-    elif kind not in TYPE_CODES:
-        todo = "use 'gpu'" if name == "cuda" else did_you_mean(str(kind), TYPE_CODES, todo)
+    if kind not in TYPE_CODES:
+        todo = "use 'gpu'" if kind == "cuda" else _written(str(kind)) or did_you_mean(str(kind), TYPE_CODES, todo)
     return UnknownDevice("Context: no such device", f"{given!r}, {number!r}", todo)
+
+
+def _written(text: str) -> str:
+    """What to write for a device that is given as text, as PyTorch has it, such as ``"cuda:0"``; empty for other text."""
+    name, _, index = text.partition(":")
+    return f"write mx.{name.replace('cuda', 'gpu')}({index})" if name in ("cuda", *TYPE_CODES) and (index or "0").isdecimal() else ""
 
 
 class _Local(threading.local):
@@ -163,6 +167,31 @@ def chosen_device(ctx: "str | Device | None") -> Device:
         todo = "pass all sizes in one tuple, as in zeros((2, 3)); a context is mx.cpu() or mx.gpu(0)"
         raise UnknownDevice("ctx must be a context", repr(ctx), todo)
     return current_device() if ctx is None else Device(ctx)
+
+
+def devices_of(ctx: "Device | Iterable[Device]", argument: str) -> list[Device]:
+    """The devices that an argument means, which is one or several.
+
+    Parameters
+    ----------
+    ctx
+        The argument's value.
+    argument
+        Its name, for the error.
+
+    Raises
+    ------
+    UnknownDevice
+        If it is something else, such as text.
+    """
+    found: list[Device] = [ctx] if isinstance(ctx, (Device, str)) or not isinstance(ctx, Iterable) else list(ctx)
+    for one in found:
+        if isinstance(one, FunctionType):
+            raise _unknown_device(one, 0, one)
+        if not isinstance(one, Device):
+            todo = (isinstance(one, str) and _written(one)) or "pass mx.cpu() or mx.gpu(0)"
+            raise UnknownDevice(f"{argument} must be a context or a list of contexts", repr(one), todo)
+    return found
 
 
 def set_default_device(device: Device) -> None:

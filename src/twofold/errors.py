@@ -368,6 +368,9 @@ class InternalError(MXNetError):
     """An invariant of Twofold itself is broken: a bug in Twofold, not in the calling program."""
 
 
+#: What to do about an error that another one has caused, which is shown with it.
+SEE_CAUSE = "see the cause above"
+
 #: Built-in exceptions of array libraries and the system, and the error for each; any other becomes an `EngineError`.
 _MATCHING: tuple[tuple[type[BaseException], type[MXNetError]], ...] = (
     (MemoryError, DeviceOutOfMemory),
@@ -394,7 +397,7 @@ def own_error(what: str, error: BaseException) -> MXNetError:
     if isinstance(error, numpy.linalg.LinAlgError):
         return LinearAlgebraError(f"a matrix cannot be decomposed or inverted: {error}", None, "check its values")
     kind = next((own for builtin, own in _MATCHING if isinstance(error, builtin)), EngineError)
-    return kind(what, f"{type(error).__name__}: {error}", "see the cause above")
+    return kind(what, f"{type(error).__name__}: {error}", SEE_CAUSE)
 
 
 __all__ = sorted(name for name, value in vars().items() if isinstance(value, type) and issubclass(value, MXNetError))

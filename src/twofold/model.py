@@ -12,7 +12,7 @@ from . import metric as metrics
 from . import optimizer as optimizers
 from .callback import LogValidationMetricsCallback
 from .checkpoint import BatchEndParam, load_checkpoint, load_params, save_checkpoint
-from .device import CPU, Device
+from .device import CPU, devices_of
 from .errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from .io.array_iterator import NDArrayIter
 from .io.iterator import BatchSource, DataIter
@@ -92,7 +92,7 @@ class FeedForward:
     ) -> None:
         self.symbol: Any = None if _is_generator(symbol) else symbol
         self.sym_gen: Any = symbol if _is_generator(symbol) else None
-        self.ctx = [CPU] if ctx is None else [ctx] if isinstance(ctx, Device) else list(ctx)
+        self.ctx = [CPU] if ctx is None else devices_of(ctx, "ctx")
         self.num_epoch, self.epoch_size, self.begin_epoch = num_epoch, epoch_size, begin_epoch
         self.optimizer, self.initializer, self.numpy_batch_size = optimizer, initializer, numpy_batch_size
         self.arg_params, self.aux_params, self.allow_extra_params = arg_params, aux_params, allow_extra_params

@@ -45,6 +45,11 @@ def is_inside(frame: FrameType) -> bool:
     return found
 
 
+def is_generated(frame: FrameType) -> bool:
+    """Whether a frame runs a function that the package has generated: these have separate globals, others those of their module."""
+    return is_inside(frame) and frame.f_globals is not vars(sys.modules.get(frame.f_globals["__name__"], sys))
+
+
 def line_of(code: CodeType, instruction: int) -> int:
     """The line of an instruction; the first line of the code for instructions that Python added, which have none."""
     found = next((n for begin, end, n in code.co_lines() if begin <= instruction < end), None)
@@ -76,8 +81,8 @@ class GeneratedLine:
             frame, depth = frame.f_back, 2
         elif not FLOATING_POINT.match(text):
             return False
-        # assembled functions have separate globals; warnings by the package itself come from its modules
-        if frame is None or not is_inside(frame) or frame.f_globals is vars(sys.modules.get(frame.f_globals["__name__"], sys)):
+        # warnings by the package itself come from its modules
+        if frame is None or not is_generated(frame):
             return False
         _warn_at(frame_of_user(depth), text, RuntimeWarning)
         return True

@@ -7,6 +7,7 @@ pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from .device import Device
 from .errors import DTypeError, InvalidValue, MXNetError, ParameterError, WrongArgument, WrongType
 from .formats.json_text import parse_json
 from .origin import warn
@@ -100,7 +101,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
             # a dictionary names its class under the nickname: ``{'metric': 'acc', …}``
             return create(**what)
         if not isinstance(what, str):
-            raise WrongType(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, "pass its name or a dict")
+            raise _not_text(what, base_class, nickname)
         if what.startswith(("[", "{")):
             return _from_json(create, what, nickname)
         if what.lower() not in names:
@@ -110,6 +111,16 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
     create.__doc__ = f"Create a {nickname} from a name, a configuration, or an instance, which is returned."
     return create
+
+
+def _not_text(what: object, base_class: type, nickname: str) -> WrongType:
+    """The error for something that names no class."""
+    given, todo = type(what).__name__, "pass its name or a dict"
+    if isinstance(what, Device):
+        given, todo = repr(what), "pass a context by name: ctx=…"
+    elif isinstance(what, type) and issubclass(what, base_class):
+        given, todo = f"the class {what.__name__}", f"call it: {what.__name__}()"
+    return WrongType(f"{nickname}.create: {nickname} must be of string type", given, todo)
 
 
 def _from_json(create: Callable[..., Any], text: str, nickname: str) -> Any:

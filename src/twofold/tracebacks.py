@@ -1,6 +1,6 @@
 """Tracebacks of uncaught errors of the package: the user's lines, with the library's frames folded into one line.
 
-``TWOFOLD_TRACEBACK=full`` shows all frames. Other kinds of errors, and hooks that a program has installed, are not affected.
+``TWOFOLD_TRACEBACK=full`` shows all frames. Errors that did not pass through the package, and hooks of a program, are not affected.
 """
 
 import os
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from .errors import MXNetError
-from .origin import is_inside
+from .errors import SEE_CAUSE, MXNetError
+from .origin import is_generated, is_inside
 
 T = TypeVar("T")
 
@@ -47,15 +47,15 @@ def explain_cells(shell: Any) -> None:
 
 def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print an uncaught error: the hook that replaces Python's own."""
-    _advise(error, trace)
-    if not _folds(error):
+    is_explained = _advise(error, trace)
+    if not _folds(error, trace):
         sys.__excepthook__(kind, error, trace)
     else:
-        sys.stderr.write(text_of(error, trace))
+        sys.stderr.write(text_of(error, trace, is_explained))
 
 
-def text_of(error: BaseException, trace: TracebackType | None) -> str:
-    """The traceback of an error as Python prints it, with the library's frames folded."""
+def text_of(error: BaseException, trace: TracebackType | None, is_explained: bool = False) -> str:
+    """The traceback of an error as Python prints it, with the library's frames folded; of an unexpected error its innermost ones stay."""
     from traceback import FrameSummary, StackSummary, TracebackException  # programs that run to their end do not need it
 
     class Folded(StackSummary):
@@ -66,25 +66,25 @@ def text_of(error: BaseException, trace: TracebackType | None) -> str:
                 return super().format_frame_summary(frame_summary, **options)
             return f"  {frame_summary.name}\n"
 
-    def fold(shown: TracebackException | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def fold(
+        shown: TracebackException | None, error: BaseException | None, trace: TracebackType | None, is_explained: bool = False
+    ) -> None:
         if shown is None or error is None:
             return
         traces = list(_links(trace))
         if len(traces) == len(shown.stack):  # not if `sys.tracebacklimit` has cut it
             stack = Folded()
-            for count, summary in _folded(traces, list(shown.stack)):
+            for count, summary in _folded(traces, list(shown.stack), is_explained or _is_expected(error, traces)):
                 stack.append(summary or FrameSummary("", 0, line_of(count), lookup_line=False))
             shown.stack = stack
-        if _is_internal(error.__cause__):
-            shown.__cause__, shown.__suppress_context__ = None, True
-        elif _has_no_line_of_user(error.__context__):
-            shown.__suppress_context__ = True
-        # the causes that are left say more than the error: NumPy's, or one that the user's own code raised
-        fold(shown.__cause__, error.__cause__, error.__cause__ and error.__cause__.__traceback__)
-        fold(shown.__context__, error.__context__, error.__context__ and error.__context__.__traceback__)
+        cause, context = _shown_reasons(error)
+        shown.__cause__, shown.__suppress_context__ = shown.__cause__ if cause else None, context is None
+        # the causes that are left say more than the error: an unexpected error of a library, or one that the user's own code raised
+        fold(shown.__cause__, cause, cause and cause.__traceback__, False)
+        fold(shown.__context__, context, context and context.__traceback__, False)
 
     shown = TracebackException(type(error), error, trace)
-    fold(shown, error, trace)
+    fold(shown, error, trace, is_explained)
     return "".join(shown.format())
 
 
@@ -98,7 +98,7 @@ def show_in_notebook(
 ) -> None:
     """Show an error of a cell: the handler for IPython's ``set_custom_exc``."""
     _advise(error, trace)
-    if not _folds(error):
+    if not _folds(error, trace):
         return shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
     # IPython's own frame, which it leaves out itself, and the user's
     links = [link for k, link in enumerate(_links(trace)) if k == 0 or not is_inside(link.tb_frame)]
@@ -107,7 +107,7 @@ def show_in_notebook(
         # a separate chain: `%debug` goes through the error's traceback, which does not change
         kept = TracebackType(kept, link.tb_frame, link.tb_lasti, link.tb_lineno)
     cause, suppresses = error.__cause__, error.__suppress_context__
-    if _is_internal(cause) or _is_internal(error.__context__):
+    if _shown_reasons(error) == (None, None):
         error.__cause__ = None  # sets `__suppress_context__`
     try:
         shell.showtraceback((kind, error, kept), tb_offset=tb_offset)
@@ -118,22 +118,49 @@ def show_in_notebook(
     return None
 
 
-def _advise(error: BaseException, trace: TracebackType | None) -> None:
+def _advise(error: BaseException, trace: TracebackType | None) -> bool:
+    """Let the advisers change an error; whether one has changed its text."""
+    before = error.args
     for adviser in ADVISERS:
         adviser(error, trace)
+    return error.args is not before
 
 
-def _folds(error: BaseException) -> bool:
-    return isinstance(error, MXNetError) and os.environ.get("TWOFOLD_TRACEBACK") != "full"
+def _folds(error: BaseException, trace: TracebackType | None) -> bool:
+    """Whether the error, or one that led to it, has passed through the package."""
+    if os.environ.get("TWOFOLD_TRACEBACK") == "full":
+        return False
+    reasons = [reason for reason in (error.__cause__, error.__context__) if reason is not None]
+    return any(is_inside(link.tb_frame) for link in _links(trace)) or any(_folds(reason, reason.__traceback__) for reason in reasons)
+
+
+#: Errors about the user's values and files, and the user's key. Of others, such as `TypeError`, the package's innermost frames may show a
+#: fault of its own.
+EXPECTED = (MXNetError, ValueError, OverflowError, OSError, KeyboardInterrupt)
+
+
+def _is_expected(error: BaseException, traces: list[TracebackType]) -> bool:
+    """Whether the innermost frames of the package say nothing that the text does not."""
+    if isinstance(error, EXPECTED) or not traces:
+        return True
+    # other libraries raise their own errors; code that the package generates only calls them, and has no lines to show
+    return _is_library(traces[-1].tb_frame) or is_generated(traces[-1].tb_frame)
+
+
+def _shown_reasons(error: BaseException) -> tuple[BaseException | None, BaseException | None]:
+    """The cause and the context of an error, as far as a traceback shows them: not what the package has caught and says better."""
+    cause, context = error.__cause__, error.__context__
+    if cause is not None:
+        return (None if _is_internal(cause) and SEE_CAUSE not in str(error) else cause), None
+    return None, None if error.__suppress_context__ or _is_internal(context) else context
 
 
 def _is_internal(error: BaseException | None) -> bool:
-    """Whether an error is the package's and was caught inside it: the error that it caused repeats its message."""
-    return isinstance(error, MXNetError) and _has_no_line_of_user(error)
-
-
-def _has_no_line_of_user(error: BaseException | None) -> bool:
-    return error is not None and all(is_inside(link.tb_frame) or _is_library(link.tb_frame) for link in _links(error.__traceback__))
+    """Whether an error was raised and caught without a line of the user, below the package."""
+    if error is None:
+        return False
+    frames = [link.tb_frame for link in _links(error.__traceback__)]
+    return any(map(is_inside, frames)) and all(is_inside(frame) or _is_library(frame) for frame in frames)
 
 
 def _links(trace: TracebackType | None) -> Iterator[TracebackType]:
@@ -142,23 +169,25 @@ def _links(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
-def _folded(links: list[TracebackType], summaries: list[T]) -> Iterator[tuple[int, T | None]]:
+def _folded(links: list[TracebackType], summaries: list[T], to_the_end: bool) -> Iterator[tuple[int, T | None]]:
     """Each summary that is shown, with 0, and for a run of the library's frames their number, with None."""
-    count = 0
+    run: list[T] = []
     for link, summary in zip(links, summaries, strict=True):
         # functions that the package calls, such as NumPy's and `contextlib`'s, belong to it; its callers are the user's
-        if is_inside(link.tb_frame) or (count and _is_library(link.tb_frame)):
-            count += 1
+        if is_inside(link.tb_frame) or (run and _is_library(link.tb_frame)):
+            run.append(summary)
             continue
-        if count:
-            yield count, None
-        count = 0
+        if run:
+            yield len(run), None
+        run = []
         yield 0, summary
-    if count:
-        yield count, None
+    if run and to_the_end:
+        yield len(run), None
+    elif run:
+        yield from ((0, summary) for summary in run)
 
 
 def _is_library(frame: FrameType) -> bool:
     """Whether a frame that the package called runs code of Python or of an installed package, such as NumPy."""
     path = frame.f_code.co_filename
-    return "site-packages" in path or path.startswith((os.path.dirname(os.__file__), "<"))
+    return "site-packages" in path or path.endswith(".pyx") or path.startswith((os.path.dirname(os.__file__), "<"))

@@ -68,3 +68,9 @@ def test_a_model_can_be_moved_to_a_gpu(gpus: list[mx.Context]) -> None:
     found = net(nd.ones((1, 3), ctx=gpus[0]))
     assert found.context is gpus[0]
     assert np.array_equal(found.asnumpy(), want)
+
+
+def test_a_batch_is_loaded_on_one_device_given_alone():
+    (part,) = mx.gluon.utils.split_and_load(mx.nd.ones((4, 2)), mx.cpu(1))
+    assert part.context == mx.cpu(1)
+    assert part.shape == (4, 2)

@@ -36,6 +36,46 @@ def a_misspelt_device():
     mx.Context("gpuu")
 
 
+@mistake("ctx must be a context or a list of contexts: given 'cuda:0'; write mx.gpu(0)")
+def torchs_device_of_a_network():
+    nn.Dense(8, in_units=4).initialize(ctx="cuda:0")
+
+
+@mistake("ctx must be a context or a list of contexts: given 'gpu'; write mx.gpu()")
+def a_device_of_a_network_as_text():
+    nn.Dense(8).initialize(ctx=["gpu"])
+
+
+@mistake("ctx must be a context or a list of contexts: given 1; pass mx.cpu() or mx.gpu(0)")
+def a_devices_number():
+    nn.Dense(8).initialize(ctx=1)
+
+
+@mistake("Context: no such device: given the function gpu; call it: mx.gpu()")
+def a_device_that_is_not_called():
+    nn.Dense(8).initialize(ctx=mx.gpu)
+
+
+@mistake("initializer.create: initializer must be of string type: given cpu(0); pass a context by name: ctx=…")
+def a_device_as_the_initializer():
+    nn.Dense(8).initialize(mx.cpu())
+
+
+@mistake("initializer.create: initializer must be of string type: given the class Xavier; call it: Xavier()")
+def an_initializer_that_is_not_called():
+    nn.Dense(8).initialize(mx.init.Xavier)
+
+
+@mistake("context must be a context or a list of contexts: given 'cpu'; write mx.cpu()")
+def a_device_of_a_module_as_text():
+    mx.mod.Module(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3), context="cpu")
+
+
+@mistake("ctx_list must be a context or a list of contexts: given 'cuda'; write mx.gpu()")
+def devices_of_a_batch_as_text():
+    gluon.utils.split_and_load(nd.ones((4, 2)), "cuda")
+
+
 @mistake("Context: no such device: given 'cpu', -1; the kind is one of cpu, gpu, cpu_pinned, cpu_shared; numbers start at 0")
 def a_negative_device():
     mx.cpu(-1)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import ndarray as nd
-from ..device import Device
+from ..device import Device, devices_of
 from ..errors import DTypeError, InvalidValue, ParameterError
 from ..formats.downloads import check_sha1, download
 from ..formats.replacing import replace_file
@@ -79,7 +79,7 @@ def _slice(data: Any, axis: int, begin: int, end: int) -> Any:
     return data[begin:end] if axis == 0 else data[(slice(None),) * axis + (slice(begin, end),)]
 
 
-def split_and_load(data: object, ctx_list: Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[Array]:
+def split_and_load(data: object, ctx_list: Device | Sequence[Device], batch_axis: int = 0, even_split: bool = True) -> list[Array]:
     """Split a batch into slices, one on each device.
 
     Parameters
@@ -87,15 +87,16 @@ def split_and_load(data: object, ctx_list: Sequence[Device], batch_axis: int = 0
     data
         An array, or anything that `twofold.nd.array` accepts.
     ctx_list
-        The devices.
+        The devices, or one.
     batch_axis, even_split
         See `split_data`.
     """
-    array = data if isinstance(data, Array) else as_active_class(nd.array(data, ctx=ctx_list[0]))
-    if len(ctx_list) == 1:
-        return [array.as_in_context(ctx_list[0])]
-    parts = split_data(array, len(ctx_list), batch_axis, even_split)
-    return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+    devices = devices_of(ctx_list, "ctx_list")
+    array = data if isinstance(data, Array) else as_active_class(nd.array(data, ctx=devices[0]))
+    if len(devices) == 1:
+        return [array.as_in_context(devices[0])]
+    parts = split_data(array, len(devices), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(parts, devices, strict=True)]
 
 
 @through_legacy

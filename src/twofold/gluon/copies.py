@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ndarray as nd
-from ..device import CPU, Device, current_device
+from ..device import CPU, Device, current_device, devices_of
 from ..errors import DeviceError, MXNetError
 from ..imperative.cell import Value
 from ..imperative.scope import Scope
@@ -153,7 +153,7 @@ def context_list(ctx: Device | Sequence[Device] | None) -> list[Device]:
     """The given device or devices as a list; the current device for None."""
     if ctx is None:
         return [current_device()]
-    return [ctx] if isinstance(ctx, Device) else list(ctx)
+    return devices_of(ctx, "ctx")
 
 
 def _detach_gradient(array: NDArray) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..backend.kernel import Array
-from ..errors import AutogradError, MXNetError
+from ..errors import SEE_CAUSE, AutogradError, MXNetError
 
 
 class UserFunction:
@@ -60,4 +60,4 @@ def user_code(what: str) -> Iterator[None]:
     except MXNetError:
         raise
     except Exception as error:
-        raise MXNetError(f"{what} raised {type(error).__name__}", str(error), "see the cause above") from error
+        raise MXNetError(f"{what} raised {type(error).__name__}", str(error), SEE_CAUSE) from error

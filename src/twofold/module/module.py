@@ -6,7 +6,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from ..checkpoint import load_checkpoint, save_checkpoint
-from ..device import CPU, Device
+from ..device import CPU, Device, devices_of
 from ..errors import DTypeError, InvalidValue, NotReady, ParameterError
 from ..formats.checksums import checksum_beside, warn_if_changed
 from ..io.iterator import DataDesc, Shapes, describe
@@ -76,7 +76,7 @@ class Module(BaseModule):
     ) -> None:
         super().__init__(logger)
         self._symbol: Symbol = symbol
-        self._context = [context] if isinstance(context, Device) else list(context)
+        self._context = devices_of(context, "context")
         self._work_load_list = [1] * len(self._context) if work_load_list is None else list(work_load_list)
         if not self._context or len(self._work_load_list) != len(self._context):
             raise InvalidValue(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..device import Device
+from ..device import Device, devices_of
 from ..errors import ParameterError
 from ..symbol.symbol import Symbol
 from .data_shapes import Requests
@@ -84,7 +84,7 @@ def groups_by_device(groups: Groups | None, count: int) -> list[dict[str, Device
     if not isinstance(groups, Mapping):
         found = [dict(each) for each in groups]
     else:
-        columns = {name: [place] * count if isinstance(place, Device) else list(place) for name, place in groups.items()}
+        columns = {name: devices_of(place, f"the group {name!r}") for name, place in groups.items()}
         columns = {name: column * count if len(column) == 1 else column for name, column in columns.items()}
         if any(len(column) != count for column in columns.values()):
             raise ParameterError(

@@ -23,7 +23,7 @@ from ..backend.kernel import (
 )
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
-from ..errors import DeviceOutOfMemory, KernelCompileError, MXNetError
+from ..errors import SEE_CAUSE, DeviceOutOfMemory, KernelCompileError, MXNetError
 from ..graph.fuse import Step
 from ..graph.ir import Application, Constant, Node, applies, is_const, number_of, unshaped
 from ..graph.memory_plan import MemoryPlan
@@ -125,7 +125,7 @@ def compile_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callable
         if isinstance(failure, DeviceOutOfMemory):
             raise failure from error
         what = f"{backend.target.kind}: the kernel {programs[0].name} cannot be compiled"
-        raise KernelCompileError(what, f"{type(error).__name__}: {error}", "see the cause above") from error
+        raise KernelCompileError(what, f"{type(error).__name__}: {error}", SEE_CAUSE) from error
 
 
 def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
