@@ -64,7 +64,7 @@ test: $(DEV) ## Run the quick tests, in some five minutes (ARGS="tests/formats -
 	@$(WITH_DATA) FUZZ_CASES=100 $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not ci and not slow and not mnist" $(ARGS)
 
 test-ci: $(DEV) ## Run the tests that CI runs: also whole trainings, clusters that lose processes, longer searches
-	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow and not mnist" $(ARGS)
+	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal --durations 30 --durations-min 8 -m "not slow and not mnist" $(ARGS)
 
 test-all: $(DEV) ## Run every test, in hours
 	@$(WITH_DATA) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)

@@ -10,7 +10,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,21 +19,17 @@ import see_also
 import signatures
 from class_members import Described, inheritance, public_bases, shown_elsewhere
 from examples_of_names import example_of_name, has_own_example
-from operator_examples import example_of
+from operator_pages import entries_of_npx, operator_text, operators, operators_text
+from restructured import Entry, escaped, example_lines, first_sentence, inside, searched, table, titled
 
 import twofold as mx
-from twofold import ndarray as _registers_the_operators  # noqa: F401
 from twofold.extension_points import LOADERS
-from twofold.opdef.frontend import place_of
-from twofold.opdef.params import text as spelt
 from twofold.opdef.registry import NAMES
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from sphinx.application import Sphinx
-
-    from twofold.opdef.spec import Op
 
 FOLDER = Path(__file__).parent / "api"
 
@@ -56,6 +52,12 @@ class Namespace(NamedTuple):
         for part in self.name.split(".") if self.name != ROOT else ():
             found = getattr(found, part, None) or importlib.import_module(f"{found.__name__}.{part}")
         return found
+
+    @property
+    def dotted(self) -> str:
+        """Its name from the root package; a module of NumPy's, such as ``np.fft``, has one below ``twofold.numpy``."""
+        own, above = self.module.__name__, self.name.rpartition(".")[0]
+        return own if own.startswith("twofold") else f"{Namespace(above, '', '').dotted}.{self.name.rpartition('.')[2]}"
 
     @property
     def shown(self) -> str:
@@ -81,6 +83,7 @@ SECTIONS = (
             Namespace("nd.contrib", "Control flow and other functions", "Functions of ``mx.nd.contrib`` that are not operators."),
             Namespace("np", "Arrays by NumPy's conventions", "NumPy's functions with fusion, gradients and devices."),
             Namespace("np.linalg", "Linear algebra", "NumPy's linear algebra with gradients."),
+            Namespace("np.fft", "Fourier transforms", "NumPy's Fourier transforms, computed on the host, with gradients."),
             Namespace("np.random", "NumPy's random numbers", "NumPy's generators, with arrays of Twofold as results."),
             Namespace("npx", "Switches and networks for NumPy's arrays", "What MXNet calls ``npx``."),
             Namespace("autograd", "Gradients", "Recording operations, and the gradients of what was recorded."),
@@ -160,15 +163,6 @@ SECTIONS = (
 )
 
 
-class Entry(NamedTuple):
-    """A name with a page: where the page is, its first sentence, and its text."""
-
-    name: str
-    page: str
-    summary: str
-    text: str
-
-
 # ------------------------------------------------------------------------------------------------------- what is public
 
 
@@ -209,33 +203,7 @@ def is_documented(namespace: Namespace, name: str) -> bool:
     return own or (inspect.isfunction(found) and found.__code__.co_filename.startswith(str(Path(mx.__file__).parent)))
 
 
-def first_sentence(text: str) -> str:
-    """The first paragraph of a docstring, on one line."""
-    return escaped(" ".join(inspect.cleandoc(text).partition("\n\n")[0].split()))
-
-
-def escaped(text: str) -> str:
-    """A docstring in which stars and bars outside of code are themselves, as in docstrings of Markdown's habits."""
-    parts = re.split(r"(``.*?``)", text, flags=re.DOTALL)
-    return "".join(part if k % 2 else re.sub(r"([*|])", r"\\\1", part) for k, part in enumerate(parts))
-
-
 # ------------------------------------------------------------------------------------------------------------ the pages
-
-
-def titled(title: str, *lines: str) -> str:
-    """A page of reStructuredText."""
-    return "\n".join([title, "=" * len(title), "", *lines, ""])
-
-
-def example_lines(example: str) -> list[str]:
-    """A session under its heading."""
-    return [".. rubric:: Example", "", ".. code-block:: pycon", "", *[f"   {line}".rstrip() for line in example.split("\n")], ""]
-
-
-def inside(lines: list[str]) -> list[str]:
-    """Lines as the content of a directive."""
-    return [f"   {line}".rstrip() for line in lines]
 
 
 def class_lines(dotted: str, name: str, more: list[str]) -> list[str]:
@@ -305,11 +273,6 @@ def borrowed_lines(dotted: str, doc: str, more: list[str]) -> list[str]:
     ]
 
 
-def searched(*names: str) -> list[str]:
-    """Entries of the index by which the search finds a page under names that are not in its text, such as ``mxnet.gluon.Trainer``."""
-    return [f".. index:: {', '.join(f'! mxnet.{name}' for name in dict.fromkeys(names))}", ""]
-
-
 class Shown(NamedTuple):
     """What is on pages already, by the identities of classes and functions, which several namespaces may have."""
 
@@ -321,7 +284,7 @@ def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
     """The entries of a namespace."""
     for name in names_in_order(namespace):
         found, page = getattr(namespace.module, name), f"{namespace.name}.{name}"
-        dotted = f"{namespace.module.__name__}.{name}"
+        dotted = f"{namespace.dotted}.{name}"
         doc = inspect.getdoc(found) or ""
         borrowed = BORROWED.match(doc) is not None
         if not has_own_example(found) or borrowed:
@@ -343,127 +306,6 @@ def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
 def namespace_text(namespace: Namespace, entries: list[Entry]) -> str:
     """The page of a namespace: a table of its names."""
     return titled(f"{namespace.title} ({namespace.shown})", namespace.about, "", *table(entries))
-
-
-def table(entries: Iterable[Entry]) -> Iterator[str]:
-    """A table of entries with links, and the hidden list that places their pages below this one."""
-    entries = list(entries)
-    yield from (".. list-table::", "   :widths: 30 70", "")
-    for entry in entries:
-        yield f"   * - :doc:`{entry.name} <{entry.page}>`"
-        yield f"     - {entry.summary or '…'}"
-    yield from ("", ".. toctree::", "   :hidden:", "")
-    yield from (f"   {entry.name} <{entry.page}>" for entry in entries)
-
-
-# -------------------------------------------------------------------------------------------------------- the operators
-
-
-class Operator(NamedTuple):
-    """An operator under its first name in a namespace."""
-
-    op: Op
-    place: str
-    names: list[str]
-    others: list[str]
-
-    @property
-    def all_names(self) -> list[str]:
-        """All its names below ``mx.nd`` and ``mx.sym``."""
-        return [*[below(self.place, name) for name in self.names], *self.others]
-
-    @property
-    def dotted(self) -> str:
-        """Its name below ``mx.nd`` and ``mx.sym``."""
-        return self.all_names[0]
-
-
-def below(place: str, name: str) -> str:
-    """A name in a sub-namespace, which may be none."""
-    return f"{place}.{name}" if place else name
-
-
-def operators() -> list[Operator]:
-    """The operators with public names, each once for each sub-namespace."""
-    found = []
-    # those of the package: a process may have declared others
-    for op in {id(op): op for op in NAMES.values() if op.rule.__module__.startswith("twofold.")}.values():
-        places: dict[str, list[str]] = {}
-        for place, name in map(place_of, op.names):
-            if place not in ("_internal", "random"):
-                places.setdefault(place, []).append(name)
-        # an operator of several namespaces (``sparse`` among them) has its page under the first, with the other names as synonyms
-        if places:
-            first = next(iter(places))
-            others = [below(place, name) for place in places if place != first for name in places[place]]
-            found.append(Operator(op, first, places[first], others))
-    return sorted(found, key=lambda operator: (operator.place, operator.dotted.lower()))
-
-
-def signature(op: Op) -> str:
-    """The parameters of an operator's function."""
-    arrays = [f"*{i.name}" if op.variadic and i is op.arrays[-1] else f"{i.name}=None" if i.optional else i.name for i in op.arrays]
-    params = [p.name if p.required else f"{p.name}={spelt(p.default)}" for p in op.params.values() if p.name not in op.training]
-    return ", ".join([*arrays, *params, "out=None"])
-
-
-def operator_text(operator: Operator) -> str:
-    """The page of an operator."""
-    op, (name, *aliases) = operator.op, operator.all_names
-    heads = [f"mx.{front}.{name}({signature(op)})" for front in ("nd", "sym")] + [f"mx.nd.{alias}" for alias in aliases]
-    lines = [".. py:function:: " + "\n                 ".join(heads), ""]
-    body = [*escaped(inspect.cleandoc(op.doc or f"The operator {name}.")).split("\n"), ""]
-    for i in op.arrays:
-        kind = "arrays" if op.variadic and i is op.arrays[-1] else "array, optional" if i.optional else "array"
-        body.append(f":param {i.name}: {kind}{' (auxiliary state)' if i.auxiliary else ''}")
-    shown = [p for p in op.params.values() if p.name not in op.training]
-    body += [f":param {p.name}: {p.kind.name}" + ("" if p.required else f", default {spelt(p.default)}") for p in shown]
-    body += [":returns: " + results_text(op), ""]
-    lines += [f"   {line}".rstrip() for line in body]
-    facts = [f"* **Gradient**: {gradient_text(op)}"]
-    if op.method_name:
-        facts.append(f"* **Method**: ``x.{op.method_name}()`` of arrays" + (" and symbols" if op.front.symbol_method else ""))
-    if aliases:
-        facts.append(f"* **Also named** {', '.join(f'``{a}``' for a in aliases)}")
-    lines += [*facts, "", *see_also.of_operator(operator.all_names)]
-    example = example_of_name("op", operator.dotted) or example_of(op, f"mx.nd.{operator.dotted}")
-    if example:
-        lines += example_lines(example)
-    return titled(operator.dotted, *searched(f"nd.{name}", f"sym.{name}"), *lines)
-
-
-def results_text(op: Op) -> str:
-    """How many results there are."""
-    shown = op.outputs if op.visible is None else op.visible
-    return "a number of arrays that depends on the parameters" if callable(shown) else "an array" if shown == 1 else f"{shown} arrays"
-
-
-def gradient_text(op: Op) -> str:
-    """Whether and how an operator has a gradient."""
-    if not op.differentiable:
-        return "none"
-    if op.ignores_head:
-        return "its own: that of a loss, which ignores the gradient that it is given"
-    return "yes"
-
-
-#: What the page of operators says of each place.
-PLACES = {"": "General", "contrib": "contrib", "image": "image", "linalg": "linalg", "sparse": "sparse"}
-
-
-def operators_text(found: list[Operator]) -> str:
-    """The page of all operators."""
-    about = (
-        "Operators are functions of ``mx.nd`` (on arrays) and ``mx.sym`` (on symbols) with the same inputs and parameters.",
-        "Parameters without a default are required.",
-        "",
-    )
-    lines = []
-    for place, title in PLACES.items():
-        entries = [Entry(o.names[0], f"op.{o.dotted}", first_sentence(o.op.doc), "") for o in found if o.place == place]
-        if entries:
-            lines += [title, "-" * len(title), "", *table(entries), ""]
-    return titled("Operators (mx.nd, mx.sym)", *about, *lines)
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -492,7 +334,7 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"op.{operator.dotted}", operator_text(operator)
     for section in SECTIONS:
         for namespace in section.namespaces:
-            entries = sorted(entries_of(namespace, shown))
+            entries = sorted([*entries_of(namespace, shown), *(entries_of_npx() if namespace.name == "npx" else ())])
             yield namespace.name, namespace_text(namespace, entries)
             yield from ((entry.page, entry.text) for entry in entries)
 

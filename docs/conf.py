@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "printed",
     "api_pages",
+    "names_of_users",
     "benchmark_pages",
     "descriptions",
     "sphinx_design",

@@ -27,7 +27,7 @@ import twofold as mx
 HERE = Path(__file__).parent / "examples"
 
 #: Namespaces in which a name without an example of its own has NumPy's.
-LIKE_NUMPY = ("np", "np.linalg")
+LIKE_NUMPY = ("np", "np.fft", "np.linalg")
 #: Statements shown of an example of NumPy.
 LONGEST = 6
 #: Statements left out of them: pictures are not drawn here.

@@ -35,7 +35,7 @@ def session(op: Op, sample: Sample, function: str) -> str:
     lines, arguments = [], []
     for name, drawn, value in zip(names, sample.inputs, values, strict=False):
         if drawn is not None:
-            text = array_text(drawn, value)
+            text = array_text(drawn, value, "np" if function.startswith("mx.npx.") else "nd")
             known[name] = eval(text, known)
             lines.append(f">>> {name} = {text}")
             arguments.append(name if len(arguments) == names.index(name) else f"{name}={name}")
@@ -63,14 +63,15 @@ def shown(names: list[str], found: Any, small: bool) -> list[str]:
     return lines
 
 
-def array_text(drawn: Drawn, value: np.ndarray) -> str:
-    """An expression for an array like a drawn one: its values where they are few, else a random one of its shape."""
+def array_text(drawn: Drawn, value: np.ndarray, front: str) -> str:
+    """An expression for an array of ``nd`` or ``np`` like a drawn one: its values where they are few, else a random one of its shape."""
     if value.size <= SMALL:
         values = value.astype(int).tolist() if drawn.whole else np.round(value.astype(float), 2).tolist()
         dtype = "" if value.dtype == np.float32 else f", dtype={value.dtype.name!r}"
-        return f"mx.nd.array({values}{dtype})"
+        return f"mx.{front}.array({values}{dtype})"
     if drawn.then is not None:
         raise ValueError("an operand that is computed from what is drawn, and too large to be written out")
+    shape = f"{'size' if front == 'np' else 'shape'}={drawn.shape}"
     if drawn.whole:
-        return f"mx.nd.random.randint({int(drawn.low)}, {int(drawn.high)}, shape={drawn.shape}).astype({value.dtype.name!r})"
-    return f"mx.nd.random.uniform({drawn.low:g}, {drawn.high:g}, shape={drawn.shape})"
+        return f"mx.{front}.random.randint({int(drawn.low)}, {int(drawn.high)}, {shape}).astype({value.dtype.name!r})"
+    return f"mx.{front}.random.uniform({drawn.low:g}, {drawn.high:g}, {shape})"

@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "tests/house/public_api.txt"
 sys.path.insert(0, str(ROOT / "docs"))  # the pages know what is public
 
-from api_pages import BORROWED, SECTIONS, operators, public_names, signature  # noqa: E402
+from api_pages import BORROWED, SECTIONS, public_names  # noqa: E402
+from operator_pages import operators, operators_of_npx, signature  # noqa: E402
 
 
 def parameters_of(function: Any) -> str:
@@ -48,6 +49,8 @@ def lines() -> Iterator[str]:
         for name in operator.all_names:
             # an operator's page shows defaults; a changed default is noticed as well
             yield f"nd.{name}({signature(operator.op)})"
+    for name, op in operators_of_npx().items():
+        yield f"npx.{name}({signature(op)})"
     for section in SECTIONS:
         for namespace in section.namespaces:
             for name in public_names(namespace):

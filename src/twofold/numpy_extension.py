@@ -37,11 +37,15 @@ PREFIX = "_npx_"
 OTHERS = {op.front.npx_name: op.title for op in OPS.values() if op.front.npx_name}
 
 
+def operator_of(name: str) -> Op | None:
+    """The operator whose function has this name; None if none does."""
+    return NAMES.get(OTHERS.get(name) or PREFIX + name)
+
+
 def __getattr__(name: str) -> Any:
-    registered = OTHERS.get(name) or PREFIX + name
-    if registered not in NAMES:
+    op = operator_of(name)
+    if op is None:
         raise missing_name(__name__, name, __dir__(), "npx")
-    op = NAMES[registered]
     extra = () if op.arrays else ("ctx",)
     function = globals()[name] = function_of(op, name, CALLS.call, __name__, extra=extra, fast=CALLS.fast)
     return function

@@ -17,6 +17,8 @@ from tests.house.sources import ROOT
 
 api_pages = pytest.importorskip("api_pages")
 class_members = pytest.importorskip("class_members")
+operator_pages = pytest.importorskip("operator_pages")
+restructured = pytest.importorskip("restructured")
 see_also = pytest.importorskip("see_also")
 signatures = pytest.importorskip("signatures")
 
@@ -33,13 +35,31 @@ def test_every_public_class_and_function_has_a_page(pages):
 
 @pytest.mark.ci
 def test_every_operator_has_a_page_that_names_all_its_synonyms(pages):
-    for operator in api_pages.operators():
+    for operator in operator_pages.operators():
         page = pages[f"op.{operator.dotted}"]
         assert all(f"mx.nd.{name}" in page for name in operator.all_names), operator.dotted
 
 
+@pytest.mark.ci
+def test_the_operators_of_npx_have_pages_that_show_calls_with_arrays_of_np(pages):
+    assert {"relu", "convolution", "image.resize"} <= operator_pages.operators_of_npx().keys()
+    for name in operator_pages.operators_of_npx():
+        assert f".. py:function:: mx.npx.{name}(" in pages[f"npx.{name}"], name
+        assert "mx.nd.array" not in pages[f"npx.{name}"], name
+        assert f">>> mx.npx.{name}(" in pages[f"npx.{name}"] or f"= mx.npx.{name}(" in pages[f"npx.{name}"], name
+    assert ">>> data = mx.np.array(" in pages["npx.softmax"]
+    assert "   npx.softmax <npx.softmax>" not in pages["npx"]
+    assert "   softmax <npx.softmax>" in pages["npx"]
+
+
+@pytest.mark.ci
+def test_transforms_of_numpy_are_described_below_the_namespace_of_ours(pages):
+    assert ".. py:function:: twofold.numpy.fft.rfft(...)" in pages["np.fft.rfft"]
+    assert "``numpy.fft.rfft``, computed on the host; with a gradient." in pages["np.fft.rfft"]
+
+
 def test_public_names_of_operators_are_on_pages():
-    named = {name for operator in api_pages.operators() for name in operator.all_names}
+    named = {name for operator in operator_pages.operators() for name in operator.all_names}
     public = [n for n, op in NAMES.items() if not n.startswith("_") and op.rule.__module__.startswith("twofold.")]
     assert set(public) <= named
 
@@ -51,7 +71,7 @@ def test_an_example_shows_what_the_call_prints(pages):
 
 
 def test_stars_outside_of_code_are_text():
-    assert api_pages.escaped("sizes d*, ``a*b`` and |x|") == r"sizes d\*, ``a*b`` and \|x\|"
+    assert restructured.escaped("sizes d*, ``a*b`` and |x|") == r"sizes d\*, ``a*b`` and \|x\|"
 
 
 @pytest.mark.ci

@@ -17,6 +17,7 @@ import twofold as mx
 from tests.house.verdict import expect_none
 
 api_pages = pytest.importorskip("api_pages")
+operator_pages = pytest.importorskip("operator_pages")
 examples_of_names = pytest.importorskip("examples_of_names")
 
 NAMESPACES = {namespace.name: namespace for section in api_pages.SECTIONS for namespace in section.namespaces}
@@ -78,7 +79,7 @@ def surroundings(name: str) -> dict[str, Any]:
 
 
 def test_every_operator_has_an_example(pages):
-    expect_none(o.dotted for o in api_pages.operators() if ".. rubric:: Example" not in pages[f"op.{o.dotted}"])
+    expect_none(o.dotted for o in operator_pages.operators() if ".. rubric:: Example" not in pages[f"op.{o.dotted}"])
 
 
 def test_every_class_and_function_has_an_example(pages):
@@ -93,7 +94,8 @@ def test_every_class_and_function_has_an_example(pages):
 
 
 def test_every_written_example_is_of_a_public_name():
-    known = {page for page, _ in named()} | {f"op.{operator.dotted}" for operator in api_pages.operators()}
+    known = {page for page, _ in named()} | {f"op.{operator.dotted}" for operator in operator_pages.operators()}
+    known |= {f"npx.{name}" for name in operator_pages.operators_of_npx()}
     expect_none(f"{place}.{name}" for place, rows in examples_of_names.written().items() for name in rows if f"{place}.{name}" not in known)
 
 

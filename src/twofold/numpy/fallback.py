@@ -155,7 +155,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
             return by_numpy(function, args, options, writes=writes)
 
     recorded = "with a gradient" if function in FORMS else "without a gradient"
-    call.__doc__ = f"``numpy.{name}``, computed on the host; {recorded}.\n\n{function.__doc__ or ''}"
+    call.__doc__ = f"``{function.__module__ or 'numpy'}.{name}``, computed on the host; {recorded}.\n\n{function.__doc__ or ''}"
     return call if name in WRITES_FIRST else short_call(call, function, of_large=True)
 
 
