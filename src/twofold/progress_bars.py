@@ -281,16 +281,17 @@ def _kind() -> "type[_RichBar | _TqdmBar] | None":
     if not SETTINGS.progress:
         return None
     if find_spec("rich") is not None:
-        return _RichBar if _is_seen_by_rich() else None
+        return _RichBar if is_shown_by_rich(sys.stderr) else None
     # tqdm recognizes notebooks itself, and with `disable=None` says of files that it draws nothing into them
     return _TqdmBar if find_spec("tqdm") is not None else None
 
 
-def _is_seen_by_rich() -> bool:
-    if sys.stderr.isatty():
+def is_shown_by_rich(stream: TextIO) -> bool:
+    """Whether somebody sees what rich writes to a stream: a terminal or a notebook."""
+    if stream.isatty():
         return True
-    # without a terminal only a notebook shows bars, and only IPython runs those: no other program loads rich here
-    return "IPython" in sys.modules and importlib.import_module("rich.console").Console(stderr=True).is_jupyter
+    # without a terminal only a notebook shows it, and only IPython runs those: no other program loads rich here
+    return "IPython" in sys.modules and importlib.import_module("rich.console").Console(file=stream).is_jupyter
 
 
 class _RichBar:

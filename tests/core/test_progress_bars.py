@@ -97,7 +97,7 @@ def test_steps_are_counted_without_an_iterable(drawn):
 
 def test_rich_draws_on_terminals(monkeypatch, capfd):
     pytest.importorskip("rich")
-    monkeypatch.setattr(progress_bars, "_is_seen_by_rich", lambda: True)
+    monkeypatch.setattr(progress_bars, "is_shown_by_rich", lambda stream: True)
     assert list(mx.progress(range(3), "epoch 1", loss=0.25)) == [0, 1, 2]
     out, err = capfd.readouterr()
     assert out == ""

@@ -10,7 +10,7 @@ import pytest
 import twofold as mx
 from twofold import autograd, nd
 from twofold.errors import DTypeError, MXNetError, ParameterError
-from twofold.gluon import nn, rnn
+from twofold.gluon import nn, rnn, summary
 
 from tests.gluon.programs.running import fill, real
 
@@ -25,6 +25,22 @@ def test_the_summary_lists_layers_and_parameter_counts(capsys: pytest.CaptureFix
     assert [line.split()[0] for line in lines[3:7]] == ["Input", "Dense-1", "BatchNorm-2", "Dense-3"]
     assert lines[4].split() == ["Dense-1", "(2,", "4)", "20"]
     assert [line.rsplit(maxsplit=1)[-1] for line in lines[9:14]] == ["56", "48", "8", "20", "36"]
+
+
+def test_rich_draws_the_summary_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setattr(summary, "is_shown_by_rich", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    shared = nn.Dense(40, in_units=40)
+    net = nn.HybridSequential(prefix="whole_")
+    net.add(shared, nn.BatchNorm(), shared)
+    net.initialize()
+    net.summary(nd.ones((2, 40)))
+    text = capsys.readouterr().out
+    rows = [line.split() for line in text.splitlines() if line.strip()]
+    assert rows[0] == ["whole"]
+    assert ["Dense-1", "(2,", "40)", "1,640", "██████████"] in rows  # 1,640 of 1,640 + 160 + 1,640, in twentieths
+    assert rows[-1] == ["1,800", "parameters,", "80", "of", "them", "not", "trained,", "1,640", "shared"]
 
 
 def test_a_hybridized_block_has_no_summary() -> None:

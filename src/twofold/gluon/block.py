@@ -17,7 +17,7 @@ from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict
 from .scope import BlockScope
 from .signatures import DTypeLike, Hook, InitializerLike, OpHook
-from .summary import summary_of
+from .summary import print_summary
 
 __all__ = ["Block"]
 
@@ -273,6 +273,8 @@ class Block:
     def summary(self, *inputs: object) -> None:
         """Run the block and print a table of its layers, their output shapes and their parameters.
 
+        On a terminal and in a notebook rich draws it, if it is installed; elsewhere it is the text that MXNet prints.
+
         Parameters
         ----------
         *inputs
@@ -283,7 +285,7 @@ class Block:
         ParameterError
             If a block is hybridized.
         """
-        print(summary_of(self, inputs))
+        print_summary(self, inputs)
 
     # files
 

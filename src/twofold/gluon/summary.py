@@ -1,11 +1,14 @@
 """The table that ``Block.summary`` prints: layers in execution order, their output shapes and parameter counts."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from math import prod
 from typing import ClassVar, NamedTuple, Protocol
 
 from ..errors import InvalidValue
 from ..imperative.array import Array
+from ..progress_bars import is_shown_by_rich
 from .hooks import HookHandle
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
@@ -44,8 +47,8 @@ class _Row(NamedTuple):
     params: Sequence[Parameter]
 
 
-def summary_of(block: _Layer, inputs: Sequence[object]) -> str:
-    """Run a block and describe it.
+def print_summary(block: _Layer, inputs: Sequence[object]) -> None:
+    """Run a block and print its table: by rich on a terminal and in a notebook if it is installed, else MXNet's text.
 
     Parameters
     ----------
@@ -79,7 +82,11 @@ def summary_of(block: _Layer, inputs: Sequence[object]) -> str:
     finally:
         for handle in handles.values():
             handle.detach()
-    return _table(rows, list(block.collect_params().values()))
+    unique = list(block.collect_params().values())
+    if find_spec("rich") is not None and is_shown_by_rich(sys.stdout):
+        _print_rich(block.name, rows, unique)
+    else:
+        print(_table(rows, unique))
 
 
 def _shapes(values: object) -> object:
@@ -102,20 +109,55 @@ def _line(*columns: object) -> str:
     return f"{columns[0]!s:>20}{columns[1]!s:>44}{columns[2]!s:>16}"
 
 
-def _table(rows: Sequence[_Row], unique: Sequence[Parameter]) -> str:
+class _Counts(NamedTuple):
+    """Numbers of parameters: of all layers as they run, of those that are trained, twice or more, and in the model."""
+
+    total: int
+    trained: int
+    shared: int
+    unique: int
+
+
+def _counts(rows: Sequence[_Row], unique: Sequence[Parameter]) -> _Counts:
     listed = [p for row in rows for p in row.params]
     trained = [p for p in listed if p.grad_req != "null"]
-    shared = _count(listed) - _count(list(dict.fromkeys(listed)))
+    return _Counts(_count(listed), _count(trained), _count(listed) - _count(list(dict.fromkeys(listed))), _count(unique))
+
+
+def _table(rows: Sequence[_Row], unique: Sequence[Parameter]) -> str:
+    counts = _counts(rows, unique)
     lines = ["-" * WIDTH, _line("Layer (type)", "Output Shape", "Param #"), "=" * WIDTH]
     lines += [_line(row.name, row.shape, _count(row.params)) for row in rows]
     lines += [
         "=" * WIDTH,
         "Parameters in forward computation graph, duplicate included",
-        f"   Total params: {_count(listed)}",
-        f"   Trainable params: {_count(trained)}",
-        f"   Non-trainable params: {_count(listed) - _count(trained)}",
-        f"Shared params in forward computation graph: {shared}",
-        f"Unique parameters in model: {_count(unique)}",
+        f"   Total params: {counts.total}",
+        f"   Trainable params: {counts.trained}",
+        f"   Non-trainable params: {counts.total - counts.trained}",
+        f"Shared params in forward computation graph: {counts.shared}",
+        f"Unique parameters in model: {counts.unique}",
         "-" * WIDTH,
     ]
     return "\n".join(lines)
+
+
+def _print_rich(title: str, rows: Sequence[_Row], unique: Sequence[Parameter]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    counts = _counts(rows, unique)
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for head in ("layer", "output", "parameters", "share"):
+        table.add_column(head, justify="right" if head == "parameters" else "left", overflow="fold")
+    # while shapes are inferred layers may be called with symbols
+    for row in (r for r in rows if isinstance(r.shape, (tuple, str))):
+        count = _count(row.params)
+        # what is not trained is dim; text objects, since brackets in a shape or name are no markup
+        style = "" if any(p.grad_req != "null" for p in row.params) else "dim"
+        bar = "█" * round(20 * count / max(counts.total, 1))
+        table.add_row(Text(row.name), Text(str(row.shape)), Text(f"{count:,}" if count else ""), Text(bar), style=style)
+    fixed, shared = counts.total - counts.trained, counts.shared
+    parts = [f"{counts.unique:,} parameters", f"{fixed:,} of them not trained" if fixed else "", f"{shared:,} shared" if shared else ""]
+    Console().print(table, Text(f" {', '.join(filter(None, parts))}"))
