@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from twofold.command.digits import mnist_folder
+from twofold.errors import MissingDependency
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -200,6 +202,23 @@ def test_a_gpt_learns_more_than_pairs_of_characters_tell():
     *_, last = numbers(r"\d: perplexity", printed)
     assert last < pairs
     assert len(printed.splitlines()[-1]) >= 390  # what it writes
+
+
+@pytest.mark.ci
+def test_a_gpt_reads_parts_of_words():
+    pytest.importorskip("tokenizers")
+    printed = output_of("character_gpt.py", "--steps", 60, "--tokens", 400)
+    assert numbers("one has", printed)[0] > 1.5
+    first, *_, last = numbers(r"\d: perplexity", printed)
+    assert last < 0.8 * first
+    assert printed.splitlines()[-1].startswith("The ")
+
+
+def test_the_library_of_parts_of_words_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    names = runpy.run_path(str(EXAMPLES / "character_gpt.py"))
+    with pytest.raises(MissingDependency, match=re.escape("pip install 'twofold[text]'")):
+        names["PartsOfWords"]("text", 300)
 
 
 @pytest.mark.ci
