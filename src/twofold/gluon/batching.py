@@ -127,17 +127,16 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     if not arrays:
         raise InvalidValue("clip_global_norm: there are no arrays", None, "pass at least one")
     device = arrays[0].context
-    # Squares of float16 overflow beyond 255, and a norm over all devices must be computed on one.
-    first, *others = [(a.astype("float32") if a._dtype != "float64" else a).as_in_context(device) for a in arrays]
-    total = (first * first).sum()
-    for array in others:
-        total = total + (array * array).sum()
-    norm = total.sqrt()
+    sums = [part.as_in_context(device) for part in _squares(arrays)]
+    # in double precision if any array is
+    exact = "float64" if any(part._dtype == "float64" for part in sums) else "float32"
+    norm = nd.add_n(*[part.astype(exact, copy=False) for part in sums]).sqrt()
     if not check_isfinite:
         # The scale stays an array: reading it would wait for the backward pass.
         scale = nd.minimum(max_norm / (norm + 1e-8), 1.0)
+        scales = {(d, device): scale.astype(d).as_in_context(device) for d, device in {(a._dtype, a.context) for a in arrays}}
         for array in arrays:
-            array *= scale.astype(array._dtype).as_in_context(array.context)
+            array *= scales[array._dtype, array.context]
         return norm
     value = norm.asscalar()
     if not np.isfinite(value):
@@ -147,6 +146,18 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
         for array in arrays:
             array *= scale
     return value
+
+
+def _squares(arrays: Sequence[NDArray]) -> list[NDArray]:
+    """Sums of squares, of shape (1,): one for the dense arrays of each device, which one program reads once, and for each other array."""
+    dense: dict[Device, list[NDArray]] = {}
+    found = []
+    for array in arrays:
+        if array._is_sparse or array._dtype == "float64":
+            found.append((array * array).sum())
+        else:
+            dense.setdefault(array.context, []).append(array)
+    return [*found, *[nd.multi_sum_sq(*group, num_arrays=len(group)).sum() for group in dense.values()]]
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
