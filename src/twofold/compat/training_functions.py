@@ -57,11 +57,14 @@ def _random_helper(
         Of arrays the device and the output; last the operator's other arguments, by name.
     """
     placed, named = options[:-1], options[-1]
-    kinds = (NDArray, Symbol) if isinstance(params[0], (NDArray, Symbol)) else (int, float, np.number)
+    kinds: Any = (NDArray, Symbol) if isinstance(params[0], (NDArray, Symbol)) else (int, float, np.number)
     other = next((p for p in params if not isinstance(p, kinds)), None)
     assert other is None, f"Distribution parameters must all have the same type, but got both {type(params[0])} and {type(other)}."
-    given = dict(zip(("ctx", "out"), placed, strict=False)) if len(kinds) == 3 else dict(zip(("out",), placed[1:], strict=False))
-    return (random if len(kinds) == 3 else sampler)(*params, shape=shape, dtype=dtype, **given, **named)
+    given: dict[str, Any] = dict(zip(("ctx", "out"), placed, strict=False))
+    if kinds[0] is NDArray:
+        given.pop("ctx", None)  # samples are drawn where their parameters are
+        return sampler(*params, shape=shape, dtype=dtype, **given, **named)
+    return random(*params, shape=shape, dtype=dtype, **given, **named)
 
 
 class _BinaryClassificationMetrics:
