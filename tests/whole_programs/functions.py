@@ -119,6 +119,8 @@ class Function:
         self.values[name] = found
         self.statements.append((name, function))
         used = re.findall(r"\b[av]\d+\b", statement)
+        if re.match(r"(foreach|while|cond)\(", statement):
+            used = used[:1]  # the second one only chooses a branch
         self.sources[name] = set() if NOT_SMOOTH.search(statement) else set().union(*(self.sources[a] for a in used))
 
     def pick(self, test=None):

@@ -67,6 +67,19 @@ def is_control_flow_in_graphs(d: Difference) -> bool:
     return not differs(recorded, d.got)
 
 
+def is_rewritten(d: Difference) -> bool:
+    """A gradient through an array that a write has changed after the scope that recorded it, and that a later scope reads."""
+    scopes = [k for k, s in enumerate(d.before) if s.startswith("record(")]
+    if not d.statement.endswith(".grad") or len(scopes) < 2:
+        return False
+    last = scopes[-1]
+    made = {name for s in d.before[scopes[0] : last] for name in re.findall(r"^(v\d+) =", s)}
+    read = {name for s in d.before[last:] for name in re.findall(r"\bv\d+\b", s)}
+    writes = re.compile(r"out=(v\d+)|^(v\d+)(?:\[.*\] = | [-+*/]= )")
+    written = {name for s in d.before[scopes[0] : last] for found in writes.findall(s) for name in found}
+    return bool(made & read & written)
+
+
 def is_product_with_zeros(d: Difference) -> bool:
     """A gradient that is not finite on MXNet, after a product of elements."""
     return "grad" in d.statement and is_finite(d.got) and not is_finite(d.want) and any("prod(" in s for s in d.before)
@@ -150,6 +163,7 @@ ROWS: dict[str, Callable[[Difference], bool]] = {
     "Control flow in graphs": is_control_flow_in_graphs,
     "Gradient of a product with zeros": is_product_with_zeros,
     'Gradients with `grad_req="add"`': is_added_to,
+    "Gradients after a later write": is_rewritten,
     "Gradients of gradients": is_second_order,
     "Mode of the backward pass": is_of_other_mode,
     "Graphs partly freed": is_partly_freed,
@@ -163,5 +177,9 @@ ROWS: dict[str, Callable[[Difference], bool]] = {
 
 
 def row_of(difference: Difference) -> str | None:
-    """The row that a difference has; None for a new one."""
+    """The row that a difference has; None for a new one. A gradient that has stayed as it was keeps its row."""
+    d = difference
+    same = [k for k in range(d.position) if d.statement.endswith(".grad") and (d.answers[k], d.ran[k]) == (d.want, d.ran[d.position])]
+    if same:
+        return row_of(Difference(d.ran, d.answers, same[0]))
     return next((row for row, is_it in ROWS.items() if is_it(difference)), None)

@@ -68,6 +68,13 @@ OF_ROWS = {
         [("v0.attach_grad(add)", "x"), ("nd.mean(v0)", "x"), ("v0.grad", "float32 (1) 0 1 1")],
         "float32 (1) 0 2 2",
     ),
+    "Gradients after a later write": (
+        [
+            *[("record(True)", ""), ("v1 = v0 * v0", "x"), ("v2 = v1 * v1", "x"), ("v2.backward()", "x"), ("v1 += v1", "x")],
+            *[("record(True)", ""), ("v3 = nd.sum(v1)", "x"), ("v3.backward()", "x"), ("v0.grad", "float32 (1) 0 1 1")],
+        ],
+        "float32 (1) 0 2 2",
+    ),
     "Gradients of gradients": ([("v1 = second(sin, v0)", "float32 (1) 0 1 1")], "error MXNetError"),
     "Mode of the backward pass": (
         [("record(False)", ""), ("v1 = BatchNorm of v0", "x"), ("v0.grad", "float32 (1) 0 1 1")],
