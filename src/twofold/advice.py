@@ -4,9 +4,11 @@ import re
 from linecache import getline
 from types import TracebackType
 
-from .suggestions import attribute_here
+from .suggestions import attribute_here, operand_here
 from .wrong_arguments import explanation_of, named_in
 
+#: Python's text about operands, with the names of their classes.
+OPERANDS = re.compile(r"unsupported operand type\(s\) for .+: '(\w+)' and '(\w+)'")
 #: The start of a ``with`` statement over a name that is not called.
 UNCALLED = re.compile(r"\s*with\s+([\w.]+)\s*(?::|as\b)")
 
@@ -27,7 +29,7 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
     elif isinstance(error, TypeError) and trace is not None:
         if text := explanation_of(error, trace):
             error.args = (text,)
-        elif note := _of_json(error, trace) or _of_with(error, trace):
+        elif note := _of_json(error, trace) or _of_with(error, trace) or _of_operands(error, trace):
             error.add_note(note)
 
 
@@ -40,6 +42,18 @@ def _of_json(error: TypeError, trace: TracebackType) -> str:
     if not str(error).endswith("is not JSON serializable") or not type(refused).__module__.startswith("twofold."):
         return ""
     return "write float(x) or int(x) for an array of one element, and x.tolist() for others"
+
+
+def _of_operands(error: TypeError, trace: TracebackType) -> str:
+    """Advice for ``x * self.weight``, where the weight is a parameter and no array."""
+    kinds = OPERANDS.fullmatch(str(error))
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    # the operands themselves are gone with the expression, but one of them is an attribute or variable of the frame
+    names = trace.tb_frame.f_locals
+    owned = getattr(names.get("self"), "__dict__", {})
+    near = [value for value in (*names.values(), *owned.values()) if kinds and type(value).__name__ in kinds.groups()]
+    return next((advice for value in near if (advice := operand_here(value))), "")
 
 
 def _of_with(error: TypeError, trace: TracebackType) -> str:

@@ -76,6 +76,8 @@ class MXNetError(RuntimeError):
 
     #: The name of the Gluon layer in which it was raised, if any.
     layer: str | None = None
+    #: The node of a symbol whose shapes it is about, if any.
+    node: str | None = None
 
     def __init__(self, what: str = "", given: object = None, todo: str | None = None) -> None:
         self.what = what

@@ -102,8 +102,18 @@ def attribute_here(shown: object, name: str) -> str:
     if isinstance(shown, ModuleType):
         name_here = _elsewhere().get(shown.__name__.removeprefix("twofold."), {}).get(name)
         return f"use {name_here}" if name_here else ""
-    places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if kind.__module__.startswith("twofold.")]
+    places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if _is_ours(kind)]
     return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
+
+
+def operand_here(given: object) -> str:
+    """What to do about an operand that has an array but is none, such as a `Parameter`; empty if nothing is known."""
+    known = _elsewhere()["operands"]
+    return next((known[kind.__name__] for kind in type(given).__mro__ if kind.__name__ in known and _is_ours(kind)), "")
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("twofold.")
 
 
 def argument_here(name: str, called: Callable[..., object]) -> str:

@@ -19,8 +19,8 @@ from .suggestions import argument_here, arguments_of
 UNEXPECTED = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'(?:\. Did you mean '\w+'\?)?")
 
 #: Python's texts about arguments by position.
-MISSING = re.compile(r"([\w.]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
-TOO_MANY = re.compile(r"([\w.]+)\(\) (?:takes .+ positional arguments? but .+ given|got multiple values for argument '\w+')")
+MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
+TOO_MANY = re.compile(r"([\w.<>]+)\(\) (?:takes .+ positional arguments? but .+ given|got multiple values for argument '\w+')")
 #: Parameters of ``hybrid_forward`` that blocks pass themselves.
 WEIGHTS = ("weight", "bias", "gamma", "beta", "running_mean", "running_var", "alpha")
 #: The methods that run a block, which a program calls as a function.
@@ -70,6 +70,8 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
     missing = found[2] if found.re is MISSING else ""
     if is_inside(last):
         kind = _block_of(last, function)
+        if kind is not None and function.endswith("hybrid_forward") and _lacks_functions(kind):
+            return f"{kind.__name__}.hybrid_forward: its first parameter must be F, mx.nd or mx.sym; write def hybrid_forward(self, F, x)"
         inputs = [] if kind is None else _inputs_of(kind)
         if kind is None or not inputs:
             return ""
@@ -83,11 +85,16 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
 
 
 def _block_of(frame: FrameType, function: str) -> type | None:
-    """The package's class of the block whose method could not be called; None for other functions, and for a program's own blocks."""
+    """The class of the block whose method could not be called; None for other functions."""
     name = function.rpartition(".")[2]
     kind = type(frame.f_locals.get("self"))
-    # a program's class may lack a parameter itself, such as F, so that Python's text about it is the right one
-    return kind if name in RUNS and hasattr(kind, name) and kind.__module__.startswith("twofold.") else None
+    is_block = any(base.__module__ == "twofold.gluon.block" for base in kind.__mro__)
+    return kind if is_block and name in RUNS and hasattr(kind, name) else None
+
+
+def _lacks_functions(kind: type) -> bool:
+    """Whether a program's ``hybrid_forward`` has no parameter for the functions, which it may call something else than F."""
+    return "F" not in signature(kind.hybrid_forward).parameters
 
 
 def _inputs_of(kind: type) -> list[str]:

@@ -88,7 +88,7 @@ def test_a_damaged_file_is_not_loaded(published: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_networks_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"Model foo is not supported\. Available options are\n\talexnet\n"):
+    with pytest.raises(ParameterError, match="Model foo is not supported; use one of alexnet, "):
         vision.get_model("foo")
     with pytest.raises(ParameterError, match="Pretrained model for foo is not available"):
         model_store.short_hash("foo")

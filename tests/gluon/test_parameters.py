@@ -143,7 +143,7 @@ def test_parameters_are_read_from_safetensors(tmp_path: object) -> None:
     ],
 )
 def test_sizes_of_layers_must_be_non_negative_integers(make) -> None:
-    with pytest.raises(ParameterError, match="invalid shape: given"):
+    with pytest.raises(ParameterError, match="must be a positive integer: given"):
         make(mx.gluon.nn)
 
 

@@ -346,7 +346,7 @@ def a_missing_table():
     mx.io.CSVIter(data_csv="data.csv", data_shape=(3,), batch_size=4)
 
 
-@mistake("data.csv: CSVIter: rows of length 2: given shape (3,); which needs 3")
+@mistake("data.csv: CSVIter: rows of length 2: given shape (3,), which needs 3; pass the shape of a row")
 def a_table_with_other_columns():
     Path("data.csv").write_text("1,2\n3,4\n")
     list(mx.io.CSVIter(data_csv="data.csv", data_shape=(3,), batch_size=2))

@@ -43,7 +43,7 @@ MISTAKES = [
     (
         "list(gluon.data.DataLoader([nd.ones(2), nd.ones(3)], 2))",
         "DataLoader: cannot stack the samples: given all input arrays must have the same shape; use samples of equal shape, or "
-        "pass a batchify_fn",
+        "pass a batchify_fn; data and labels are one dataset as ArrayDataset(data, labels)",
     ),
     (
         "gluon.data.vision.transforms.ToTensor()(nd.ones((4, 4)))",
@@ -82,7 +82,7 @@ MISTAKES = [
         "s = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=3, name='fc')\n"
         "e = s.simple_bind(mx.cpu(), data=(2, 3))\n"
         "e.forward(data=nd.ones((4, 3)))",
-        "Shape not match! Argument data, need: (2, 3): given received: (4, 3); reshape the executor",
+        "Shape not match! Argument data, need: (2, 3): given (4, 3); reshape the executor",
     ),
     (
         "s = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=3, name='fc')\n"
@@ -207,7 +207,7 @@ MISTAKES = [
     ),
     (
         "Path('a.csv').write_text('1,2\\n3,4\\n')\nit = mx.io.CSVIter(data_csv='a.csv', data_shape=(3,), batch_size=2)\nnext(it)",
-        "a.csv: CSVIter: rows of length 2: given shape (3,); which needs 3",
+        "a.csv: CSVIter: rows of length 2: given shape (3,), which needs 3; pass the shape of a row",
     ),
     (
         "Path('a.csv').write_text('1,x\\n3,4\\n')\nit = mx.io.CSVIter(data_csv='a.csv', data_shape=(2,), batch_size=2)\nnext(it)",

@@ -190,7 +190,7 @@ def a_forward_with_an_unknown_argument():
     (sym.Variable("a") * 2).bind(mx.cpu(), {"a": nd.ones(3)}).forward(b=nd.ones(3))
 
 
-@mistake("Shape not match! Argument a, need: (3,): given received: (4,); reshape the executor")
+@mistake("Shape not match! Argument a, need: (3,): given (4,); reshape the executor")
 def a_forward_with_another_shape():
     (sym.Variable("a") * 2).bind(mx.cpu(), {"a": nd.ones(3)}).forward(a=nd.ones(4))
 

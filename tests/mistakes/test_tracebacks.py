@@ -256,9 +256,17 @@ POSITIONS = [
     ("mx.metric.Accuracy().update(x)", "Accuracy.update: 'preds' is missing; it takes labels, preds"),
     ("mx.gluon.utils.split_data(x)", "split_data: 'num_slice' is missing; it takes data, num_slice, batch_axis, even_split"),
     ("mx.np.dot(mx.np.ones(3))", "dot: 'b' is missing; it takes a, b, out"),
-    # the program's own functions and blocks
+    (
+        "class Net(mx.gluon.HybridBlock):\n  def hybrid_forward(self, x): pass\nNet()(x)",
+        "Net.hybrid_forward: its first parameter must be F, mx.nd or mx.sym; write def hybrid_forward(self, F, x)",
+    ),
+    ("class Net(mx.gluon.HybridBlock):\n  def hybrid_forward(self, F, x): pass\nNet()(x, x)", "Net: it takes 1 input; call it with x"),
+    (
+        "def f():\n  class Net(mx.gluon.Block):\n    def forward(self, x, y): pass\n  Net()(x)\nf()",
+        "Net: 'y' is missing; call it with x, y",
+    ),
+    # the program's own functions
     ("def f(x): pass\nf()", ""),
-    ("class Net(mx.gluon.HybridBlock):\n  def hybrid_forward(self, x): pass\nNet()(x)", ""),
 ]
 
 
@@ -279,6 +287,11 @@ def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(prog
             "write float(x) or int(x) for an array of one element, and x.tolist() for others",
         ),
         ("with mx.autograd.record:\n  pass", "call it: with mx.autograd.record():"),
+        (
+            "class Net(mx.gluon.Block):\n  def __init__(self):\n    super().__init__()\n    self.w = self.params.get('w', shape=(3,))\n"
+            "  def forward(self, x):\n    return x * self.w\nNet()(mx.nd.ones(3))",
+            "write w.data() for the array of a Parameter w; hybrid_forward gets it as an argument of its name",
+        ),
         ("with mx.cpu as device:\n  pass", "call it: with mx.cpu():"),
         ("import json\njson.dumps(object())", "TypeError: Object of type object is not JSON serializable"),
         ("def f(): pass\nwith f:\n  pass", "TypeError: 'function' object does not support the context manager protocol"),

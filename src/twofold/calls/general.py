@@ -25,6 +25,7 @@ from ..opdef import BoundOp, Op
 from ..opdef.frontend import Fast
 from ..ops.primitive_arithmetic import multiply
 from ..strictness import tolerate
+from ..suggestions import operand_here
 from .host_calls import arrays_in, refuse_cut
 
 #: Classes of most parameters. Only values of other classes are searched for arrays.
@@ -206,9 +207,8 @@ class Calls:
             todo = "use as_nd_ndarray(), or mx.npx and mx.np" if self._legacy else "use as_np_ndarray()"
             return WrongType(what, f"an array of mx.np, type {type(given).__name__}" if self._legacy else "an array of mx.nd", todo)
         function = "mx.nd.array" if self._legacy else "mx.np.array"
-        return WrongType(
-            f"{op.spoken}: the operands must have {name} type", type(given).__name__, f"convert it with {function}; symbols go to mx.sym"
-        )
+        todo = operand_here(given) or f"convert it with {function}; symbols go to mx.sym"
+        return WrongType(f"{op.spoken}: the operands must have {name} type", type(given).__name__, todo)
 
     def _operands(self, op: Op, arrays: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         """One operand per array input, None where omitted.

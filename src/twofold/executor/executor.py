@@ -218,7 +218,7 @@ class Executor:
                 "forward: only accepts NDArray and numpy.ndarray", f"{name}: {type(value).__name__}", "convert it to an array"
             )
         if tuple(value.shape) != target.shape:
-            raise ShapeError(f"Shape not match! Argument {name}, need: {target.shape}", f"received: {value.shape}", "reshape the executor")
+            raise ShapeError(f"Shape not match! Argument {name}, need: {target.shape}", str(value.shape), "reshape the executor")
         target[:] = value
 
     @inlined

@@ -46,8 +46,8 @@ def load_parameters(
         elif not ignore_extra:
             raise ParameterError(
                 f"Parameter '{name}' loaded from file '{filename}' is not present in the block",
-                f"which contains parameters {brief_list(params)}",
-                "set ignore_extra=True to ignore",
+                f"a block with {brief_list(params)}",
+                "set ignore_extra=True to ignore it",
             )
 
 
@@ -59,6 +59,6 @@ def _check_complete(params: Mapping[str, Parameter], arrays: Iterable[str], file
     if missing is not None:
         raise InvalidValue(
             f"Parameter '{missing}' is missing in file '{filename}'",
-            f"which contains parameters: {brief_list(arrays)}",
-            "set allow_missing=True to ignore missing parameters",
+            f"the parameters {brief_list(arrays)}",
+            "load the file of this network, or set allow_missing=True to leave it as it is",
         )

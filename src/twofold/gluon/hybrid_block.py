@@ -2,15 +2,26 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, TypedDict, cast
 
 from .. import ndarray as nd
 from ..device import Device, current_device
 from ..dtype import dtype_name
-from ..errors import DeferredInitializationError, IndexingError, MXNetError, ParameterError, ShapeError, ShapesNotInferred, Undefined
+from ..errors import (
+    DeferredInitializationError,
+    IndexingError,
+    MXNetError,
+    ParameterError,
+    ShapeError,
+    ShapesNotInferred,
+    Undefined,
+    WrongType,
+)
 from ..executor import Executor
 from ..graph.collector import RESTING
+from ..imperative.array import Array
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
 from ..numpy.array import ndarray
@@ -247,7 +258,7 @@ class HybridBlock(Block):
                 return self.hybrid_forward(Given.nd, *args, **params)
             with device:
                 return self.hybrid_forward(Given.nd, *args, **params)
-        except (ShapeError, IndexingError) as error:
+        except (ShapeError, IndexingError, WrongType) as error:
             self._name_in(error, args)
             raise
 
@@ -338,9 +349,19 @@ class HybridBlock(Block):
         """Name the block in an error that it raises, unless a layer inside it has done so."""
         if error.layer is None:
             error.layer = self.name
-            what, error.given, error.todo = self._mistake(*_shapes(args)) or (error.what, error.given, error.todo)
+            mistake = self._foreign_input(args) if isinstance(error, WrongType) else self._mistake(*_shapes(args))
+            what, error.given, error.todo = mistake or (error.what, error.given, error.todo)
             error.what = f"{self.name}: {what}"
             error.args = (error._message(),)  # in place: the traceback stays that of the operator
+
+    def _foreign_input(self, args: Sequence[object]) -> Mistake | None:
+        """What is wrong with inputs of other libraries' types, by the name of the first one."""
+        names = list(signature(self.hybrid_forward).parameters)[1:]  # without F
+        for name, given in zip(names, args, strict=False):
+            if not isinstance(given, (Array, Symbol, type(None))):
+                kind = f"{type(given).__module__}.{type(given).__name__}".removeprefix("builtins.")
+                return f"{name} must be an NDArray", f"an object of type {kind}", "convert it with mx.nd.array"
+        return None
 
     def _mistake(self, *shapes: Shape) -> Mistake | None:
         """What is wrong with inputs of such shapes, in the layer's own terms; None if it may be something else."""
@@ -449,10 +470,18 @@ class HybridBlock(Block):
         try:
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
-            what, given, todo = getattr(error, "what", "") or str(error), getattr(error, "given", None), getattr(error, "todo", None)
+            # the operator's own error, without the list of all inputs' shapes
+            node, own = (error.node, error.__cause__) if isinstance(error, MXNetError) and error.node else (None, error)
+            what, given, todo = getattr(own, "what", "") or str(own), getattr(own, "given", None), getattr(own, "todo", None)
             what, given, todo = self._mistake(*_shapes(args)) or (what, given, todo)
-            why = "Deferred initialization failed because shape cannot be inferred"
-            raise ShapesNotInferred(f"{self.name}: {what}", given, f"{todo or 'specify sizes such as in_units'}. ({why})") from error
+            layer = self.name if node is None else self._layer_of(node)
+            raise ShapesNotInferred(f"{layer}: {what}", given, todo or "specify sizes such as in_units") from error
+
+    def _layer_of(self, node: str) -> str:
+        """The name of the innermost block that has made a node of a symbol."""
+        blocks: list[Block] = []
+        self.apply(blocks.append)
+        return max((b for b in blocks if node.startswith(b.prefix)), key=lambda b: len(b.prefix), default=self).name
 
     def _finish_deferred(self, args: Sequence[Any]) -> None:
         """Infer shapes, and initialize the parameters that waited for them."""

@@ -33,10 +33,22 @@ DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
 
 
+def is_size(n: object) -> bool:
+    """Whether something is a size of an axis; 0, or -1 under ``npx.set_np``, if it is unknown."""
+    return isinstance(n, (int, np.integer)) and int(n) >= -1
+
+
+def check_sizes(layer: object, **sizes: object) -> None:
+    """Raise `ParameterError` for an argument of a layer that is no size, in the argument's name instead of its parameter's."""
+    for name, n in sizes.items():
+        if not is_size(n):
+            raise ParameterError(f"{type(layer).__name__}: {name} must be a positive integer", repr(n), "pass a number of values")
+
+
 def _checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
     """A shape as a tuple, with unknown sizes as 0, or -1 under ``npx.set_np``."""
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if not all(isinstance(n, (int, np.integer)) and n >= -1 for n in sizes):
+    if not all(map(is_size, sizes)):
         raise ParameterError(f"Parameter '{name}': invalid shape", repr(shape), "pass non-negative integers, 0 for an unknown size")
     return sizes
 

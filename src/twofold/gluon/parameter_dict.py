@@ -317,7 +317,7 @@ class ParameterDict:
         if missing is not None:
             raise InvalidValue(
                 f"Parameter '{missing[len(prefix) :]}' is missing in {source}",
-                f"which contains parameters: {brief_list(arrays)}",
+                f"the parameters {brief_list(arrays)}",
                 "make sure source and target networks have the same prefix, or set allow_missing to True",
             )
 

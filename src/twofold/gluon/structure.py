@@ -37,7 +37,7 @@ def flatten(values: object, kinds: tuple[type[Leaf], ...], what: str) -> tuple[l
         raise ParameterError(
             f"When hybridized, the {what} of HybridBlock must be (nested) list of Symbol or NDArray",
             f"{values!r} of type {type(values).__name__}",
-            "make other values attributes of the block",
+            "convert arrays with mx.nd.array; make other values attributes of the block",
         )
     # A flat list, as all models with several inputs have: in each call it saves a frame for each array.
     for v in values:

@@ -12,6 +12,7 @@ from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, spans, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
+from ..optimizer.arguments import options_of
 from .copies import RENEWALS
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
@@ -88,7 +89,7 @@ class Trainer:
         self._params = _parameter_list(params)
         self._param2idx = {param.name: k for k, param in enumerate(self._params)}
         self._contexts = self._check_contexts()
-        self._init_optimizer(optimizer, dict(optimizer_params or {}))
+        self._init_optimizer(optimizer, options_of(optimizer_params, "Trainer"))
         self._scale = self._optimizer.rescale_grad  # the user's factor; each step divides it by the batch size
         check_kvstore(kvstore)
         self._wanted_store = kvstore

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from ..opdef.params import Floats, Param, Shape, kind_of
 from ..strictness import tolerate
+from ..suggestions import did_you_mean
 from .iterator import DataIter
 
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -41,7 +42,8 @@ def parsed(title: str, options: Mapping[str, object], hints: Mapping[str, object
     """
     unknown = [name for name in options if name not in hints]
     if unknown:
-        tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(sorted(hints))}")
+        todo = did_you_mean(unknown[0], hints, f"see help(mx.io.{title})")
+        tolerate(f"{title}: there is no parameter", ", ".join(unknown), todo)
     return {name: _value(title, name, given, hints[name]) for name, given in options.items() if name in hints}
 
 

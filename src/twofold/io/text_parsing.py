@@ -69,9 +69,10 @@ class ValueParser:
         if columns:
             rows = np.delete(rows, columns, axis=1)
         if rows.shape[1] != prod(self.shape):
+            given = f"shape {self.shape}, which needs {prod(self.shape)}"
             if is_first:
-                raise ShapeError(f"{self.title}: rows of length {rows.shape[1]}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
-            raise FormatError(f"row 1 is of length {rows.shape[1]}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
+                raise ShapeError(f"{self.title}: rows of length {rows.shape[1]}", given, "pass the shape of a row")
+            raise FormatError(f"row 1 is of length {rows.shape[1]}", given, "make all rows equally long")
         return rows.reshape(-1, *self.shape)
 
     def placeholder(self) -> bytes:

@@ -8,6 +8,7 @@ from ..errors import DTypeError, ParameterError
 from ..launcher_notes import launched
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
+from ..suggestions import did_you_mean
 from .base import KVStoreBase
 from .local import KINDS, KVStore
 
@@ -45,26 +46,27 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     """
     if not isinstance(name, str):
         raise DTypeError("kvstore.create: name must be a string", type(name).__name__, "pass the kind of store")
+    check_kvstore(name)
+    return _created(name, staleness)
+
+
+def _created(name: str, staleness: float | None = None) -> KVStoreBase:
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:  # first: a user's store may replace a built-in kind
         return KVStoreBase.kv_registry[kind]()
     if spans(kind):
-        if kind not in (*SPANNING, "nccl"):
-            _warn_of_name(name, "dist_async" if "async" in kind else "dist_sync")
         return _spanning(kind, _staleness_of(kind, staleness))
     if staleness is not None:
         raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
-    if kind in KINDS:
-        return KVStore(kind)
-    # a misspelled kind trains all the same, as in MXNet
-    like = "device" if "device" in kind else "local"
-    _warn_of_name(name, like)
-    return KVStore(name, like)
+    return KVStore(kind) if kind in KINDS else KVStore(name, _like(name))
 
 
-def _warn_of_name(name: str, like: str) -> None:
-    known = [*KINDS, *SPANNING, *KVStoreBase.kv_registry]
-    tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {', '.join(known)}")
+def _like(name: str) -> str:
+    """The kind of store that an unknown name makes, as in MXNet: a misspelled kind trains all the same."""
+    kind = name.lower()
+    if spans(kind):
+        return "dist_async" if "async" in kind else "dist_sync"
+    return "device" if "device" in kind else "local"
 
 
 def spans(kind: str) -> bool:
@@ -118,7 +120,7 @@ def store_for(
         Whether the optimizer runs in the store. With None it does if the store is capable of it, unless the environment variable
         ``MXNET_UPDATE_ON_KVSTORE`` is 0 or a large parameter would be updated on the CPU.
     """
-    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or spans(kvstore.lower())) else kvstore
+    store = _created(kvstore) if isinstance(kvstore, str) and (devices > 1 or spans(kvstore.lower())) else kvstore
     if store is None or isinstance(store, str):
         return None, False
     if update_on_store is not None:
@@ -129,6 +131,13 @@ def store_for(
 
 
 def check_kvstore(kvstore: object) -> None:
-    """Raise `DTypeError` unless the argument is a store, a kind of store, or None."""
+    """Raise `DTypeError` unless the argument is a store, a kind of store, or None; warn of a kind that does not exist.
+
+    A program on one device creates no store, and would not notice otherwise.
+    """
     if kvstore is not None and not isinstance(kvstore, (str, KVStoreBase)):
         raise DTypeError("kvstore must be KVStore, str or None", type(kvstore).__name__, "pass a kind of store or mx.kv.create(...)")
+    known = [*KINDS, *SPANNING, *KVStoreBase.kv_registry]
+    if isinstance(kvstore, str) and kvstore.lower() not in known:
+        todo = did_you_mean(kvstore.lower(), known, f"use one of {', '.join(known)}")
+        tolerate("kvstore.create: unknown kind of store", f"{kvstore!r}, created as {_like(kvstore)!r}", todo)

@@ -15,6 +15,7 @@ from ..kvstore.create import check_kvstore, store_for
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
+from ..optimizer.arguments import options_of
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater
 from ..origin import warn
@@ -340,7 +341,7 @@ class Module(BaseModule):
         # workers that sum in step make one batch together: the gradient is divided by the size of all their parts
         workers = store.num_workers if store is not None and "dist" in store.type and "_sync" in store.type else 1
         scale = 1.0 / (self._exec_group.batch_size * workers)
-        prepared = prepare_optimizer(request.optimizer, dict(request.optimizer_params), names, scale, self._symbol)
+        prepared = prepare_optimizer(request.optimizer, options_of(request.optimizer_params, "init_optimizer"), names, scale, self._symbol)
         updates = Updates(prepared, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
         # only now: a store that fails to start leaves the former optimizer

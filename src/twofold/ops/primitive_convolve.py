@@ -231,7 +231,7 @@ def _windows(size, kernel, stride, dilate, pad):
     out = tuple(window_size(n, k, s, d, p, p) for n, k, s, d, p in zip(size, kernel, stride, dilate, pad, strict=True))
     if min(out, default=1) < 1:
         raise ShapeError(
-            "window: the kernel is larger than the padded input",
+            "the kernel is larger than the padded input",
             f"kernel {kernel}, dilate {dilate}, input {size} padded by {pad} on both sides",
             "pad the input",
         )

@@ -343,9 +343,7 @@ def _unfolded(shape, kernel, stride, dilate):
     lead, tail = shape[: len(shape) - n], shape[len(shape) - n :]
     out = tuple(window_size(*w) for w in zip(tail, kernel, stride, dilate, strict=True))
     if min(out, default=1) < 1:
-        raise ShapeError(
-            "window: the kernel is larger than the padded input", f"kernel {kernel}, dilate {dilate}, input {tail}", "pad the input"
-        )
+        raise ShapeError("the kernel is larger than the padded input", f"kernel {kernel}, dilate {dilate}, input {tail}", "pad the input")
     return (*lead, *out, *kernel)
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 from .. import ndarray as nd
 from .. import registry
 from ..dtype import HALVES
-from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, Undefined
+from ..errors import InvalidValue, MXNetError, ParameterError, Undefined
 from ..extension_points import shown_in_notebooks
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
-from ..suggestions import argument_here, arguments_of, did_you_mean
+from ..suggestions import did_you_mean
+from .arguments import check_arguments, wrong_argument
 from .hyperparameters import Common, Scaling
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ class Optimizer:
         schedule = self.lr_scheduler
         if schedule is None or learning_rate is None:
             return 0.01 if learning_rate is None else learning_rate
+        if not callable(schedule):
+            raise wrong_argument(self, "lr_scheduler", schedule)
         # a rate that is given wins over the scheduler's own, with a warning, as in MXNet
         if schedule.base_lr != learning_rate:
             warn(
@@ -227,7 +230,11 @@ class Optimizer:
     @property
     def learning_rate(self) -> float:
         """The learning rate at the current number of updates, before multipliers."""
-        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+        if self.lr_scheduler is None:
+            return self.lr
+        if not callable(self.lr_scheduler):
+            raise wrong_argument(self, "lr_scheduler", self.lr_scheduler)
+        return self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr: float) -> None:
         """Set the learning rate.
@@ -305,6 +312,8 @@ class Optimizer:
         # 0 times anything: most runs have no weight decay
         if not value:
             return [value] * len(indices)
+        if isinstance(value, (str, LRScheduler)):
+            raise wrong_argument(self, "wd" if which == "wd_mult" else "learning_rate", value)
         parameters, names = self.param_dict, self.idx2name
         multipliers: dict[Index, float] = getattr(self, which)
         found = []
@@ -422,19 +431,3 @@ def zeros_like(weight: NDArray) -> NDArray:
 
 register = Optimizer.register
 create = Optimizer.create_optimizer
-
-
-def check_arguments(cls: type, given: Iterable[str]) -> None:
-    """Raise for an argument that no constructor of one of our optimizers has: those of users may take any.
-
-    Raises
-    ------
-    DTypeError
-        If there is one.
-    """
-    if not cls.__module__.startswith(__package__ or ""):
-        return
-    known = arguments_of(cls)
-    for name in given:
-        if name not in known:
-            raise DTypeError(f"{cls.__name__}: there is no argument {name!r}", None, argument_here(name, cls))

@@ -129,7 +129,9 @@ def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[PartialType]) 
     )
     given = f"{error.given} (it reads {read})" if error.given else f"it reads {read}"
     what = (error.what or str(error)).removeprefix(f"{node.op_name}: ")
-    return kind(f"node {node.name} ({node.op_name}): {what}", given, error.todo or "see infer_shape_partial() for what is known")
+    found = kind(f"node {node.name} ({node.op_name}): {what}", given, error.todo or "see infer_shape_partial() for what is known")
+    found.node = node.name
+    return found
 
 
 def declared_shape(node: SymbolNode) -> PartialShape:

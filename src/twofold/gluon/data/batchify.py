@@ -94,7 +94,7 @@ class Pad:
 
     def __init__(self, val: float = 0, dtype: Any = None, round_to: int | None = None) -> None:
         if round_to is not None and round_to < 1:
-            raise InvalidValue("Pad: round_to must be positive", f"given {round_to}", "pass a number of elements, or None")
+            raise InvalidValue("Pad: round_to must be positive", str(round_to), "pass a number of elements, or None")
         self._value, self._dtype, self._multiple = val, dtype, round_to or 1
 
     def __call__(self, data: Sequence[object]) -> Batch:
@@ -205,7 +205,8 @@ def _stack(data: Sequence[Any]) -> Batch:
     try:
         rows = np.stack([_host(x) for x in data])
     except ValueError as error:
-        raise CannotStack("DataLoader: cannot stack the samples", str(error), "use samples of equal shape, or pass a batchify_fn") from None
+        todo = "use samples of equal shape, or pass a batchify_fn; data and labels are one dataset as ArrayDataset(data, labels)"
+        raise CannotStack("DataLoader: cannot stack the samples", str(error), todo) from None
     return _adopted(rows, data)
 
 

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from ...device import Device
-from ...errors import DTypeError, InvalidValue, ParameterError
+from ...errors import DTypeError, InvalidValue, ParameterError, WrongArgument
 from ...extension_points import shown_in_notebooks
 from ...imperative.array import Array
 from ...imperative.generator import numpy_state
@@ -124,7 +124,7 @@ class DataLoader:
         self._load = partial(loaded, dataset, batchify=batchify, skips=self.skipped.are_wanted)
         self._pinned = Device("cpu_pinned", pin_device_id) if pin_memory else None
         if timeout <= 0:
-            raise InvalidValue("timeout must be positive", f"given {timeout}", "pass a number of seconds")
+            raise InvalidValue("timeout must be positive", str(timeout), "pass a number of seconds")
         self._timeout = timeout
         self._num_workers = _worker_count(num_workers)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else prefetch)
@@ -326,6 +326,9 @@ def _batches_of(
         return batch_sampler
     if batch_size is None:
         raise ParameterError("batch_size must be specified unless batch_sampler is specified", None, "pass batch_size")
+    if isinstance(batch_size, (Array, np.ndarray)) and batch_size.ndim:
+        given = f"an array of shape {batch_size.shape}"
+        raise WrongArgument("DataLoader: batch_size must be an integer", given, "pass data and labels as one: ArrayDataset(data, labels)")
     if sampler is None:
         sampler = RandomSampler(len(dataset)) if shuffle else SequentialSampler(len(dataset))
     elif shuffle:

@@ -188,9 +188,8 @@ def get_model(name: str, **kwargs: object) -> HybridBlock:
     """
     found = NETWORKS.get(name.lower())
     if found is None:
-        names = "".join(f"\n\t{n}" for n in sorted(NETWORKS))
-        likely = did_you_mean(name.lower(), NETWORKS, "use one of these")
-        raise ParameterError(f"Model {name.lower()} is not supported. Available options are{names}", None, likely)
+        likely = did_you_mean(name.lower(), NETWORKS, f"use one of {', '.join(sorted(NETWORKS))}")
+        raise ParameterError(f"Model {name.lower()} is not supported", None, likely)
     return found(**kwargs)
 
 

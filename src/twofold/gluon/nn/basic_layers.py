@@ -3,7 +3,9 @@
 import math
 from typing import Unpack
 
+from ...errors import WrongArgument
 from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
+from ..parameter import check_sizes
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .activations import Activation
 
@@ -61,6 +63,7 @@ class Dense(HybridBlock, arrays="nd"):
         **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
+        check_sizes(self, units=units, in_units=in_units)
         self._flatten = flatten
         with self.name_scope():
             self._units = units
@@ -117,6 +120,8 @@ class Dropout(HybridBlock, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The output, with the shape of x."""
+        if isinstance(self._rate, str):
+            raise WrongArgument(f"{self.name}: rate must be a number", repr(self._rate), "pass a fraction from 0 to 1")
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
         return F.identity(x)  # a node rather than x itself, as in MXNet's exported graphs
@@ -159,6 +164,7 @@ class Embedding(HybridBlock, arrays="nd"):
         **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
+        check_sizes(self, input_dim=input_dim, output_dim=output_dim)
         self._input_dim, self._output_dim = input_dim, output_dim
         # the operator's parameters, under its names
         self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Unpack
 from ...errors import InvalidValue
 from ...ops.convolution import convolution, deconvolution
 from ..hybrid_block import ArrayKind, HybridBlock, Mistake, Naming, Shape
+from ..parameter import check_sizes
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, extend_docstring
 from .activations import Activation
@@ -112,6 +113,7 @@ class _Conv(HybridBlock, arrays="nd"):
     ) -> None:
         layout = self._checked_layout(layout)
         super().__init__(prefix=prefix, params=params)
+        check_sizes(self, channels=channels, in_channels=in_channels)
         self._ndim = len(layout) - 2
         kernel = sizes_of(kernel_size, self._ndim, "kernel_size")
         # before the weight's shape is computed from them
@@ -174,9 +176,22 @@ class _Conv(HybridBlock, arrays="nd"):
             return f"the input has {len(shape)} axes instead of {len(layout)}", f"an input of shape {shape}", f"pass {layout}: {todo}"
         given, channels = shape[layout.index("C")], self._channels_of_input(self.weight._sizes)
         if not channels or given == channels:
-            return None
+            return self._window_mistake(shape, given)
         what = f"the input has {given} channels instead of {channels}"
         return what, f"an input of shape {shape}", f"pass images of {channels} channels as {layout}, or make another layer for this input"
+
+    def _window_mistake(self, shape: Shape, channels: int) -> Mistake | None:
+        """What is wrong with a kernel that is larger than its input."""
+        layout, options = self._kwargs["layout"], self._kwargs
+        tail = [n for n, axis in zip(shape, layout, strict=True) if axis not in "NC"]
+        sizes = [n + 2 * pad for n, pad in zip(tail, options["pad"], strict=True)]
+        spans = [(k - 1) * d + 1 for k, d in zip(options["kernel"], options["dilate"], strict=True)]
+        if self._is_transposed or all(n >= k for n, k in zip(sizes, spans, strict=True)):
+            return None
+        todo = "pass a smaller kernel_size, or pad the input"
+        if channels == self._channels:
+            todo += f"; {type(self).__name__} takes channels, kernel_size, strides: the channels of its input are inferred"
+        return "the kernel is larger than the padded input", f"kernel_size {options['kernel']}, an input of shape {shape}", todo
 
     def _channels_of_input(self, shape: Sequence[int]) -> int:
         """The number of input channels, given the shape of the weight; 0 if it is not known yet."""

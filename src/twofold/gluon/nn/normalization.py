@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from ...dtype import dtype_name
-from ..hybrid_block import HybridBlock, Naming
+from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
 from ..parameter import Parameter
 from ..parameter_dict import ParameterDict
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
@@ -79,6 +79,13 @@ class BatchNorm(HybridBlock, arrays="nd"):
         # Not differentiable rather than only without a gradient: `setattr("grad_req", "write")` on a model must not change it.
         req = "write" if is_learned else "null"
         return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learned)
+
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        axis = self._kwargs["axis"]
+        if len(shapes) != 1 or -len(shapes[0]) <= axis < len(shapes[0]):
+            return None
+        todo = f"the first argument is the channel axis: omit it, as the channels are inferred, or pass in_channels={axis}"
+        return f"the input has no axis {axis}", f"an input of shape {shapes[0]}", todo
 
     def cast(self, dtype: DTypeLike) -> None:
         """Cast the parameters. They stay float32 in a float16 model, as 16-bit moving averages lose too much precision."""

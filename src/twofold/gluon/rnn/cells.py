@@ -5,6 +5,7 @@ from functools import partial
 from typing import ClassVar
 
 from ...errors import Undefined
+from ..parameter import check_sizes
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, StateInfo
 from .base import HybridRecurrentCell
@@ -42,6 +43,7 @@ class _Cell(HybridRecurrentCell, arrays="nd"):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
+        check_sizes(self, hidden_size=hidden_size, input_size=input_size)
         self._hidden_size = hidden_size
         self._input_size = input_size
         # one matrix with the rows of all gates, gate after gate

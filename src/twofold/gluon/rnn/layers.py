@@ -11,7 +11,7 @@ from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
 from ..hybrid_block import ArrayKind, HybridBlock, Naming
 from ..numpy_arrays import as_legacy, method_through_legacy
-from ..parameter import Parameter
+from ..parameter import Parameter, check_sizes
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo, extend_docstring
 from ..tracing import ARRAY, Trace
 from .base import State, create_state
@@ -102,6 +102,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         self._other_trace: Trace | None = None
         if layout not in ("TNC", "NTC"):
             raise InvalidValue(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']", None, "transpose the data")
+        check_sizes(self, hidden_size=hidden_size, num_layers=num_layers, input_size=input_size)
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._dropout, self._dir, self._input_size, self._dtype = dropout, 2 if bidirectional else 1, input_size, dtype
         self._use_sequence_length = use_sequence_length

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
-from ....errors import ShapeError
+from ....errors import ShapeError, WrongArgument
 from ....imperative.array import Array
 from ...block import Block
 from ...hybrid_block import HybridBlock
@@ -58,6 +58,9 @@ class Compose(Sequential):
 
     def __init__(self, transforms: Sequence[Block]) -> None:
         super().__init__()
+        if callable(transforms):
+            given = type(transforms).__name__
+            raise WrongArgument("Compose: transforms must be a list", given, f"write Compose([{given}(…)])")
         # Runs of hybrid blocks become one stack each; the None at the end closes the last one.
         run: list[HybridBlock] = []
         for transform in [*transforms, None]:

@@ -1,5 +1,6 @@
 """``gluon.model_zoo.vision``: networks that classify images."""
 
+from ....suggestions import lookup
 from ..model_store import get_model
 from .alexnet import AlexNet, alexnet
 from .densenet import DenseNet, densenet121, densenet161, densenet169, densenet201
@@ -94,3 +95,5 @@ __all__ = [
     "vgg19",
     "vgg19_bn",
 ]
+
+__getattr__ = lookup(__name__, __all__)

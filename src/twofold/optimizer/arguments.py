@@ -1,0 +1,50 @@
+"""What optimizers are given: their arguments as a dict, and the errors for names and kinds of arguments that they do not take."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import DTypeError, WrongArgument
+from ..lr_scheduler import LRScheduler
+from ..suggestions import argument_here, arguments_of
+
+
+def options_of(given: Any, what: str) -> dict[str, Any]:
+    """The arguments for an optimizer, from a dict or pairs; none for None.
+
+    Raises
+    ------
+    WrongArgument
+        If it is neither, such as a learning rate alone.
+    """
+    try:
+        return dict(given or {})
+    except (TypeError, ValueError):
+        rate = given if isinstance(given, float) else 0.1
+        raise WrongArgument(f"{what}: optimizer_params must be a dict", repr(given), f"write {{'learning_rate': {rate}}}") from None
+
+
+def check_arguments(cls: type, given: Iterable[str]) -> None:
+    """Raise for an argument that no constructor of one of our optimizers has: those of users may take any.
+
+    Raises
+    ------
+    DTypeError
+        If there is one.
+    """
+    if not cls.__module__.startswith(__package__ or ""):
+        return
+    known = arguments_of(cls)
+    for name in given:
+        if name not in known:
+            raise DTypeError(f"{cls.__name__}: there is no argument {name!r}", None, argument_here(name, cls))
+
+
+def wrong_argument(optimizer: object, name: str, given: object) -> WrongArgument:
+    """The error for text as a number or scheduler, or a scheduler as a number: MXNet's constructors accept them, its updates do not."""
+    what, shown, todo = f"{name} must be a number", repr(given), f"write {name}={given}"
+    if name == "lr_scheduler":
+        what, todo = f"{name} must be a scheduler", "pass one, such as mx.lr_scheduler.FactorScheduler(step=1000)"
+    elif isinstance(given, LRScheduler):
+        # an object's text says nothing here
+        shown, todo = type(given).__name__, "pass a scheduler as lr_scheduler"
+    return WrongArgument(f"{type(optimizer).__name__}: {what}", shown, todo)

@@ -1,0 +1,202 @@
+"""Mistakes with the arguments of layers, losses, optimizers and loaders: values of another kind, or in another place."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+import twofold as mx
+from twofold import autograd, gluon, nd
+from twofold.gluon import nn
+
+from .table import Mistakes, message_of
+
+mistake = Mistakes()
+
+
+def called(net: gluon.Block, *shape: int) -> None:
+    """Initialize the block and call it."""
+    net.initialize()
+    net(nd.ones(shape))
+
+
+def step(options: dict[str, object], optimizer: str = "sgd") -> None:
+    """One step of training: MXNet's constructors accept what its updates refuse."""
+    trained = trainer(optimizer, options)
+    trained.step(1, ignore_stale_grad=True)
+    with autograd.record():
+        losses = [p.data().sum() for p in trained._params]
+    autograd.backward(losses)
+    trained.step(1)
+
+
+def trainer(*args: object, **options: object) -> gluon.Trainer:
+    """A trainer of a small layer."""
+    net = nn.Dense(8, in_units=5)
+    net.initialize()
+    return gluon.Trainer(net.collect_params(), *args, **options)
+
+
+@mistake("SGD: learning_rate must be a number: given '0.1'; write learning_rate=0.1")
+def a_rate_as_text():
+    step({"learning_rate": "0.1"})
+
+
+@mistake("Adam: wd must be a number: given '1e-4'; write wd=1e-4")
+def a_decay_as_text():
+    step({"wd": "1e-4"}, "adam")
+
+
+@mistake("SGD: learning_rate must be a number: given FactorScheduler; pass a scheduler as lr_scheduler")
+def a_scheduler_as_the_rate():
+    step({"learning_rate": mx.lr_scheduler.FactorScheduler(10)})
+
+
+@mistake("SGD: lr_scheduler must be a scheduler: given 'cosine'; pass one, such as mx.lr_scheduler.FactorScheduler(step=1000)")
+def a_scheduler_alone_as_text():
+    step({"lr_scheduler": "cosine"})
+
+
+@mistake("SGD: lr_scheduler must be a scheduler: given 'step'; pass one, such as mx.lr_scheduler.FactorScheduler(step=1000)")
+def a_scheduler_as_text():
+    trainer("sgd", {"learning_rate": 0.1, "lr_scheduler": "step"})
+
+
+@mistake("Trainer: optimizer_params must be a dict: given 0.1; write {'learning_rate': 0.1}")
+def a_rate_in_place_of_a_dict():
+    trainer("sgd", 0.1)
+
+
+@mistake("init_optimizer: optimizer_params must be a dict: given 0.5; write {'learning_rate': 0.5}")
+def a_rate_of_a_module_in_place_of_a_dict():
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3), name="softmax")
+    module = mx.mod.Module(net)
+    module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    module.init_params()
+    module.init_optimizer(optimizer_params=0.5)
+
+
+@mistake("Dense: units must be a positive integer: given -3; pass a number of values")
+def a_negative_size():
+    nn.Dense(-3)
+
+
+@mistake("Conv2D: channels must be a positive integer: given 2.5; pass a number of values")
+def half_a_channel():
+    nn.Conv2D(2.5, 3)
+
+
+@mistake("Embedding: output_dim must be a positive integer: given None; pass a number of values")
+def an_embedding_without_a_size():
+    nn.Embedding(10, None)
+
+
+@mistake("dropout0: rate must be a number: given '0.5'; pass a fraction from 0 to 1")
+def a_dropout_as_text():
+    called(nn.Dropout("0.5"), 2, 3)
+
+
+@mistake("Dropout: p must be a probability: given 1.5; pass 0 <= p <= 1")
+def a_dropout_above_one():
+    with autograd.train_mode():
+        called(nn.Dropout(1.5), 2, 3)
+
+
+@mistake(
+    "batchnorm0: the input has no axis 16: given an input of shape (2, 16, 4, 4); the first argument is the channel axis: omit it, as the "
+    "channels are inferred, or pass in_channels=16"
+)
+def channels_in_place_of_an_axis():
+    called(nn.BatchNorm(16), 2, 16, 4, 4)
+
+
+@mistake(
+    "conv0: the kernel is larger than the padded input: given kernel_size (16, 16), an input of shape (2, 3, 8, 8); pass a smaller "
+    "kernel_size, or pad the input; Conv2D takes channels, kernel_size, strides: the channels of its input are inferred"
+)
+def torchs_arguments_of_a_convolution():
+    called(nn.Conv2D(3, 16, 3), 2, 3, 8, 8)
+
+
+@mistake(
+    "conv1: Convolution: the kernel is larger than the padded input: given kernel (9, 9), dilate (1, 1), input (4, 4) padded by (0, 0) on "
+    "both sides; pad the input"
+)
+def a_large_kernel_inside_a_network():
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(8, 3), nn.Conv2D(8, 9))
+    net.hybridize()
+    called(net, 2, 3, 6, 6)
+
+
+@mistake(
+    "dense0: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you mean "
+    "'relu'?"
+)
+def a_misspelt_activation_of_a_layer():
+    called(nn.Dense(8, activation="rellu"), 2, 3)
+
+
+@mistake("Compose: transforms must be a list: given ToTensor; write Compose([ToTensor(…)])")
+def one_transformation():
+    transforms = gluon.data.vision.transforms
+    transforms.Compose(transforms.ToTensor())
+
+
+@mistake("DataLoader: batch_size must be an integer: given an array of shape (8,); pass data and labels as one: ArrayDataset(data, labels)")
+def data_and_labels_of_a_loader():
+    gluon.data.DataLoader(nd.ones((8, 3)), nd.ones(8), 4)
+
+
+@mistake("softmaxcrossentropyloss0: label must be an NDArray: given an object of type numpy.ndarray; convert it with mx.nd.array")
+def labels_of_numpy():
+    gluon.loss.SoftmaxCrossEntropyLoss()(nd.ones((2, 3)), numpy.array([0, 1]))
+
+
+@mistake("l2loss0: label must be an NDArray: given an object of type float; convert it with mx.nd.array")
+def a_number_as_labels():
+    gluon.loss.L2Loss()(nd.ones((2, 3)), 1.0)
+
+
+@mistake(
+    "dot: the operands must have NDArray type: given Parameter; write w.data() for the array of a Parameter w; hybrid_forward gets it as "
+    "an argument of its name"
+)
+def a_parameter_as_an_array():
+    nd.dot(nd.ones((2, 3)), gluon.Parameter("w", shape=(3,)))
+
+
+@mistake("module 'twofold.gluon.model_zoo.vision' has no attribute 'resnet18'; did you mean 'resnet18_v2' or 'resnet18_v1'?")
+def a_model_without_its_version():
+    _ = gluon.model_zoo.vision.resnet18
+
+
+@pytest.mark.parametrize(("program", "message"), mistake.rows)
+def test_a_mistake_is_named_with_what_to_do(program, message):
+    assert message_of(program) == message
+
+
+def step_with_store(devices: list[mx.Context], kvstore: str) -> None:
+    """Train a parameter that is on several devices for one step."""
+    weight = gluon.Parameter("w", shape=(2,))
+    weight.initialize(ctx=devices)
+    trained = gluon.Trainer([weight], "sgd", kvstore=kvstore)
+    with autograd.record():
+        losses = [copy.sum() for copy in weight.list_data()]
+    autograd.backward(losses)
+    trained.step(1)
+
+
+@pytest.mark.parametrize("devices", [[mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]])
+def test_a_misspelt_store_is_warned_of_once(devices):
+    with pytest.warns(UserWarning, match="given 'devicee', created as 'device'; did you mean 'device'") as found:
+        step_with_store(devices, "devicee")
+    assert len(found) == 1
+
+
+def test_a_misspelt_parameter_of_an_iterator_gets_a_suggestion():
+    with (
+        pytest.warns(UserWarning, match=r"^ImageRecordIter: there is no parameter: given suffle; did you mean 'shuffle'\? \(MXNet goes on"),
+        pytest.raises(mx.MXNetError),
+    ):
+        mx.io.ImageRecordIter(path_imgrec="no.rec", data_shape=(3, 4, 4), batch_size=2, suffle=True)
