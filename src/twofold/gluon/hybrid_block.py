@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, TypedDict, cast
 
@@ -21,7 +20,6 @@ from ..errors import (
 )
 from ..executor import Executor
 from ..graph.collector import RESTING
-from ..imperative.array import Array
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
 from ..numpy.array import ndarray
@@ -34,13 +32,12 @@ from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
 from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, trace
+from .wrong_inputs import Mistake, foreign_input, name_of_layer
 
 __all__ = ["HybridBlock"]
 
 #: Arrays of `mx.nd`, of `mx.np`, or both.
 ArrayKind = Literal["nd", "np", "any"]
-#: What is wrong, what was given, and what to do, as in `MXNetError`.
-Mistake = tuple[str, str, str]
 Shape = tuple[int, ...]
 #: The classes of arrays that compiled graphs compute with.
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
@@ -349,19 +346,10 @@ class HybridBlock(Block):
         """Name the block in an error that it raises, unless a layer inside it has done so."""
         if error.layer is None:
             error.layer = self.name
-            mistake = self._foreign_input(args) if isinstance(error, WrongType) else self._mistake(*_shapes(args))
+            mistake = foreign_input(self.hybrid_forward, args) if isinstance(error, WrongType) else self._mistake(*_shapes(args))
             what, error.given, error.todo = mistake or (error.what, error.given, error.todo)
             error.what = f"{self.name}: {what}"
             error.args = (error._message(),)  # in place: the traceback stays that of the operator
-
-    def _foreign_input(self, args: Sequence[object]) -> Mistake | None:
-        """What is wrong with inputs of other libraries' types, by the name of the first one."""
-        names = list(signature(self.hybrid_forward).parameters)[1:]  # without F
-        for name, given in zip(names, args, strict=False):
-            if not isinstance(given, (Array, Symbol, type(None))):
-                kind = f"{type(given).__module__}.{type(given).__name__}".removeprefix("builtins.")
-                return f"{name} must be an NDArray", f"an object of type {kind}", "convert it with mx.nd.array"
-        return None
 
     def _mistake(self, *shapes: Shape) -> Mistake | None:
         """What is wrong with inputs of such shapes, in the layer's own terms; None if it may be something else."""
@@ -474,14 +462,10 @@ class HybridBlock(Block):
             node, own = (error.node, error.__cause__) if isinstance(error, MXNetError) and error.node else (None, error)
             what, given, todo = getattr(own, "what", "") or str(own), getattr(own, "given", None), getattr(own, "todo", None)
             what, given, todo = self._mistake(*_shapes(args)) or (what, given, todo)
-            layer = self.name if node is None else self._layer_of(node)
+            names = {"": self.name}
+            self.apply(lambda block: names.setdefault(block.prefix, block.name))
+            layer = name_of_layer(names, node or "")
             raise ShapesNotInferred(f"{layer}: {what}", given, todo or "specify sizes such as in_units") from error
-
-    def _layer_of(self, node: str) -> str:
-        """The name of the innermost block that has made a node of a symbol."""
-        blocks: list[Block] = []
-        self.apply(blocks.append)
-        return max((b for b in blocks if node.startswith(b.prefix)), key=lambda b: len(b.prefix), default=self).name
 
     def _finish_deferred(self, args: Sequence[Any]) -> None:
         """Infer shapes, and initialize the parameters that waited for them."""

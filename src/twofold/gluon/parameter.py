@@ -23,6 +23,7 @@ from ..symbol.symbol import Symbol
 from .copies import RENEWALS, Copies, context_list, rows_of
 from .numpy_arrays import as_active_class, as_legacy
 from .signatures import DTypeLike, InitializerLike, check_dtype_source
+from .wrong_inputs import is_size
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -31,18 +32,6 @@ Contexts = Device | Sequence[Device] | None
 #: The initializer of models that specify none.
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
-
-
-def is_size(n: object) -> bool:
-    """Whether something is a size of an axis; 0, or -1 under ``npx.set_np``, if it is unknown."""
-    return isinstance(n, (int, np.integer)) and int(n) >= -1
-
-
-def check_sizes(layer: object, **sizes: object) -> None:
-    """Raise `ParameterError` for an argument of a layer that is no size, in the argument's name instead of its parameter's."""
-    for name, n in sizes.items():
-        if not is_size(n):
-            raise ParameterError(f"{type(layer).__name__}: {name} must be a positive integer", repr(n), "pass a number of values")
 
 
 def _checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:

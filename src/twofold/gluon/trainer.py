@@ -12,7 +12,7 @@ from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, spans, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
-from ..optimizer.arguments import options_of
+from ..optimizer.argument_errors import options_of
 from .copies import RENEWALS
 from .parameter import Parameter
 from .parameter_dict import ParameterDict

@@ -15,7 +15,7 @@ from ..kvstore.create import check_kvstore, store_for
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
-from ..optimizer.arguments import options_of
+from ..optimizer.argument_errors import options_of
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater
 from ..origin import warn

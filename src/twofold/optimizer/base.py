@@ -12,7 +12,7 @@ from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
 from ..suggestions import did_you_mean
-from .arguments import check_arguments, wrong_argument
+from .argument_errors import check_arguments, wrong_argument
 from .hyperparameters import Common, Scaling
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Unpack
 
 from ...errors import WrongArgument
 from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
-from ..parameter import check_sizes
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
+from ..wrong_inputs import check_sizes
 from .activations import Activation
 
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Unpack
 from ...errors import InvalidValue
 from ...ops.convolution import convolution, deconvolution
 from ..hybrid_block import ArrayKind, HybridBlock, Mistake, Naming, Shape
-from ..parameter import check_sizes
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, extend_docstring
+from ..wrong_inputs import check_sizes
 from .activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "DepthwiseSeparableConv2D"]

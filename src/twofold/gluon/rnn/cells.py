@@ -5,9 +5,9 @@ from functools import partial
 from typing import ClassVar
 
 from ...errors import Undefined
-from ..parameter import check_sizes
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, StateInfo
+from ..wrong_inputs import check_sizes
 from .base import HybridRecurrentCell
 from .gates import Activation, gru_gates, named, rest_of
 

@@ -11,9 +11,10 @@ from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
 from ..hybrid_block import ArrayKind, HybridBlock, Naming
 from ..numpy_arrays import as_legacy, method_through_legacy
-from ..parameter import Parameter, check_sizes
+from ..parameter import Parameter
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo, extend_docstring
 from ..tracing import ARRAY, Trace
+from ..wrong_inputs import check_sizes
 from .base import State, create_state
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}

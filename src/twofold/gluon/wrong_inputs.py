@@ -1,0 +1,41 @@
+"""What is wrong with what a layer is given: sizes in its constructor, inputs that are no arrays, and the layer that an error is about."""
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..imperative.array import Array
+from ..symbol.symbol import Symbol
+
+#: What is wrong, what was given, and what to do, as in `MXNetError`.
+Mistake = tuple[str, str, str]
+
+
+def is_size(n: object) -> bool:
+    """Whether something is a size of an axis; 0, or -1 under ``npx.set_np``, if it is unknown."""
+    return isinstance(n, (int, np.integer)) and int(n) >= -1
+
+
+def check_sizes(layer: object, **sizes: object) -> None:
+    """Raise `ParameterError` for an argument of a layer that is no size, in the argument's name instead of its parameter's."""
+    for name, n in sizes.items():
+        if not is_size(n):
+            raise ParameterError(f"{type(layer).__name__}: {name} must be a positive integer", repr(n), "pass a number of values")
+
+
+def foreign_input(function: Callable[..., object], args: Sequence[object]) -> Mistake | None:
+    """What is wrong with inputs of another library's types, by the name of the first one; None if all are arrays or symbols."""
+    names = list(signature(function).parameters)[1:]  # without F
+    for name, given in zip(names, args, strict=False):
+        if not isinstance(given, (Array, Symbol, type(None))):
+            kind = f"{type(given).__module__}.{type(given).__name__}".removeprefix("builtins.")
+            return f"{name} must be an NDArray", f"an object of type {kind}", "convert it with mx.nd.array"
+    return None
+
+
+def name_of_layer(names: Mapping[str, str], node: str) -> str:
+    """The name of the innermost block that has made a node of a symbol, among the names of blocks by their prefixes."""
+    # the names of a layer's nodes begin with its prefix, which begins with those of the blocks around it
+    return names[max((prefix for prefix in names if node.startswith(prefix)), key=len)]
