@@ -68,16 +68,15 @@ def is_control_flow_in_graphs(d: Difference) -> bool:
 
 
 def is_rewritten(d: Difference) -> bool:
-    """A gradient through an array that a write has changed after the scope that recorded it, and that a later scope reads."""
+    """A gradient through an array of an earlier scope, which a write has changed since, or an operand of it."""
     scopes = [k for k, s in enumerate(d.before) if s.startswith("record(")]
     if not d.statement.endswith(".grad") or len(scopes) < 2:
         return False
-    last = scopes[-1]
-    made = {name for s in d.before[scopes[0] : last] for name in re.findall(r"^(v\d+) =", s)}
-    read = {name for s in d.before[last:] for name in re.findall(r"\bv\d+\b", s)}
+    earlier, now = d.before[scopes[0] : scopes[-1]], d.before[scopes[-1] :]
+    read = {name for s in now for name in re.findall(r"\bv\d+\b", s)}
+    saved = {name for s in earlier if s.partition(" = ")[0] in read for name in re.findall(r"\bv\d+\b", s)}
     writes = re.compile(r"out=(v\d+)|^(v\d+)(?:\[.*\] = | [-+*/]= )")
-    written = {name for s in d.before[scopes[0] : last] for found in writes.findall(s) for name in found}
-    return bool(made & read & written)
+    return any(name in saved for s in earlier for found in writes.findall(s) for name in found)
 
 
 def is_product_with_zeros(d: Difference) -> bool:
