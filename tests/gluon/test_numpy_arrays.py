@@ -200,6 +200,33 @@ def test_a_parameter_may_be_0_d(numpy_switched, tmp_path):
     assert scale.grad().item() == 0
 
 
+def test_parameters_are_one_array_of_exactly_that_class(numpy_switched):
+    layer = nn.Dense(2, in_units=3)
+    layer.initialize()
+    for parameter in (layer.weight, layer.bias):
+        assert type(parameter.data()) is type(np.ones(1))
+        assert type(parameter.grad()) is type(np.ones(1))
+        assert parameter.data() is parameter.data()
+        assert parameter.data().grad is parameter.grad()
+
+
+def test_layers_and_optimizers_see_what_is_written_to_a_parameter(numpy_switched):
+    layer = nn.Dense(1, in_units=2, use_bias=False)
+    layer.initialize(mx.init.One())
+    weight, x = layer.weight.data(), np.array([[1, 2]], dtype="float32")
+    trainer = gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": 0.5})
+    for shift in (0, 10):
+        weight += shift
+        before = weight.asnumpy()
+        with autograd.record():
+            y = layer(x)
+        y.backward()
+        trainer.step(1)
+        # y = w · x, so dy/dw = x
+        assert y.item() == before @ [1, 2]
+        numpy.testing.assert_array_equal(weight, before - 0.5 * x.asnumpy())
+
+
 def test_constants_are_arrays_of_np_under_set_np(numpy_switched):
     for value in (np.ones(3), [1, 2]):
         constant = gluon.Constant("c", value)

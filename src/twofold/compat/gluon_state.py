@@ -76,7 +76,7 @@ class ParameterState(Parameter):
             RENEWALS.count += 1
             self._copies.grads = None if grads is None else list(grads)
             for array, grad in zip(self._copies.arrays, grads or (), strict=False):
-                if array._gradient is None or array.grad is not grad:
+                if array.grad is not grad:
                     array._attach(grad, self._grad_req)
 
     @property

@@ -8,6 +8,7 @@ from ..device import CPU, Device, current_device, devices_of
 from ..errors import DeviceError, MXNetError
 from ..imperative.cell import Value
 from ..imperative.scope import Scope
+from ..imperative.views import owner_of
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained, with_every_row
 from ..ndarray.types import DTypeLike
@@ -38,19 +39,26 @@ class Copies:
     ----------
     arrays, grads
         One array per device, and their gradients; None without gradients.
+    is_numpy
+        Whether users see arrays of ``mx.np``: these own the memory, and the copies and gradients are views of them.
     places
         Device to the index of its copy; None means the only copy.
     dense_places
         The same if the copies are dense; empty if not.
     """
 
-    def __init__(self, data: NDArray, contexts: Sequence[Device], stype: str = "default", grad_stype: str = "default") -> None:
+    def __init__(
+        self, data: NDArray, contexts: Sequence[Device], stype: str = "default", grad_stype: str = "default", is_numpy: bool = False
+    ) -> None:
         RENEWALS.count += 1
+        self.is_numpy = is_numpy
         self.contexts = list(contexts)
         self.stype, self.grad_stype = stype, grad_stype
         data = data.tostype("default") if data.stype != "default" else data
         # Copies even on the same device: the caller's array must not change with the weight.
-        self.arrays: list[NDArray] = [data.copyto(c) if stype == "default" else with_every_row(data.copyto(c)) for c in self.contexts]
+        self.arrays: list[NDArray] = [
+            self._owned(data.copyto(c)) if stype == "default" else with_every_row(data.copyto(c)) for c in self.contexts
+        ]
         self.grads: list[NDArray] | None = None
         self.places: dict[Device | None, int] = {c: k for k, c in enumerate(self.contexts)}
         # with one copy, None is not ambiguous
@@ -64,9 +72,13 @@ class Copies:
         RENEWALS.count += 1
         found = cls.__new__(cls)
         found.contexts, found.arrays, found.grads = [array.context], [array], None
-        found.stype = found.grad_stype = "default"
+        found.stype, found.grad_stype, found.is_numpy = "default", "default", False
         found.places = found.dense_places = {array.context: 0, None: 0}
         return found
+
+    def _owned(self, array: NDArray) -> NDArray:
+        """A new array, as a view of one of ``mx.np`` if users see such."""
+        return array._into_numpy().as_nd_ndarray() if self.is_numpy and array.stype == "default" else array
 
     def attach(self, grad_req: str) -> None:
         """Allocate gradients and mark the arrays as variables, or undo both if ``grad_req`` is ``"null"``."""
@@ -77,9 +89,9 @@ class Copies:
                 _detach_gradient(array)
             return
         if self.grads is None:
-            self.grads = [nd.zeros(a.shape, ctx=a.context, dtype=a._dtype, stype=self.grad_stype) for a in self.arrays]
+            self.grads = [self._owned(nd.zeros(a.shape, ctx=a.context, dtype=a._dtype, stype=self.grad_stype)) for a in self.arrays]
         for array, grad in zip(self.arrays, self.grads, strict=True):
-            array._attach(grad, grad_req)
+            owner_of(array)._attach(owner_of(grad), grad_req)
 
     def rows_on(self, ctx: Device, numbers: NDArray, name: str) -> NDArray:
         """Rows of a device's row-sparse copy; ``name`` is the parameter's, for messages."""
@@ -140,8 +152,8 @@ class Copies:
     def cast(self, dtype: DTypeLike) -> None:
         """Cast the arrays and gradients. The caller must attach the gradients again."""
         RENEWALS.count += 1
-        self.arrays = [a.astype(dtype) for a in self.arrays]
-        self.grads = None if self.grads is None else [g.astype(dtype) for g in self.grads]
+        self.arrays = [self._owned(a.astype(dtype)) for a in self.arrays]
+        self.grads = None if self.grads is None else [self._owned(g.astype(dtype)) for g in self.grads]
 
 
 def rows_of(data: object, like: NDArray) -> NDArray:
@@ -158,8 +170,9 @@ def context_list(ctx: Device | Sequence[Device] | None) -> list[Device]:
 
 def _detach_gradient(array: NDArray) -> None:
     """Undo ``attach_grad``: neither the array nor its content is a variable any more."""
+    array = owner_of(array)
     array._gradient = None
-    if array.stype != "default":
+    if array._is_sparse:
         array = array._content.sparse.values
         array._gradient = None
     # The tape marks the content, not the array object, so that content shared with views is recorded alike.

@@ -287,7 +287,7 @@ class Parameter:
         before = self._copies
         try:
             with Scope(False, None), separate_windows():
-                self._copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype)
+                self._copies = Copies(data if data.shape else data.reshape((1,)), ctx_list, self._stype, self._grad_stype, self._is_numpy)
                 self._init_grad()
         except BaseException:
             self._copies, RENEWALS.count = before, RENEWALS.count + 1

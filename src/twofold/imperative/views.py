@@ -99,17 +99,41 @@ class ViewMixin:
         return grad if type(grad)._legacy == type(self)._legacy else view_of(type(self), grad, ())  # type: ignore[attr-defined]
 
     @property
+    def _fresh_grad(self) -> bool:
+        """As in `Array`; of a view of a whole array, that of the array's gradient."""
+        g = self._request
+        return g is not None and g.fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, fresh: bool) -> None:
+        g = self._request
+        if g is not None:
+            g.fresh = fresh
+
+    @property
+    def _request(self) -> Variable | None:
+        """The gradient request of the view, or of the array of which it shows all elements."""
+        return self._gradient if self._gradient is not None or self._chain else getattr(self._base, "_gradient", None)
+
+    @property
     def _content(self) -> Any:
+        if self._steps == () and self._gradient is None:  # a whole array under another convention, such as a parameter
+            return self._base._content
         found = self._operand
         return content(HOST.as_array(self._seen), CPU) if found is None else found
 
     @_content.setter
     def _content(self, new: Content) -> None:
-        write(self._base, self._chain, None, wrap(Cell, new))
+        if self._steps == () and self._gradient is None:
+            self._base._rebind(new)
+        else:
+            write(self._base, self._chain, None, wrap(Cell, new))
 
     @property
     @inlined
     def _operand(self) -> Any:
+        if self._steps == () and self._gradient is None:
+            return self._base._content
         of = self._of
         if of is self._base._content:
             seen = self._seen
@@ -194,6 +218,11 @@ def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
     out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
     out._under = out._of = out._gradient = None
     return out
+
+
+def owner_of(array: Any) -> Any:
+    """The array of which a view shows all elements under another convention; any other array itself."""
+    return array._base if array._root is not None and array._steps == () and array._gradient is None else array
 
 
 def ready_memory(x: Any) -> np.ndarray | None:

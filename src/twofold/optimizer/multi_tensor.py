@@ -11,6 +11,7 @@ from ..imperative.row_updates import update_stored
 from ..imperative.storage import is_sparse_array
 from ..imperative.tape import tls
 from ..imperative.transfer import store_all
+from ..imperative.views import owner_of
 from ..ndarray.array import NDArray
 from ..opdef import BoundOp, Op, unregistered
 
@@ -25,7 +26,9 @@ def independent(weights: Sequence[NDArray]) -> Sequence[NDArray]:
     """The weights as `Independent` if they are, else as a tuple. The same array twice would need the first update before the second."""
     devices = {device_of(w._content) for w in weights}
     distinct = len(set(map(id, weights))) == len(weights)
-    return Independent(weights) if distinct and len(devices) == 1 and {w.__class__ for w in weights} == {NDArray} else tuple(weights)
+    # parameters that users see as arrays of ``mx.np`` are whole views of these
+    dense = all(w.__class__ is NDArray or owner_of(w) is not w for w in weights)
+    return Independent(weights) if distinct and len(devices) == 1 and dense else tuple(weights)
 
 
 def are_independent(weights: Sequence[NDArray]) -> bool:
@@ -67,7 +70,8 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
     for group in operands:
         arguments += group
         for k in written:
-            targets.append(group[k])  # noqa: PERF401  a comprehension is a frame for each weight
+            w = group[k]
+            targets.append(w if w.__class__ is NDArray else owner_of(w))
     for numbers in passed:
         kept = list(numbers)
         # from the end, so that the positions before stay right

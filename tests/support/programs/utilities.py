@@ -62,6 +62,40 @@ def unknown_sizes_of_filled_symbols(mx: Any) -> Any:
     return found
 
 
+def classes_in_training_under_set_np(mx: Any) -> Any:
+    def are_arrays(*arrays: Any) -> bool:
+        return all(type(a) is type(mx.np.ones(2)) for a in arrays)
+
+    rnn = mx.gluon.rnn
+    mx.npx.set_np()
+    try:
+        dense, found = mx.gluon.nn.Dense(3, in_units=2), []
+        dense.initialize(mx.init.One())
+        weight = dense.weight.data()
+        trainer = mx.gluon.Trainer(dense.collect_params(), "sgd", {"learning_rate": 0.5, "momentum": 0.5})
+        for _ in range(2):
+            with mx.autograd.record():
+                y = dense(mx.np.ones((4, 2)))
+            y.backward()
+            trainer.step(4)
+            found.append([are_arrays(y, weight, dense.weight.grad(), weight.grad), weight is dense.weight.data(), weight.asnumpy()])
+        weight[0] = 3
+        weight *= 2
+        found.append(dense(mx.np.ones((1, 2))).asnumpy())
+        dense.weight.set_data(mx.np.ones((3, 2)))
+        found.append(weight.asnumpy())
+        dense.cast("float64")
+        found.append(are_arrays(*dense.weight.list_data(), *dense.bias.list_grad()))
+        for layer in (rnn.RNN(2), rnn.LSTM(2), rnn.GRU(2)):
+            layer.initialize()
+            states = layer.begin_state(3)
+            output, new = layer(mx.np.ones((2, 3, 4)), states)
+            found.append(are_arrays(output, *states, *new, layer(mx.np.ones((2, 3, 4)))))
+    finally:
+        mx.npx.reset_np()
+    return found
+
+
 def decorators(mx: Any) -> Any:
     class Methods:
         def state(self) -> list[bool]:
