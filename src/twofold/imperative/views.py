@@ -117,7 +117,9 @@ class ViewMixin:
 
     @property
     def _content(self) -> Any:
-        if self._steps == () and self._gradient is None:  # a whole array under another convention, such as a parameter
+        steps = self._steps
+        # a whole array under another convention, such as a parameter; None: not worked out yet
+        if steps is not None and not steps and self._gradient is None:
             return self._base._content
         found = self._operand
         return content(HOST.as_array(self._seen), CPU) if found is None else found
@@ -132,7 +134,8 @@ class ViewMixin:
     @property
     @inlined
     def _operand(self) -> Any:
-        if self._steps == () and self._gradient is None:
+        steps = self._steps
+        if steps is not None and not steps and self._gradient is None:
             return self._base._content
         of = self._of
         if of is self._base._content:
