@@ -276,14 +276,23 @@ def _in_child() -> None:
 # ---------------------------------------------------------------------------------------------------------------- libraries
 
 
-def _kind() -> "type[_RichBar | _TqdmBar] | None":
+def _kind() -> "type[_RichBar | _TqdmBar | _TextBar] | None":
     """The bars of the first library that is installed; None if nobody would see them."""
     if not SETTINGS.progress:
         return None
+    if _lacks_widgets():
+        return _TextBar if find_spec("tqdm") is not None else None
     if find_spec("rich") is not None:
         return _RichBar if is_shown_by_rich(sys.stderr) else None
     # tqdm recognizes notebooks itself, and with `disable=None` says of files that it draws nothing into them
     return _TqdmBar if find_spec("tqdm") is not None else None
+
+
+def _lacks_widgets() -> bool:
+    """Whether this is a notebook without ipywidgets, in which rich shows an empty cell and tqdm nothing."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    # only the shell of a notebook has a kernel
+    return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is None
 
 
 def is_shown_by_rich(stream: TextIO) -> bool:
@@ -381,10 +390,14 @@ def _rich_display() -> "Display":
 
 
 class _TqdmBar:
+    _module: ClassVar[str] = "tqdm.auto"
+    #: Whether to draw nothing; None for nothing into files.
+    _disable: ClassVar[bool | None] = None
+
     def __init__(self, title: str, total: int | None, unit: str) -> None:
-        self._tqdm = importlib.import_module("tqdm.auto").tqdm
+        self._tqdm = importlib.import_module(self._module).tqdm
         scale = {"unit": unit, "unit_scale": True} if unit else {}
-        self._bar = self._tqdm(desc=title or None, total=total, disable=None, **scale)
+        self._bar = self._tqdm(desc=title or None, total=total, disable=self._disable, **scale)
 
     def __enter__(self) -> Self:
         return self
@@ -403,6 +416,13 @@ class _TqdmBar:
 
     def __exit__(self, *error: object) -> None:
         self._bar.close()
+
+
+class _TextBar(_TqdmBar):
+    """A bar of characters, which a notebook shows without widgets."""
+
+    _module = "tqdm.std"
+    _disable = False
 
 
 os.register_at_fork(after_in_child=_in_child)

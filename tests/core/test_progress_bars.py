@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from operator import length_hint
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -233,3 +233,14 @@ def test_training_without_a_terminal_writes_log_lines_only():
 def test_iterators_over_arrays_know_how_many_batches_there_are(last_batch_handle, batches):
     data = mx.io.NDArrayIter(np.zeros((5, 2)), batch_size=2, last_batch_handle=last_batch_handle)
     assert length_hint(data) == len(list(data)) == batches
+
+
+@pytest.mark.parametrize(("widgets", "shown"), [(False, True), (True, False)])
+def test_a_notebook_without_widgets_gets_a_bar_of_text(widgets, shown, monkeypatch, capsys):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr(progress_bars, "find_spec", lambda name: object() if widgets or name != "ipywidgets" else None)
+    monkeypatch.setattr(progress_bars, "is_shown_by_rich", lambda stream: False)
+    assert list(mx.progress([1, 2, 3], "epoch")) == [1, 2, 3]
+    assert ("epoch: 100%" in capsys.readouterr().err) == shown

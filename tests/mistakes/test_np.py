@@ -258,3 +258,13 @@ def a_format_of_an_array_of_one_element():
 def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert message_of(program) == message
+
+
+@pytest.mark.parametrize("transform", [mx.func.jit, mx.func.vmap])
+def test_a_condition_in_a_traced_function_is_followed_by_what_to_write(transform):
+    message = (
+        f"{transform.__name__}: the value of an array is not known while its function is traced: given a conversion to a number, bool or "
+        "NumPy array, or a function whose result's shape depends on values; write np.where(condition, a, b) for an if, func.scan for a loop, or "
+        "compute it outside"
+    )
+    assert message_of(lambda: transform(lambda x: x if x > 0 else -x)(mx.np.array([1.0, -2.0]))) == message
