@@ -46,11 +46,15 @@ def below(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
 
 
+def is_built_in(op: Op) -> bool:
+    """Whether the package declares it: a process may have declared others."""
+    return op.rule.__module__.startswith("twofold.")
+
+
 def operators() -> list[Operator]:
     """The operators with public names, each once for each sub-namespace."""
     found = []
-    # those of the package: a process may have declared others
-    for op in {id(op): op for op in NAMES.values() if op.rule.__module__.startswith("twofold.")}.values():
+    for op in {id(op): op for op in NAMES.values() if is_built_in(op)}.values():
         places: dict[str, list[str]] = {}
         for place, name in map(place_of, op.names):
             if place not in ("_internal", "random"):
@@ -109,7 +113,7 @@ def operators_of_npx() -> dict[str, Op]:
     # functions that the module defines have pages as such, also those that are named as an operator is
     found = {name: operator_of(name) for name in dir(mx.npx) if name not in mx.npx.__all__}
     images = {f"image.{name}": operator_of(f"_image_{name}") for name in dir(mx.npx.image)}
-    return {name: op for name, op in (found | images).items() if op is not None}
+    return {name: op for name, op in (found | images).items() if op is not None and is_built_in(op)}
 
 
 def entries_of_npx() -> Iterator[Entry]:

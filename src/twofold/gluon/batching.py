@@ -157,7 +157,7 @@ def _squares(arrays: Sequence[NDArray]) -> list[NDArray]:
             found.append((array * array).sum())
         else:
             dense.setdefault(array.context, []).append(array)
-    return [*found, *[nd.multi_sum_sq(*group, num_arrays=len(group)).sum() for group in dense.values()]]
+    return [*found, *[nd.multi_sum_sq(*group).sum() for group in dense.values()]]
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
