@@ -36,6 +36,15 @@ def test_a_count_above_its_limit_fails_the_run(value, status, tmp_path, monkeypa
     assert "frames" in capsys.readouterr().out
 
 
+def test_a_section_that_fails_in_a_quick_run_is_measured_once_more_at_full_length(monkeypatch, capsys):
+    def section(size):
+        yield count("frames", 3 if size is ratios.SMOKE else 2, "", 2)
+
+    monkeypatch.setattr(ratios, "SECTIONS", (section,))
+    assert ratios.main(["--smoke"]) == 0
+    assert "once more, at full length" in capsys.readouterr().out
+
+
 def test_functions_take_turns():
     order = []
     medians([lambda: order.append("a"), lambda: order.append("b")], repetitions=2, calls=1)
