@@ -27,6 +27,15 @@ def test_the_summary_lists_layers_and_parameter_counts(capsys: pytest.CaptureFix
     assert [line.rsplit(maxsplit=1)[-1] for line in lines[9:14]] == ["56", "48", "8", "20", "36"]
 
 
+def test_the_summary_names_no_private_class(capsys: pytest.CaptureFixture[str]) -> None:
+    net = nn.TransformerEncoderLayer(8, 2, 16)
+    net.initialize()
+    net.summary(nd.ones((1, 3, 8)))
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert any(line.startswith("FeedForward-") for line in lines)
+    assert not any(line.startswith("_") for line in lines)
+
+
 def test_rich_draws_the_summary_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rich")
     monkeypatch.setattr(summary, "is_shown_by_rich", lambda stream: True)

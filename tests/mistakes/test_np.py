@@ -36,6 +36,16 @@ def torchs_seed():
     mx.manual_seed(1)
 
 
+@mistake("module 'twofold' has no attribute 'vmap'; use mx.func.vmap")
+def a_transform_where_it_does_not_stand():
+    mx.vmap(np.sin)
+
+
+@mistake("module 'twofold' has no attribute 'amp'; use mx.contrib.amp")
+def mixed_precision_where_it_does_not_stand():
+    mx.amp.init()
+
+
 @mistake("module 'twofold.numpy' has no attribute 'lnspace'; did you mean 'linspace' or 'logspace'?")
 def a_misspelt_function():
     np.lnspace(0, 1, 5)

@@ -75,7 +75,7 @@ class DropPath(HybridBlock, arrays="nd"):
         return F.reshape_like(F.broadcast_mul(rows, kept), x)
 
 
-class _FeedForward(HybridBlock, arrays="nd"):
+class FeedForward(HybridBlock, arrays="nd"):
     """The two products of a transformer's layer, with an activation and dropout between them."""
 
     def __init__(self, hidden_size: int, units: int, activation: str, dropout: float, **kwargs: Unpack[Naming]) -> None:
@@ -117,7 +117,7 @@ class _ResidualLayer(HybridBlock, arrays="nd"):
         super().__init__(**kwargs)
         self._pre_norm = pre_norm
         with self.name_scope():
-            self.ffn = _FeedForward(hidden_size, units, activation, dropout, prefix="ffn_")
+            self.ffn = FeedForward(hidden_size, units, activation, dropout, prefix="ffn_")
             self.dropout = Dropout(dropout)
             self._norms = [LayerNorm(epsilon=epsilon, prefix=f"norm{k}_") for k in range(1, norms + 1)]
         # as attributes, so that they are children with these names
