@@ -239,7 +239,7 @@ class _Writer:
         kind = node.__class__
         if not kind._fields:
             return node  # an operator
-        new = kind()
+        new = kind.__new__(kind)  # without what the constructor asks for since Python 3.13: every field is set below
         for field in kind._fields:
             v = getattr(node, field, None)
             if isinstance(v, ast.AST):
