@@ -66,7 +66,7 @@ def environment(python: str, package: Path, folder: Path) -> Path:
     """The interpreter of a new environment with nothing but a package and what it requires."""
     run(python, "-m", "venv", folder)
     own = folder / "bin/python"
-    run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package)
+    run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary", package)  # newest NumPy has no wheels for 3.13t
     return own
 
 
