@@ -13,7 +13,7 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS, getattr_static, signature
 from types import FrameType, ModuleType, TracebackType
 
 from .origin import is_inside
-from .suggestions import argument_here, arguments_of
+from .suggestions import argument_here, arguments_of, did_you_mean
 
 #: Python's text, to which Python 3.13 adds a suggestion.
 UNEXPECTED = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'(?:\. Did you mean '\w+'\?)?")
@@ -49,13 +49,14 @@ def explanation_of(error: TypeError, trace: TracebackType) -> str:
     function, argument = found.groups()
     depth = len(links)
     # frames of the package that have only passed the program's argument on; otherwise the mistake is not the program's
+    passing = links[-1].tb_frame
     while len(links) > 1 and is_inside(links[-1].tb_frame) and argument in _extra_arguments(links[-1].tb_frame):
-        links.pop()
+        passing = links.pop().tb_frame
     if is_inside(links[-1].tb_frame):
         return ""
     called = _called(links[-1].tb_frame, links[-1].tb_lasti)
-    if called is None and len(links) == depth:  # Python's text names what the program called
-        called = _public(function)
+    if called is None:  # of an array that has no name, as in `x.T.sum(…)`; otherwise Python's text names what the program called
+        called = _public(function) if len(links) == depth else _method_of_first(passing, function)
     if called is None or not _is_ours(called[0]) or argument in arguments_of(called[0]):
         return ""
     return f"{called[1]}: there is no argument {argument!r}; {argument_here(argument, called[0])}"
@@ -72,6 +73,10 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
         kind = _block_of(last, function)
         if kind is not None and function.endswith("hybrid_forward") and _lacks_functions(kind):
             return f"{kind.__name__}.hybrid_forward: its first parameter must be F, mx.nd or mx.sym; write def hybrid_forward(self, F, x)"
+        if kind is not None and (name := _parameter_among(kind, missing)):
+            own = list(last.f_locals["self"]._reg_params)
+            todo = did_you_mean(name, own, f"write self.{name} = self.params.get({name!r}, shape=…) in __init__")
+            return f"{kind.__name__}: hybrid_forward takes {name!r}, and the block has no parameter of this name; {todo}"
         inputs = [] if kind is None else _inputs_of(kind)
         if kind is None or not inputs:
             return ""
@@ -95,6 +100,12 @@ def _block_of(frame: FrameType, function: str) -> type | None:
 def _lacks_functions(kind: type) -> bool:
     """Whether a program's ``hybrid_forward`` has no parameter for the functions, which it may call something else than F."""
     return "F" not in signature(kind.hybrid_forward).parameters
+
+
+def _parameter_among(kind: type, missing: str) -> str:
+    """The first of the missing arguments of ``hybrid_forward`` that is named as a parameter is; empty if none is."""
+    names = re.findall(r"'(\w+)'", missing) if hasattr(kind, "hybrid_forward") else []
+    return next((n for n in names if n.endswith(WEIGHTS)), "")
 
 
 def _inputs_of(kind: type) -> list[str]:
@@ -133,6 +144,16 @@ def _called(frame: FrameType, position: int) -> Called | None:
         return None
     is_method = owner is not None and not isinstance(owner, (ModuleType, type))
     return found, f"{type(owner).__name__}.{found.__name__}" if is_method else found.__name__
+
+
+def _method_of_first(frame: FrameType, function: str) -> Called | None:
+    """The method of this name of the frame's first argument; None if that has none."""
+    code = frame.f_code
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_varnames else None
+    if not code.co_argcount and isinstance(first, tuple):  # `*args`
+        first = next(iter(first), None)
+    found = _attribute(type(first), function)
+    return (found, f"{type(first).__name__}.{function}") if callable(found) else None
 
 
 def named_in(frame: FrameType, names: list[str]) -> object:

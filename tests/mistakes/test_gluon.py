@@ -74,7 +74,8 @@ def a_misspelt_cell():
 
 
 @mistake(
-    "Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you mean 'relu'?"
+    "dense0_rellu: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; "
+    "did you mean 'relu'?"
 )
 def a_misspelt_activation():
     ready(nn.Dense(8, activation="rellu", in_units=4))(nd.ones((2, 4)))

@@ -47,6 +47,21 @@ def a_decay_as_text():
     step({"wd": "1e-4"}, "adam")
 
 
+@mistake("SGD: momentum must be a number: given '0.9'; write momentum=0.9")
+def a_momentum_as_text():
+    trainer("sgd", {"momentum": "0.9"})
+
+
+@mistake("RMSProp: clip_weights must be a number: given '1'; write clip_weights=1")
+def a_bound_as_text():
+    mx.optimizer.create("rmsprop", clip_weights="1")
+
+
+@mistake("Adam: beta1 must be a number: given '0.9'; write beta1=0.9")
+def a_coefficient_of_an_object_as_text():
+    trainer(mx.optimizer.Adam(beta1="0.9"))
+
+
 @mistake("SGD: learning_rate must be a number: given FactorScheduler; pass a scheduler as lr_scheduler")
 def a_scheduler_as_the_rate():
     step({"learning_rate": mx.lr_scheduler.FactorScheduler(10)})
@@ -81,6 +96,49 @@ def a_negative_size():
     nn.Dense(-3)
 
 
+@mistake("Conv2D: channels must be a positive integer: given 0; pass a number of values")
+def a_convolution_without_channels():
+    nn.Conv2D(0, 3)
+
+
+@mistake("Conv2D: kernel_size must be 1 or more: given -3; pass positive integers")
+def a_negative_kernel():
+    nn.Conv2D(8, -3)
+
+
+@mistake("MaxPool2D: strides must be 1 or more: given (2, 0); pass positive integers")
+def a_stride_of_zero():
+    nn.MaxPool2D(2, strides=(2, 0))
+
+
+@mistake("Conv2D: kernel_size must be a number or a list of 2 ints: given 3.0; pass 2 numbers")
+def a_kernel_of_a_float():
+    nn.Conv2D(8, 3.0)
+
+
+@mistake("Conv2D: groups must divide channels: given groups 2, channels 3; pass a divisor as groups")
+def groups_that_do_not_divide_the_channels():
+    nn.Conv2D(3, 3, groups=2)
+
+
+@mistake("Dense: in_units must be a positive integer: given -3; pass a number of values")
+def a_negative_size_of_the_input():
+    nn.Dense(4, in_units=-3)
+
+
+@mistake("LSTM: num_layers must be a positive integer: given 0; pass a number of values")
+def an_lstm_without_layers():
+    gluon.rnn.LSTM(8, num_layers=0)
+
+
+@mistake(
+    "Cannot initialize Parameter 'dense0_weight' because it has invalid shape: (0, 3); specify sizes of 1 or more, such as units and "
+    "in_units, in the layer"
+)
+def a_layer_without_units_that_is_called():
+    called(nn.Dense(0), 2, 3)
+
+
 @mistake("Conv2D: channels must be a positive integer: given 2.5; pass a number of values")
 def half_a_channel():
     nn.Conv2D(2.5, 3)
@@ -96,7 +154,7 @@ def a_dropout_as_text():
     called(nn.Dropout("0.5"), 2, 3)
 
 
-@mistake("Dropout: p must be a probability: given 1.5; pass 0 <= p <= 1")
+@mistake("dropout0: Dropout: p must be a probability: given 1.5; pass 0 <= p <= 1")
 def a_dropout_above_one():
     with autograd.train_mode():
         called(nn.Dropout(1.5), 2, 3)
@@ -130,8 +188,8 @@ def a_large_kernel_inside_a_network():
 
 
 @mistake(
-    "dense0: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you mean "
-    "'relu'?"
+    "dense0_rellu: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you "
+    "mean 'relu'?"
 )
 def a_misspelt_activation_of_a_layer():
     called(nn.Dense(8, activation="rellu"), 2, 3)
@@ -166,11 +224,48 @@ def a_parameter_as_an_array():
     nd.dot(nd.ones((2, 3)), gluon.Parameter("w", shape=(3,)))
 
 
+@mistake(
+    "dense0_rellu: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you "
+    "mean 'relu'?"
+)
+def a_misspelt_activation_of_a_hybridized_layer():
+    net = nn.Dense(8, activation="rellu")
+    net.hybridize()
+    called(net, 2, 3)
+
+
+@mistake("dense0: x must be an NDArray: given 1 object in a list or tuple; pass arrays one by one")
+def inputs_in_a_tuple():
+    net = nn.Dense(8)
+    net.hybridize()
+    called(net, 2, 3)
+    net((nd.ones((2, 3)),))
+
+
+@mistake("dense0: x must be an NDArray: given 1 object in a list or tuple; pass arrays one by one")
+def inputs_in_a_list_from_the_first_call_on():
+    net = nn.Dense(8)
+    net.initialize()
+    net([nd.ones((2, 3))])
+
+
+@mistake(
+    "functional_call: the block does not take its inputs in a tuple: given a tuple of 1 object; pass them one by one: "
+    "functional_call(net, params, x)"
+)
+def torchs_tuple_of_inputs():
+    net = nn.Dense(8)
+    net.hybridize()
+    called(net, 2, 3)
+    mx.func.functional_call(net, {}, (nd.ones((2, 3)),))
+
+
 @mistake("module 'twofold.gluon.model_zoo.vision' has no attribute 'resnet18'; did you mean 'resnet18_v2' or 'resnet18_v1'?")
 def a_model_without_its_version():
     _ = gluon.model_zoo.vision.resnet18
 
 
+@pytest.mark.filterwarnings("ignore:Dense. units must be")
 @pytest.mark.parametrize(("program", "message"), mistake.rows)
 def test_a_mistake_is_named_with_what_to_do(program, message):
     assert message_of(program) == message
@@ -185,6 +280,26 @@ def step_with_store(devices: list[mx.Context], kvstore: str) -> None:
         losses = [copy.sum() for copy in weight.list_data()]
     autograd.backward(losses)
     trained.step(1)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: nn.Dense(0), "Dense: units"),
+        (lambda: nn.Embedding(0, 3), "Embedding: input_dim"),
+        (lambda: gluon.rnn.LSTM(0), "LSTM: hidden_size"),
+    ],
+)
+def test_a_size_of_zero_that_mxnet_refuses_in_the_call_is_warned_of_where_it_is_written(make, what):
+    with pytest.warns(UserWarning, match=rf"^{what} must be a positive integer: given 0; .* \(MXNet goes on"):
+        make()
+
+
+@pytest.mark.parametrize("unknown", [0, -1])
+def test_an_unknown_number_of_channels_is_inferred(unknown):
+    net = nn.Conv2D(4, numpy.int64(3), in_channels=unknown)
+    called(net, 2, 3, 8, 8)
+    assert net.weight.shape == (4, 3, 3, 3)
 
 
 @pytest.mark.parametrize("devices", [[mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]])

@@ -224,6 +224,8 @@ KEYWORDS = [
     ("mx.gluon.data.DataLoader([1],\n  batchsize=1)", "DataLoader: there is no argument 'batchsize'; did you mean 'batch_size'?"),
     ("mx.nd.zeros(3, contxt=mx.cpu())", "zeros: there is no argument 'contxt'; it takes shape, ctx, dtype, stype, out, name"),
     ("mx.np.zeros(3, dtyp='int8')", "zeros: there is no argument 'dtyp'; did you mean 'dtype'?"),
+    ("mx.np.ones(3).sum(axs=0)", "ndarray.sum: there is no argument 'axs'; did you mean 'axis'?"),
+    ("mx.np.ones((2, 3)).T.mean(axs=0)", "ndarray.mean: there is no argument 'axs'; did you mean 'axis'?"),
     ("x.as_in_context(ctx=mx.cpu())", "NDArray.as_in_context: there is no argument 'ctx'; it takes context"),
     (
         "mx.contrib.quantization.quantize_model(y, {}, {}, calib_layer=None)",
@@ -264,6 +266,17 @@ POSITIONS = [
     (
         "def f():\n  class Net(mx.gluon.Block):\n    def forward(self, x, y): pass\n  Net()(x)\nf()",
         "Net: 'y' is missing; call it with x, y",
+    ),
+    (
+        "class Net(mx.gluon.HybridBlock):\n  def hybrid_forward(self, F, x, weight): pass\nNet()(x)",
+        "Net: hybrid_forward takes 'weight', and the block has no parameter of this name; write self.weight = self.params.get('weight', "
+        "shape=…) in __init__",
+    ),
+    (
+        "class Net(mx.gluon.HybridBlock):\n  def __init__(self):\n    super().__init__()\n"
+        "    self.wieght = self.params.get('weight', shape=(2,))\n  def hybrid_forward(self, F, x, weight): pass\n"
+        "net = Net()\nnet.initialize()\nnet(x)",
+        "Net: hybrid_forward takes 'weight', and the block has no parameter of this name; did you mean 'wieght'?",
     ),
     # the program's own functions
     ("def f(x): pass\nf()", ""),

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from ..errors import ParameterError, ShapeError
+from ..errors import ParameterError, ShapeError, WrongArgument
 from ..gluon.block import Block
 from ..gluon.copies import RENEWALS, Copies
 from ..gluon.parameter import Parameter
 from ..imperative.cell import wrap
 from ..ndarray.array import NDArray
+from ..plurals import counted
 from .pytree import Tree
 from .traced_calls import as_array, cell_value
 
@@ -54,7 +55,15 @@ def functional_call(block: Block, params: Mapping[str, object], *args: Tree, **o
         raise ParameterError("functional_call: the block has no such parameter", ", ".join(unknown), f"it has {', '.join(own)}")
     lent = {own[name]: wrap(NDArray, cell_value(as_array("functional_call", value))) for name, value in params.items()}
     with _lent(lent):
-        return block(*args, **options)
+        try:
+            return block(*args, **options)
+        except (ParameterError, TypeError) as error:
+            if len(args) != 1 or not isinstance(args[0], tuple):
+                raise
+            # as `torch.func.functional_call` takes them
+            given = f"a tuple of {counted(len(args[0]), 'object')}"
+            what = "functional_call: the block does not take its inputs in a tuple"
+            raise WrongArgument(what, given, "pass them one by one: functional_call(net, params, x)") from error
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
 from ..numpy.array import ndarray
 from ..strictness import tolerate
+from ..symbol.compose import NotASymbol
 from ..symbol.symbol import Symbol
 from .block import Block, described
 from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy, into_numpy
@@ -31,7 +32,7 @@ from .parameter import Parameter
 from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
-from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, trace
+from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, shapes_of, trace
 from .wrong_inputs import Mistake, foreign_input, name_of_layer
 
 __all__ = ["HybridBlock"]
@@ -228,8 +229,12 @@ class HybridBlock(Block):
         if is_numpy and self._arrays == "nd":
             return as_numpy(self._compose(*as_legacy(args)))
         params = {name: self._reg_params[name].var() for name in self._parameters_of_forward()}
-        with self.name_scope():
-            return self.hybrid_forward(Given.sym, *args, **(as_numpy(params) if is_numpy else params))
+        try:
+            with self.name_scope():
+                return self.hybrid_forward(Given.sym, *args, **(as_numpy(params) if is_numpy else params))
+        except ParameterError as error:
+            self._name_in(error, args)
+            raise
 
     def _parameters_of_forward(self) -> tuple[str, ...]:
         """Names of the block's parameters that `hybrid_forward` takes: MXNet passes all parameters, and fails if one is unknown."""
@@ -255,7 +260,7 @@ class HybridBlock(Block):
                 return self.hybrid_forward(Given.nd, *args, **params)
             with device:
                 return self.hybrid_forward(Given.nd, *args, **params)
-        except (ShapeError, IndexingError, WrongType) as error:
+        except (ShapeError, IndexingError, WrongType, ParameterError) as error:
             self._name_in(error, args)
             raise
 
@@ -312,11 +317,14 @@ class HybridBlock(Block):
                 traced = self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)
             traced.warn_of_unused(self.collect_params())
         if form != traced.inputs:
-            raise ParameterError(
+            error = ParameterError(
                 "The argument structure of HybridBlock does not match the cached version",
                 f"Stored format = {list(parts(traced.inputs))}, input format = {list(parts(form))}",
                 "call hybridize() again to trace it with other arguments",
             )
+            if {ARRAY}.issuperset(parts(traced.inputs)):
+                self._name_in(error, args)
+            raise error
         run = traced.graph if self._op_hook is None else traced.graph.with_hook(*self._op_hook)
         try:
             outputs = run(arrays, device)
@@ -344,9 +352,11 @@ class HybridBlock(Block):
 
     def _name_in(self, error: MXNetError, args: Sequence[object]) -> None:
         """Name the block in an error that it raises, unless a layer inside it has done so."""
-        if error.layer is None:
-            error.layer = self.name
-            mistake = foreign_input(self.hybrid_forward, args) if isinstance(error, WrongType) else self._mistake(*_shapes(args))
+        # errors of other subclasses are the mistakes of a block's own code
+        if error.layer is None and (not isinstance(error, ParameterError) or type(error) in (ParameterError, NotASymbol)):
+            error.layer, shapes = self.name, shapes_of(args)
+            mistake = foreign_input(self.hybrid_forward, args) if isinstance(error, (WrongType, ParameterError)) else None
+            mistake = mistake or (self._mistake(*shapes) if shapes else None)
             what, error.given, error.todo = mistake or (error.what, error.given, error.todo)
             error.what = f"{self.name}: {what}"
             error.args = (error._message(),)  # in place: the traceback stays that of the operator
@@ -458,10 +468,12 @@ class HybridBlock(Block):
         try:
             self.infer_shape(*args)
         except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
+            if isinstance(error, ParameterError) and error.layer is not None:
+                raise
             # the operator's own error, without the list of all inputs' shapes
             node, own = (error.node, error.__cause__) if isinstance(error, MXNetError) and error.node else (None, error)
             what, given, todo = getattr(own, "what", "") or str(own), getattr(own, "given", None), getattr(own, "todo", None)
-            what, given, todo = self._mistake(*_shapes(args)) or (what, given, todo)
+            what, given, todo = self._mistake(*shapes_of(args)) or (what, given, todo)
             names = {"": self.name}
             self.apply(lambda block: names.setdefault(block.prefix, block.name))
             layer = name_of_layer(names, node or "")
@@ -577,11 +589,6 @@ class HybridBlock(Block):
         arrays = {f"arg:{name}": param._reduce() for name, param in params if name in arguments}
         arrays |= {f"aux:{name}": param._reduce() for name, param in params if name in states}
         nd.save(f"{fspath(path)}-{epoch:04d}.params", arrays)
-
-
-def _shapes(args: Sequence[object]) -> list[Shape]:
-    """The shapes of the arrays among inputs."""
-    return [a.shape for a in iter_arrays(args) if not isinstance(a, Symbol)]
 
 
 def check_backend(backend: str | None) -> None:

@@ -266,7 +266,7 @@ class Parameter:
         if deferred is None:
             return
         if not self._is_shaped:
-            raise self._unshaped("specify in_units, in_channels, etc. of the layers")
+            raise self._unshaped("specify sizes of 1 or more, such as units and in_units, in the layer")
         data = deferred.data
         if data is None:
             # unrecorded; and on the CPU, then copied: all devices get the same random numbers

@@ -137,6 +137,11 @@ def iter_arrays(values: Iterable[object]) -> Iterator[NDArray | ndarray | Symbol
             yield from iter_arrays(value)
 
 
+def shapes_of(args: Sequence[object]) -> list[tuple[int, ...]]:
+    """The shapes of the arrays among inputs."""
+    return [a.shape for a in iter_arrays(args) if not isinstance(a, Symbol)]
+
+
 #: What `parameter_names` has found; a function that refers to a network goes with it.
 _NAMES: WeakKeyDictionary[Callable[..., object], tuple[frozenset[str], bool]] = WeakKeyDictionary()
 

@@ -7,6 +7,8 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..imperative.array import Array
+from ..plurals import counted
+from ..strictness import tolerate
 from ..symbol.symbol import Symbol
 
 #: What is wrong, what was given, and what to do, as in `MXNetError`.
@@ -18,11 +20,35 @@ def is_size(n: object) -> bool:
     return isinstance(n, (int, np.integer)) and int(n) >= -1
 
 
-def check_sizes(layer: object, **sizes: object) -> None:
-    """Raise `ParameterError` for an argument of a layer that is no size, in the argument's name instead of its parameter's."""
+def check_sizes(layer: object, *, unknown: int = 0, **sizes: object) -> None:
+    """Check arguments of a layer that are numbers of values, in their own names instead of its parameters'.
+
+    Parameters
+    ----------
+    layer
+        The layer.
+    unknown
+        -1 for sizes of inputs, which are inferred if they are 0, or -1 under ``npx.set_np``. Other sizes of 0 raise in MXNet when the
+        layer is called, so here they warn.
+    **sizes
+        The arguments.
+
+    Raises
+    ------
+    ParameterError
+        If one is no size.
+    """
     for name, n in sizes.items():
-        if not is_size(n):
-            raise ParameterError(f"{type(layer).__name__}: {name} must be a positive integer", repr(n), "pass a number of values")
+        mistake = f"{type(layer).__name__}: {name} must be a positive integer", repr(n), "pass a number of values"
+        if not isinstance(n, (int, np.integer)) or n < unknown:
+            raise ParameterError(*mistake)
+        if n == unknown == 0:
+            tolerate(*mistake)
+
+
+def check_positive(layer: object, **sizes: object) -> None:
+    """Raise `ParameterError` for an argument of a layer that must be 1 or more, also where the layer is only made."""
+    check_sizes(layer, unknown=1, **sizes)
 
 
 def foreign_input(function: Callable[..., object], args: Sequence[object]) -> Mistake | None:
@@ -30,6 +56,8 @@ def foreign_input(function: Callable[..., object], args: Sequence[object]) -> Mi
     names = list(signature(function).parameters)[1:]  # without F
     for name, given in zip(names, args, strict=False):
         if not isinstance(given, (Array, Symbol, type(None))):
+            if isinstance(given, (list, tuple)):
+                return f"{name} must be an NDArray", f"{counted(len(given), 'object')} in a list or tuple", "pass arrays one by one"
             kind = f"{type(given).__module__}.{type(given).__name__}".removeprefix("builtins.")
             return f"{name} must be an NDArray", f"an object of type {kind}", "convert it with mx.nd.array"
     return None

@@ -1,6 +1,7 @@
 """What optimizers are given: their arguments as a dict, and the errors for names and kinds of arguments that they do not take."""
 
 from collections.abc import Iterable
+from inspect import signature
 from typing import Any
 
 from ..errors import DTypeError, WrongArgument
@@ -37,6 +38,37 @@ def check_arguments(cls: type, given: Iterable[str]) -> None:
     for name in given:
         if name not in known:
             raise DTypeError(f"{cls.__name__}: there is no argument {name!r}", None, argument_here(name, cls))
+
+
+def check_numbers(optimizer: object, **given: object) -> None:
+    """Raise for text in place of a number that one of our optimizers was made with.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer.
+    **given
+        Its arguments, if they are known: some attributes have other names.
+
+    Raises
+    ------
+    WrongArgument
+        If there is one. MXNet's constructors accept them, most of its updates do not.
+    """
+    if not type(optimizer).__module__.startswith(__package__ or ""):
+        return
+    held = vars(optimizer) | given
+    texts = {"learning_rate" if name == "lr" else name: value for name, value in held.items() if isinstance(value, str)}
+    for name in _numbers_of(type(optimizer)) if texts else ():
+        if name in texts:
+            raise wrong_argument(optimizer, name, texts[name])
+
+
+def _numbers_of(cls: type) -> list[str]:
+    """The names of the numbers among the arguments of a class's constructors."""
+    kinds = [kind for kind in cls.__mro__ if kind is not object and "__init__" in vars(kind)]
+    parameters = [p for kind in kinds for p in signature(vars(kind)["__init__"]).parameters.values()]
+    return [p.name for p in parameters if p.annotation in (int, float, float | None)]
 
 
 def wrong_argument(optimizer: object, name: str, given: object) -> WrongArgument:

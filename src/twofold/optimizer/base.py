@@ -12,7 +12,7 @@ from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
 from ..suggestions import did_you_mean
-from .argument_errors import check_arguments, wrong_argument
+from .argument_errors import check_arguments, check_numbers, wrong_argument
 from .hyperparameters import Common, Scaling
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Optimizer:
         Raises
         ------
         ParameterError
-            If no optimizer has that name.
+            If no optimizer has that name, or text is given as a number.
         """
         found = Optimizer.opt_registry.get(name.lower())
         if found is None:
@@ -151,7 +151,9 @@ class Optimizer:
             todo = did_you_mean(name.lower(), Optimizer.opt_registry, f"use one of {others}, or register yours")
             raise ParameterError(f"Cannot find optimizer {name}", None, todo)
         check_arguments(found, kwargs)
-        return found(**kwargs)
+        optimizer = found(**kwargs)
+        check_numbers(optimizer, **kwargs)
+        return optimizer
 
     # for subclasses to define
 

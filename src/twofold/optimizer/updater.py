@@ -8,6 +8,7 @@ from ..errors import WrongArgument
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from . import states as state_files
+from .argument_errors import check_numbers
 from .base import Index, Optimizer, State
 from .multi_tensor import independent
 
@@ -19,9 +20,15 @@ class Updater:
     ----------
     optimizer
         The optimizer.
+
+    Raises
+    ------
+    WrongArgument
+        If the optimizer was made with text in place of a number.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
+        check_numbers(optimizer)
         self.optimizer = optimizer
         self.states: dict[Index, State] = {}
         #: Whether each state is on the device of its weight: states from a file are on the CPU until their weight is updated.

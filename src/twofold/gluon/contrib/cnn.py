@@ -52,12 +52,13 @@ class _Deformable(HybridBlock, arrays="nd"):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._channels, self._in_channels, self._op_name = channels, in_channels, op_name
-        kernel = sizes_of(kernel_size, 2, "kernel_size")
+        kind = type(self).__name__
+        kernel = sizes_of(kernel_size, 2, f"{kind}: kernel_size", 1)
         shared = {
             "kernel": kernel,
-            "stride": sizes_of(strides, 2, "strides"),
-            "dilate": sizes_of(dilation, 2, "dilation"),
-            "pad": sizes_of(padding, 2, "padding"),
+            "stride": sizes_of(strides, 2, f"{kind}: strides", 1),
+            "dilate": sizes_of(dilation, 2, f"{kind}: dilation", 1),
+            "pad": sizes_of(padding, 2, f"{kind}: padding"),
             "num_group": groups,
             "layout": layout,
         }

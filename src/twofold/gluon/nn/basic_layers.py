@@ -63,7 +63,8 @@ class Dense(HybridBlock, arrays="nd"):
         **kwargs: Unpack[Naming],
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(self, units=units, in_units=in_units)
+        check_sizes(self, units=units)
+        check_sizes(self, unknown=-1, in_units=in_units)
         self._flatten = flatten
         with self.name_scope():
             self._units = units

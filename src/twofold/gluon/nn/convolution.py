@@ -1,14 +1,16 @@
 """Convolutions and transposed convolutions over one to three axes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Unpack
 
-from ...errors import InvalidValue
+import numpy as np
+
+from ...errors import InvalidValue, ParameterError
 from ...ops.convolution import convolution, deconvolution
 from ..hybrid_block import ArrayKind, HybridBlock, Mistake, Naming, Shape
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, extend_docstring
-from ..wrong_inputs import check_sizes
+from ..wrong_inputs import check_positive, check_sizes
 from .activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "DepthwiseSeparableConv2D"]
@@ -16,18 +18,32 @@ __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "
 Sizes = int | Sequence[int]
 
 
-def sizes_of(given: Sizes, ndim: int, what: str) -> tuple[int, ...]:
+def sizes_of(given: Sizes, ndim: int, what: str, least: int | None = None) -> tuple[int, ...]:
     """One size per axis.
+
+    Parameters
+    ----------
+    given
+        The argument.
+    ndim
+        The number of axes.
+    what
+        The layer and the name of the argument, for the error.
+    least
+        The least value, if there is one.
 
     Raises
     ------
     ParameterError
-        If it is neither a number nor a sequence of ``ndim`` numbers.
+        If it is neither a number nor a sequence of ``ndim`` numbers, or too small.
     """
-    sizes = (given,) * ndim if isinstance(given, int) else tuple(given)
-    if len(sizes) != ndim:
-        raise InvalidValue(f"{what} must be a number or a list of {ndim} ints", str(given), f"pass {ndim} numbers")
-    return sizes
+    given_sizes: Any = (given,) * ndim if isinstance(given, (int, np.integer)) else given
+    sizes = tuple(given_sizes) if isinstance(given_sizes, Iterable) else ()
+    if len(sizes) != ndim or not all(isinstance(n, (int, np.integer)) for n in sizes):
+        raise InvalidValue(f"{what} must be a number or a list of {ndim} ints", repr(given), f"pass {ndim} numbers")
+    if least is not None and min(sizes) < least:
+        raise InvalidValue(f"{what} must be {least} or more", repr(given), "pass positive integers")
+    return tuple(map(int, sizes))
 
 
 def layouts_for_docs(layouts: tuple[str, ...]) -> str:
@@ -113,23 +129,25 @@ class _Conv(HybridBlock, arrays="nd"):
     ) -> None:
         layout = self._checked_layout(layout)
         super().__init__(prefix=prefix, params=params)
-        check_sizes(self, channels=channels, in_channels=in_channels)
-        self._ndim = len(layout) - 2
-        kernel = sizes_of(kernel_size, self._ndim, "kernel_size")
+        check_positive(self, channels=channels, groups=groups)
+        check_sizes(self, unknown=-1, in_channels=in_channels)
+        self._ndim, kind = len(layout) - 2, type(self).__name__
+        kernel = sizes_of(kernel_size, self._ndim, f"{kind}: kernel_size", 1)
         # before the weight's shape is computed from them
-        self._channels, self._in_channels, self._op_name = channels, in_channels, op_name
+        self._channels, self._in_channels, self._op_name = channels, max(in_channels, 0), op_name
+        self._check_groups(groups)
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
-            "stride": sizes_of(strides, self._ndim, "strides"),
-            "dilate": sizes_of(dilation, self._ndim, "dilation"),
-            "pad": sizes_of(padding, self._ndim, "padding"),
+            "stride": sizes_of(strides, self._ndim, f"{kind}: strides", 1),
+            "dilate": sizes_of(dilation, self._ndim, f"{kind}: dilation", 1),
+            "pad": sizes_of(padding, self._ndim, f"{kind}: padding"),
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
             "layout": layout,
         }
         if adj is not None:
-            self._kwargs["adj"] = sizes_of(adj, self._ndim, "output_padding")
+            self._kwargs["adj"] = sizes_of(adj, self._ndim, f"{kind}: output_padding")
         with self.name_scope():
             shape = self._weight_shape(layout, kernel, groups)
             self.weight = self.params.get("weight", shape=shape, init=weight_initializer, allow_deferred_init=True)
@@ -144,6 +162,14 @@ class _Conv(HybridBlock, arrays="nd"):
             allowed = " and ".join(f"'{k}'" for k in self._layouts)
             raise InvalidValue(f"{type(self).__name__}: Only supports {allowed} layout for now", repr(layout), "transpose the data")
         return layout
+
+    def _check_groups(self, groups: int) -> None:
+        sizes = {"channels": self._channels, "in_channels": self._in_channels}
+        for name, n in sizes.items():
+            if n % groups:
+                raise ParameterError(
+                    f"{type(self).__name__}: groups must divide {name}", f"groups {groups}, {name} {n}", "pass a divisor as groups"
+                )
 
     @property
     def _is_transposed(self) -> bool:

@@ -8,6 +8,7 @@ from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
 from ..parameter import Parameter
 from ..parameter_dict import ParameterDict
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
+from ..wrong_inputs import check_positive
 
 
 def _repr(block: HybridBlock, values: Mapping[str, object]) -> str:
@@ -292,6 +293,7 @@ class GroupNorm(HybridBlock, arrays="nd"):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
+        check_positive(self, num_groups=num_groups)
         self._num_groups, self._epsilon = num_groups, epsilon
         # one scale and shift per group, as in MXNet, not one per channel as in the paper
         self.gamma, self.beta = _scale_and_shift(self, num_groups, scale, center, gamma_initializer, beta_initializer)

@@ -43,7 +43,8 @@ class _Cell(HybridRecurrentCell, arrays="nd"):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        check_sizes(self, hidden_size=hidden_size, input_size=input_size)
+        check_sizes(self, hidden_size=hidden_size)
+        check_sizes(self, unknown=-1, input_size=input_size)
         self._hidden_size = hidden_size
         self._input_size = input_size
         # one matrix with the rows of all gates, gate after gate

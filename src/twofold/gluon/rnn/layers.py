@@ -14,7 +14,7 @@ from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo, extend_docstring
 from ..tracing import ARRAY, Trace
-from ..wrong_inputs import check_sizes
+from ..wrong_inputs import check_positive, check_sizes
 from .base import State, create_state
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
@@ -103,7 +103,9 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         self._other_trace: Trace | None = None
         if layout not in ("TNC", "NTC"):
             raise InvalidValue(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']", None, "transpose the data")
-        check_sizes(self, hidden_size=hidden_size, num_layers=num_layers, input_size=input_size)
+        check_sizes(self, hidden_size=hidden_size)
+        check_positive(self, num_layers=num_layers)
+        check_sizes(self, unknown=-1, input_size=input_size)
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._dropout, self._dir, self._input_size, self._dtype = dropout, 2 if bidirectional else 1, input_size, dtype
         self._use_sequence_length = use_sequence_length
