@@ -9,6 +9,8 @@ from .wrong_arguments import explanation_of, named_in
 
 #: Python's text about operands, with the names of their classes.
 OPERANDS = re.compile(r"unsupported operand type\(s\) for .+: '(\w+)' and '(\w+)'")
+#: A call of a size or a shape.
+CALLED_SIZE = re.compile(r"([\w.]+)\.(size|shape)\(")
 #: The start of a ``with`` statement over a name that is not called.
 UNCALLED = re.compile(r"\s*with\s+([\w.]+)\s*(?::|as\b)")
 
@@ -24,12 +26,12 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
         Its traceback.
     """
     if isinstance(error, AttributeError) and error.name is not None:
-        if advice := attribute_here(error.obj, error.name):
+        if (advice := attribute_here(error.obj, error.name)) and advice not in str(error):
             error.add_note(advice)
     elif isinstance(error, TypeError) and trace is not None:
         if text := explanation_of(error, trace):
             error.args = (text,)
-        elif note := _of_json(error, trace) or _of_with(error, trace) or _of_operands(error, trace):
+        elif note := _of_json(error, trace) or _of_with(error, trace) or _of_size(error, trace) or _of_operands(error, trace):
             error.add_note(note)
 
 
@@ -54,6 +56,18 @@ def _of_operands(error: TypeError, trace: TracebackType) -> str:
     owned = getattr(names.get("self"), "__dict__", {})
     near = [value for value in (*names.values(), *owned.values()) if kinds and type(value).__name__ in kinds.groups()]
     return next((advice for value in near if (advice := operand_here(value))), "")
+
+
+def _of_size(error: TypeError, trace: TracebackType) -> str:
+    """Advice for ``x.size(0)`` and ``x.shape()``, methods in other libraries."""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    call = CALLED_SIZE.search(getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_globals))
+    if call is None or not str(error).endswith("object is not callable"):
+        return ""
+    owner = named_in(trace.tb_frame, call[1].split("."))
+    is_ours = type(owner).__module__.startswith("twofold.")
+    return f"{call[2]} is no method: write {call[1]}.shape, or {call[1]}.shape[0] for one size" if is_ours else ""
 
 
 def _of_with(error: TypeError, trace: TracebackType) -> str:

@@ -48,7 +48,7 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
     known = _elsewhere().get(place, {})
     if name in known:
         return f"use {known[name]}"
-    names = [n for n in names if not n.startswith("_")]
+    names = [n for n in dict.fromkeys(names) if not n.startswith("_")]
     # without regard to capital letters first: `relu` for `ReLU`
     # reversed, so that of names that differ in capitals the first one is kept
     folded = {n.lower(): n for n in reversed(names)}
@@ -137,7 +137,19 @@ def argument_here(name: str, called: Callable[..., object]) -> str:
     kinds = called.__mro__ if isinstance(called, type) else [called]
     place = next((p for kind in kinds if (p := f"arguments of {kind.__name__}") in _elsewhere()), "")
     names = arguments_of(called)
-    return did_you_mean(name, names, f"it takes {', '.join(names)}", place)
+    return did_you_mean(name, names, renamed_argument(name, names) or f"it takes {', '.join(names)}", place)
+
+
+def renamed_argument(name: str, names: Collection[str]) -> str:
+    """What to do about an argument that other libraries have under another name; empty if it is not among the names.
+
+    Examples
+    --------
+    >>> renamed_argument("dim", ["a", "axis"])
+    'use axis'
+    """
+    here = [n for n in _elsewhere()["arguments"].get(name, "").split() if n in names]
+    return f"use {here[0]}" if here else ""
 
 
 def arguments_of(called: Callable[..., object]) -> list[str]:

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from dis import Instruction, get_instructions
-from inspect import CO_VARARGS, CO_VARKEYWORDS, getattr_static, signature
+from inspect import getattr_static, signature
 from types import FrameType, ModuleType, TracebackType
 
 from .origin import is_inside
@@ -50,7 +50,7 @@ def explanation_of(error: TypeError, trace: TracebackType) -> str:
     depth = len(links)
     # frames of the package that have only passed the program's argument on; otherwise the mistake is not the program's
     passing = links[-1].tb_frame
-    while len(links) > 1 and is_inside(links[-1].tb_frame) and argument in _extra_arguments(links[-1].tb_frame):
+    while len(links) > 1 and is_inside(links[-1].tb_frame) and _passes_on(links[-1].tb_frame, argument):
         passing = links.pop().tb_frame
     if is_inside(links[-1].tb_frame):
         return ""
@@ -116,14 +116,11 @@ def _inputs_of(kind: type) -> list[str]:
     return [p.name for p in given if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in ("self", "F", *WEIGHTS)]
 
 
-def _extra_arguments(frame: FrameType) -> dict[str, object]:
-    """The keyword arguments that a function has no parameters for."""
+def _passes_on(frame: FrameType, argument: str) -> bool:
+    """Whether a function has an argument by name only among others that it passes on, such as its ``**kwargs``."""
     code = frame.f_code
-    if not code.co_flags & CO_VARKEYWORDS:
-        return {}
-    # `**kwargs` is the last of the parameters, behind `*args`
-    position = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
-    return frame.f_locals.get(code.co_varnames[position], {})
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return argument not in own and any(isinstance(value, dict) and argument in value for value in frame.f_locals.values())
 
 
 def _called(frame: FrameType, position: int) -> Called | None:

@@ -169,6 +169,37 @@ def channels_in_place_of_an_axis():
 
 
 @mistake(
+    "layernorm0: the input has no axis 64: given an input of shape (2, 3, 64); the first argument is the axis: omit it, as its size is "
+    "inferred, or pass in_channels=64"
+)
+def torchs_size_in_place_of_an_axis():
+    called(nn.LayerNorm(64), 2, 3, 64)
+
+
+@mistake(
+    "conv0: the kernel is larger than the padded input: given kernel_size (3, 3), an input of shape (2, 28, 28, 1); the layout is NCHW: "
+    "move the channels of the input in front with transpose"
+)
+def images_with_their_channels_last():
+    called(nn.Conv2D(8, 3), 2, 28, 28, 1)
+
+
+@mistake("view: a shape is no dtype: given -1; use reshape for a view of another shape")
+def torchs_view():
+    mx.np.ones((2, 3)).view(-1)
+
+
+@mistake("sum: Cannot find argument: given dim; use axis")
+def torchs_name_of_an_axis():
+    nd.sum(nd.ones((2, 3)), dim=1)
+
+
+@mistake("scan: the function does not return a pair: given ndarray; return (carry, y)")
+def a_body_that_returns_its_carry_alone():
+    mx.func.scan(lambda carry, x: carry + x, mx.np.zeros(()), mx.np.ones(3))
+
+
+@mistake(
     "conv0: the kernel is larger than the padded input: given kernel_size (16, 16), an input of shape (2, 3, 8, 8); pass a smaller "
     "kernel_size, or pad the input; Conv2D takes channels, kernel_size, strides: the channels of its input are inferred"
 )

@@ -226,6 +226,12 @@ KEYWORDS = [
     ("mx.np.zeros(3, dtyp='int8')", "zeros: there is no argument 'dtyp'; did you mean 'dtype'?"),
     ("mx.np.ones(3).sum(axs=0)", "ndarray.sum: there is no argument 'axs'; did you mean 'axis'?"),
     ("mx.np.ones((2, 3)).T.mean(axs=0)", "ndarray.mean: there is no argument 'axs'; did you mean 'axis'?"),
+    ("mx.np.ones((2, 3)).sum(dim=1)", "ndarray.sum: there is no argument 'dim'; use axis"),
+    ("mx.np.concatenate([mx.np.ones(3)], dim=0)", "concatenate: there is no argument 'dim'; use axis"),
+    (
+        "mx.gluon.data.DataLoader([1], batch_size=1, drop_last=True)",
+        "DataLoader: there is no argument 'drop_last'; use last_batch='discard'",
+    ),
     ("x.as_in_context(ctx=mx.cpu())", "NDArray.as_in_context: there is no argument 'ctx'; it takes context"),
     (
         "mx.contrib.quantization.quantize_model(y, {}, {}, calib_layer=None)",
@@ -305,6 +311,9 @@ def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(prog
             "  def forward(self, x):\n    return x * self.w\nNet()(mx.nd.ones(3))",
             "write w.data() for the array of a Parameter w; hybrid_forward gets it as an argument of its name",
         ),
+        ("x = mx.np.ones((2, 3))\nx.size(0)", "size is no method: write x.shape, or x.shape[0] for one size"),
+        ("def size(): pass\nsize.size = 3\nsize.size(0)", "TypeError: 'int' object is not callable"),
+        ("mx.jit", "twofold.errors.OperatorError: module 'twofold' has no attribute 'jit'; use mx.func.jit"),
         ("with mx.cpu as device:\n  pass", "call it: with mx.cpu():"),
         ("import json\njson.dumps(object())", "TypeError: Object of type object is not JSON serializable"),
         ("def f(): pass\nwith f:\n  pass", "TypeError: 'function' object does not support the context manager protocol"),

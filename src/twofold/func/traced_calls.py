@@ -238,7 +238,9 @@ def _parts(what: str, found: Tree, has_aux: bool) -> Sequence[Tree]:
     if not has_aux:
         return [found]
     if not isinstance(found, tuple) or len(found) != 2:
-        raise WrongArgument(f"{what}: with has_aux the function returns a pair", type(found).__name__, "return (result, aux)")
+        of_scan = what == "scan"
+        mistake = "the function does not return a pair" if of_scan else "with has_aux the function returns a pair"
+        raise WrongArgument(f"{what}: {mistake}", type(found).__name__, f"return ({'carry, y' if of_scan else 'result, aux'})")
     return found
 
 

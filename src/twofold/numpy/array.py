@@ -209,6 +209,8 @@ class ndarray(Array):  # NumPy's name
         ParameterError
             If a different dtype is requested.
         """
+        if isinstance(dtype, (int, tuple)):
+            raise ParameterError("view: a shape is no dtype", repr(dtype), "use reshape for a view of another shape")
         if type is not None or (dtype is not None and dtype_name(dtype) != self._dtype):
             raise ParameterError(
                 "view: memory cannot be reinterpreted as another type", repr(dtype or type), "use astype, or view of asnumpy()"

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..suggestions import did_you_mean
+from ..suggestions import did_you_mean, renamed_argument
 from .facets.algebra import Algebra
 from .facets.execution import WHOLE, Execution
 from .facets.front import Front
@@ -333,7 +333,8 @@ class Op:
 
     def no_parameter(self, name: str) -> ParameterError:
         """The error for a parameter that the operator does not have."""
-        todo = did_you_mean(name, [*self.params, *(i.name for i in self.inputs)], f"Possible Arguments: {', '.join(self.params) or 'none'}")
+        known = [*self.params, *(i.name for i in self.inputs)]
+        todo = did_you_mean(name, known, renamed_argument(name, known) or f"Possible Arguments: {', '.join(self.params) or 'none'}")
         return ParameterError(f"{self.spoken}: Cannot find argument", name, todo)
 
     def _new_bound_op(self, legacy: bool, given: dict[str, object]) -> "BoundOp":

@@ -215,6 +215,8 @@ class _Conv(HybridBlock, arrays="nd"):
         if self._is_transposed or all(n >= k for n, k in zip(sizes, spans, strict=True)):
             return None
         todo = "pass a smaller kernel_size, or pad the input"
+        if layout.index("C") == 1 and shape[-1] in (1, 3, 4) and min(shape[1:-1]) > 4:  # as images are read and shown
+            todo = f"the layout is {layout}: move the channels of the input in front with transpose"
         if channels == self._channels:
             todo += f"; {type(self).__name__} takes channels, kernel_size, strides: the channels of its input are inferred"
         return "the kernel is larger than the padded input", f"kernel_size {options['kernel']}, an input of shape {shape}", todo

@@ -11,6 +11,14 @@ from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from ..wrong_inputs import check_positive
 
 
+def _missing_axis(axis: int, first: str, shapes: tuple[Shape, ...]) -> Mistake | None:
+    """What is wrong with an axis that the input does not have, given what the layer's first argument is and what to do about it."""
+    if len(shapes) != 1 or -len(shapes[0]) <= axis < len(shapes[0]):
+        return None
+    todo = f"the first argument is {first}, or pass in_channels={axis}"
+    return f"the input has no axis {axis}", f"an input of shape {shapes[0]}", todo
+
+
 def _repr(block: HybridBlock, values: Mapping[str, object]) -> str:
     return f"{type(block).__name__}({', '.join(f'{k}={v}' for k, v in values.items())})"
 
@@ -82,11 +90,7 @@ class BatchNorm(HybridBlock, arrays="nd"):
         return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learned)
 
     def _mistake(self, *shapes: Shape) -> Mistake | None:
-        axis = self._kwargs["axis"]
-        if len(shapes) != 1 or -len(shapes[0]) <= axis < len(shapes[0]):
-            return None
-        todo = f"the first argument is the channel axis: omit it, as the channels are inferred, or pass in_channels={axis}"
-        return f"the input has no axis {axis}", f"an input of shape {shapes[0]}", todo
+        return _missing_axis(self._kwargs["axis"], "the channel axis: omit it, as the channels are inferred", shapes)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Cast the parameters. They stay float32 in a float16 model, as 16-bit moving averages lose too much precision."""
@@ -204,6 +208,9 @@ class LayerNorm(HybridBlock, arrays="nd"):
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
         self.gamma, self.beta = _scale_and_shift(self, in_channels, scale, center, gamma_initializer, beta_initializer)
+
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        return _missing_axis(self._axis, "the axis: omit it, as its size is inferred", shapes)
 
     def hybrid_forward(self, F: Functions, data: Operand, gamma: Operand, beta: Operand) -> Operand:
         """The output, with the shape of the data."""
