@@ -66,7 +66,8 @@ def environment(python: str, package: Path, folder: Path) -> Path:
     """The interpreter of a new environment with nothing but a package and what it requires."""
     run(python, "-m", "venv", folder)
     own = folder / "bin/python"
-    run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary", package)  # newest NumPy has no wheels for 3.13t
+    # binaries, since the newest NumPy has none for some versions of Python
+    run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary", package)
     return own
 
 

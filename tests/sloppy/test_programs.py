@@ -25,6 +25,7 @@ REFUSED = {
     "gradients.head_gradient_of_another_shape": "MXNet reads beyond the memory of the head gradient",
     "batches.batch_size_of_zero": "MXNet only creates the iterator, and never ends an epoch of it",
     "blocks.negative_sizes": "MXNet only creates the layer, and cannot run it",
+    "training.optimizer_with_text": "MXNet only creates the optimizer, and fails in the first update",
     "symbols.bind_with_a_gradient_of_another_shape": "MXNet writes as much of the gradient as fits, or beyond the array",
 }
 #: What MXNet refuses or crashes on, and Twofold runs: the reason is a row of docs/reference/compatibility.md.
