@@ -209,12 +209,10 @@ class ndarray(Array):  # NumPy's name
         ParameterError
             If a different dtype is requested.
         """
-        if isinstance(dtype, (int, tuple)):
-            raise ParameterError("view: a shape is no dtype", repr(dtype), "use reshape for a view of another shape")
-        if type is not None or (dtype is not None and dtype_name(dtype) != self._dtype):
-            raise ParameterError(
-                "view: memory cannot be reinterpreted as another type", repr(dtype or type), "use astype, or view of asnumpy()"
-            )
+        if (is_shape := isinstance(dtype, (int, tuple))) or type is not None or (dtype is not None and dtype_name(dtype) != self._dtype):
+            what = "a shape is no dtype" if is_shape else "memory cannot be reinterpreted as another type"
+            todo = "use reshape for a view of another shape" if is_shape else "use astype, or view of asnumpy()"
+            raise ParameterError(f"view: {what}", repr(dtype or type), todo)
         return self._view()
 
     def reshape(self, *shape: Shape, order: Order = "C", copy: bool | None = None) -> "ndarray":
