@@ -30,6 +30,7 @@ from asv_benchmarks import counting, networks
 from asv_benchmarks.hand_written import LeNet, Perceptron
 from asv_benchmarks.timing import frames, medians
 from twofold.config import SETTINGS
+from twofold_numpy.jit.tiering import LATE
 
 #: Operations in one record scope, for the overhead of recorded operations.
 RECORDED = 50
@@ -182,7 +183,7 @@ def _make_machine_code(steps: Iterable[Callable[[], Any]]) -> None:
     before, SETTINGS.jit_eager = SETTINGS.jit_eager, True
     try:
         for step in steps:
-            for _ in range(1_000):  # `LATE` in twofold_numpy.jit.tiering
+            for _ in range(LATE):
                 step()
     finally:
         SETTINGS.jit_eager = before

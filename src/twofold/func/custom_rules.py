@@ -185,7 +185,7 @@ class custom_vjp(_Custom):
 
     def _rule(self, fixed: Sequence[Tree], args: Sequence[Tree], places: Sequence[int], followed: Arguments, made: Result) -> _Rule:
         forward, backward = self._own(self._forward), self._own(self._backward)
-        call = traced(self._kind, forward, args, {}, places, followed, has_aux=True)
+        call = traced(self._kind, forward, args, {}, places, followed, "result, residuals")
         _check_like(self._kind, "fwd", call.results[0], made)
         saved = call.results[1]
         trace = Trace(self._kind)
@@ -326,7 +326,7 @@ class custom_jvp(_Custom):
         tangents = [wrap(class_of(c), trace.argument(None, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
         given = [*fixed, tuple(followed.trees(primals)), tuple(followed.trees(tangents))]
         del primals, tangents
-        out, tangent = called(trace, self._own(self._tangent), given, {}, has_aux=True)
+        out, tangent = called(trace, self._own(self._tangent), given, {}, "result, tangent")
         _check_like(self._kind, "the rule", out, made)
         _check_like(self._kind, "the rule", tangent, made)
         count = len(values)

@@ -67,7 +67,7 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
     trace = Trace("scan")
     slices = [wrap(class_of(c), trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
     carry = [wrap(class_of(c), trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
-    new, outs = called(trace, f, [*start.trees(carry), *data.trees(slices)], {}, has_aux=True)
+    new, outs = called(trace, f, [*start.trees(carry), *data.trees(slices)], {}, "carry, y")
     if new.structure != start.structures[0] or None in new.nodes:
         what = "scan: the new carry differs from the old one"
         raise WrongArgument(what, f"{shown(new.structure)} for {shown(start.structures[0])}", "return arrays nested in the same way")

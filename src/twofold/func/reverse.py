@@ -49,7 +49,7 @@ def call_for(
     places = positions(what, argnums, args)
     followed = arguments(what, [args[k] for k in places])
     check_differentiable(what, followed)
-    return traced(what, fun, args, options, places, followed, has_aux), followed
+    return traced(what, fun, args, options, places, followed, "result, aux" if has_aux else ""), followed
 
 
 def _loss(what: str, result: Result) -> Node:

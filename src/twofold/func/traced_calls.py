@@ -156,7 +156,7 @@ def traced(
     options: Mapping[str, Tree],
     places: Sequence[int],
     followed: Arguments,
-    has_aux: bool = False,
+    pair: str = "",
 ) -> Traced:
     """Call a function with traced arrays in place of some arguments.
 
@@ -168,8 +168,8 @@ def traced(
         The call.
     places, followed
         Positions of the arguments to trace, and these arguments.
-    has_aux
-        Whether the function returns a pair.
+    pair
+        What a function that returns a pair returns, such as ``"result, aux"``; empty for any other function.
 
     Raises
     ------
@@ -184,10 +184,10 @@ def traced(
     for k, tree in zip(places, followed.trees(inner), strict=True):
         given[k] = tree
     del inner
-    return Traced(trace, len(values), called(trace, function, given, options, has_aux))
+    return Traced(trace, len(values), called(trace, function, given, options, pair))
 
 
-def called(trace: Trace, function: Function, given: list[Tree], options: Mapping[str, Tree], has_aux: bool = False) -> list[Result]:
+def called(trace: Trace, function: Function, given: list[Tree], options: Mapping[str, Tree], pair: str = "") -> list[Result]:
     """The results of a function whose arguments are arrays of a trace. The list of arguments is emptied.
 
     Raises
@@ -198,7 +198,7 @@ def called(trace: Trace, function: Function, given: list[Tree], options: Mapping
     was, tls.tape = tls.tape, trace
     try:
         found = function(*given, **options)
-        results = [result_of(trace, part) for part in _parts(trace.what, found, has_aux)]
+        results = [result_of(trace, part) for part in _parts(trace.what, found, pair)]
     except BaseException:
         # the function's own arrays may live on in the traceback; that they get old contents back does no harm
         trace.restore()
@@ -234,13 +234,11 @@ def class_of(cell: Array) -> type[Array]:
     return type(cell)._root or type(cell)
 
 
-def _parts(what: str, found: Tree, has_aux: bool) -> Sequence[Tree]:
-    if not has_aux:
+def _parts(what: str, found: Tree, pair: str) -> Sequence[Tree]:
+    if not pair:
         return [found]
     if not isinstance(found, tuple) or len(found) != 2:
-        of_scan = what == "scan"
-        mistake = "the function does not return a pair" if of_scan else "with has_aux the function returns a pair"
-        raise WrongArgument(f"{what}: {mistake}", type(found).__name__, f"return ({'carry, y' if of_scan else 'result, aux'})")
+        raise WrongArgument(f"{what}: the function does not return a pair", type(found).__name__, f"return ({pair})")
     return found
 
 

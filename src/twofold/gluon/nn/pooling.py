@@ -105,12 +105,13 @@ class _Pooling(HybridBlock, arrays="nd"):
                 f"{type(self).__name__}: Only {allowed} layouts are valid for {ndim}D Pooling", repr(layout), "transpose the data"
             )
         super().__init__(**kwargs)
-        kernel = sizes_of(pool_size, ndim, f"{type(self).__name__}: pool_size", 1)
+        kind = type(self).__name__
+        kernel = sizes_of(pool_size, ndim, f"{kind}: pool_size", 1)
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
             # windows side by side, without overlap
-            "stride": kernel if strides is None else sizes_of(strides, ndim, f"{type(self).__name__}: strides", 1),
-            "pad": sizes_of(padding, ndim, f"{type(self).__name__}: padding"),
+            "stride": kernel if strides is None else sizes_of(strides, ndim, f"{kind}: strides", 1),
+            "pad": sizes_of(padding, ndim, f"{kind}: padding"),
             "global_pool": global_pool,
             "pool_type": pool_type,
             "layout": layout,
