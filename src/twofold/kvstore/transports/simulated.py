@@ -195,10 +195,10 @@ class _Simulation:
         #: The number of events so far, which decides between events at the same time, so that a run can be repeated.
         self._made = 0
         self._now = 0.0
-        #: When each process will have sent, and received, all messages that are on their way.
+        #: When each process will have sent all its messages so far, and received all that have reached it.
         self._sends, self._receives = [0.0] * (count + servers), [0.0] * (count + servers)
-        #: When the last message from one process to another arrives: jitter must not let a later message overtake it.
-        self._arrived: dict[tuple[int, int], float] = {}
+        #: When the last message from one process to another reaches it.
+        self._reached: dict[tuple[int, int], float] = {}
         self._spans: list[StepTimes] = []
         self._lead = self._bytes = 0
         #: Each worker's gradient is 1 in its own element, so the weights count its pushes and a lost or repeated one is seen.
@@ -316,9 +316,14 @@ class _Simulation:
             begun = max(self._now, self._sends[source])
             self._sends[source] = begun + size / network.bandwidth
             latency = network.latency + (rng.random() * network.jitter if network.jitter else 0.0)
-            arrived = max(begun + latency, self._receives[dest], self._arrived.get((source, dest), 0.0)) + size / network.bandwidth
-            self._receives[dest] = self._arrived[source, dest] = arrived
-            self.at(arrived, lambda: self._arrive(source, dest, message))
+            # jitter must not let a later message overtake this one
+            self._reached[source, dest] = reached = max(begun + latency, self._reached.get((source, dest), 0.0))
+            self.at(reached, lambda: self._take_in(source, dest, message, size))
+
+    def _take_in(self, source: int, dest: int, message: Message, size: int) -> None:
+        """Receive a message, after those of all senders that have reached the process before."""
+        self._receives[dest] = arrived = max(self._now, self._receives[dest]) + size / self._network.bandwidth
+        self.at(arrived, lambda: self._arrive(source, dest, message))
 
     def _arrive(self, source: int, dest: int, message: Message) -> None:
         count = len(self._workers)
