@@ -106,10 +106,19 @@ def attribute_here(shown: object, name: str) -> str:
     return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
 
 
-def operand_here(given: object) -> str:
-    """What to do about an operand that has an array but is none, such as a `Parameter`; empty if nothing is known."""
-    known = _elsewhere()["operands"]
-    return next((known[kind.__name__] for kind in type(given).__mro__ if kind.__name__ in known and _is_ours(kind)), "")
+def operand_here(given: object, function: str = "") -> str:
+    """What to do about an operand that stands for an array but is none, such as a `Parameter`; empty if nothing is known.
+
+    Parameters
+    ----------
+    given
+        The operand.
+    function
+        The name of the function that it was passed to; empty if that was none of an operator's.
+    """
+    known = _elsewhere()["operands"] | (_elsewhere()["operands of functions"] if function else {})
+    advice = next((known[kind.__name__] for kind in type(given).__mro__ if kind.__name__ in known and _is_ours(kind)), "")
+    return advice.replace("{}", function)
 
 
 def _is_ours(kind: type) -> bool:
@@ -137,7 +146,8 @@ def argument_here(name: str, called: Callable[..., object]) -> str:
     kinds = called.__mro__ if isinstance(called, type) else [called]
     place = next((p for kind in kinds if (p := f"arguments of {kind.__name__}") in _elsewhere()), "")
     names = arguments_of(called)
-    return did_you_mean(name, names, renamed_argument(name, names) or f"it takes {', '.join(names)}", place)
+    elsewhere = "" if isinstance(called, type) else _elsewhere()["arguments of other libraries"].get(name, "")
+    return did_you_mean(name, names, renamed_argument(name, names) or elsewhere or f"it takes {', '.join(names)}", place)
 
 
 def renamed_argument(name: str, names: Collection[str]) -> str:

@@ -217,3 +217,12 @@ def test_a_bucketing_module_is_converted():
     found, expected = (m.get_outputs()[0].asnumpy() for m in (new, old))
     assert "amp_cast" in new.symbol.tojson(remove_amp_cast=False)
     np.testing.assert_allclose(found, expected, rtol=1e-2)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(("target", "warned"), [("float16", 1), ("bfloat16", 0)])
+def test_the_slow_dtype_of_a_cpu_is_named_once(target, warned):
+    text = f"import twofold as mx\nmx.num_gpus() or mx.contrib.amp.init({target!r})\nmx.contrib.amp.init({target!r})"
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    message = "<string>:2: UserWarning: amp.init: on a CPU float16 is several times slower than float32; leave AMP out, or pass 'bfloat16'"
+    assert found.stderr.count(message) == (0 if mx.num_gpus() else warned)

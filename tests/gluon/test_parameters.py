@@ -28,6 +28,14 @@ def test_errors_are_those_of_mxnet_and_of_python() -> None:
         Parameter("w", shape=(2,)).data()
 
 
+def test_a_dict_of_parameters_has_a_length_and_is_true_without_any() -> None:
+    params = ParameterDict()
+    assert len(params) == 0
+    assert params
+    params.get("w", shape=(2,))
+    assert len(params) == 1
+
+
 def test_data_raises_before_the_shape_is_known() -> None:
     param = Parameter("w", shape=(2, 0), allow_deferred_init=True)
     param.initialize()

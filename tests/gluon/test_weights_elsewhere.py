@@ -94,6 +94,37 @@ def test_arrays_are_converted_to_the_dtype_of_the_parameter():
     assert net[0].weight.data()._dtype == "bfloat16"
 
 
+def test_arrays_of_numpy_become_parameters():
+    net = net_of(nn.Dense(2, in_units=3))
+    given = host.arange(6.0).reshape(3, 2)
+    gluon.load_weights(net, {"kernel": given, "bias": mx.np.ones(2)}, [("^", "0."), gluon.WeightRule("kernel", "weight", transpose=True)])
+    found = net[0].weight.data()
+    assert found.dtype == host.float32
+    host.testing.assert_array_equal(found.asnumpy(), given.T)
+    assert net[0].bias.data().sum().asscalar() == 2
+
+
+def test_arrays_that_numpy_can_read_become_parameters():
+    class Tensor:
+        def __array__(self):
+            return host.full((1, 2), 7)
+
+    net = net_of(nn.Dense(1, in_units=2, use_bias=False))
+    gluon.load_weights(net, {"0.weight": Tensor()})
+    assert net[0].weight.data().asnumpy().tolist() == [[7, 7]]
+
+
+def test_arrays_of_mx_np_are_cut():
+    net = net_of(nn.Dense(1, in_units=1, use_bias=False), nn.Dense(1, in_units=1, use_bias=False))
+    gluon.load_weights(net, {"both": mx.np.array([[1], [2]])}, {"both": ("0.weight", "1.weight")})
+    assert [layer.weight.data().asscalar() for layer in net] == [1, 2]
+
+
+def test_what_is_no_array_is_refused_by_a_rule_too():
+    with pytest.raises(DTypeError, match="load_weights: w is no array: given dict"):
+        gluon.load_weights(net_of(nn.Dense(1)), {"w": {}}, [gluon.WeightRule("w", "0.weight", transpose=True)])
+
+
 def test_files(tmp_path):
     net = net_of(nn.Dense(2, in_units=1))
     found = mx.load_torch(TORCH_FILE)["nested"]["model"]

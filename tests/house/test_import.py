@@ -81,6 +81,17 @@ def test_submodules_are_imported_by_their_short_names():
     )
 
 
+def test_namespaces_that_are_attributes_are_imported_as_modules():
+    modules_of(
+        "from twofold.np.lib.stride_tricks import sliding_window_view as windows; from twofold.np.testing import assert_allclose; "
+        "import twofold.np.fft as fft, twofold.np.ma.core, twofold.nd.contrib, twofold.sym.linalg, numpy; "
+        "import twofold.numpy.lib.stride_tricks, twofold as mx; "
+        "assert windows is mx.np.lib.stride_tricks.sliding_window_view is not numpy.lib.stride_tricks.sliding_window_view; "
+        "assert fft is mx.np.fft and assert_allclose is numpy.testing.assert_allclose and mx.np.ma.core is numpy.ma.core; "
+        "assert mx.nd.contrib.foreach and mx.sym.linalg.gemm"
+    )
+
+
 HELP = "from twofold.command import main\ntry: main({words})\nexcept SystemExit: pass\nloaded = sys.modules.keys()\n"
 
 
@@ -98,7 +109,7 @@ def test_a_launcher_loads_neither_arrays_nor_symbols():
     )
 
 
-@pytest.mark.parametrize("name", ["twofold.nothing", "twofold.np.nothing"])
+@pytest.mark.parametrize("name", ["twofold.nothing", "twofold.np.nothing", "twofold.np.lib.nothing", "twofold.np.arange"])
 def test_other_submodules_are_not_found(name):
     with pytest.raises(ModuleNotFoundError, match=f"'{name}'"):
         __import__(name)

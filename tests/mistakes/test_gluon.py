@@ -416,6 +416,43 @@ def parameters_of_a_larger_network():
     smaller.load_parameters("large.params")
 
 
+@mistake(
+    'FullyConnected: operands must have the same dtype: given int32, float32, float32; cast integers with astype("float32")'
+)
+def integers_into_a_layer():
+    ready(nn.Dense(8, in_units=4))(nd.ones((2, 4), dtype="int32"))
+
+
+CHECKPOINT = "; with its symbol, this file is loaded by gluon.SymbolBlock.imports('net-symbol.json', ['data'], 'net-0001.params')"
+
+
+def save_checkpoint() -> None:
+    """A checkpoint of a module of one layer, `fc`."""
+    module = mx.mod.Module(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="fc"), label_names=None)
+    module.bind([("data", (2, 4))], for_training=False)
+    module.init_params()
+    module.save_checkpoint("net", 1)
+
+
+@mistake(
+    "Parameter 'weight' is missing in file: net-0001.params: given the parameters 'dense0_fc_weight', 'dense0_fc_bias'; make sure source "
+    f"and target networks have the same prefix, or set allow_missing to True{CHECKPOINT}"
+)
+def a_modules_checkpoint_in_a_block():
+    save_checkpoint()
+    nn.Dense(8, in_units=4).load_parameters("net-0001.params")
+
+
+@mistake(
+    "Parameter 'fc_weight' loaded from file: net-0001.params is not present in ParameterDict: given choices are: 'dense0_weight', "
+    "'dense0_bias'; set ignore_extra to True to ignore, or make sure source and target networks have the same prefix"
+    f"{CHECKPOINT}"
+)
+def a_modules_checkpoint_in_parameters():
+    save_checkpoint()
+    nn.Dense(8, in_units=4).collect_params().load("net-0001.params", allow_missing=True)
+
+
 @pytest.mark.parametrize(("program", "message"), mistake.rows)
 def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -110,9 +110,34 @@ def a_symbol_plus_an_array():
     sym.Variable("data") + nd.ones((2, 3))
 
 
-@mistake("relu: the operands must have NDArray type: given Symbol; convert it with mx.nd.array; symbols go to mx.sym")
+@mistake("relu: the operands must have NDArray type: given Symbol; call F.relu in hybrid_forward, and mx.sym.relu elsewhere")
 def a_symbol_in_an_array_function():
     nd.relu(sym.Variable("data"))
+
+
+def forward(batch: object) -> None:
+    """Compute a batch of a module with parameters."""
+    module = bound()
+    module.init_params()
+    module.forward(batch)
+
+
+NO_BATCH = "; pass mx.io.DataBatch([x]), or mx.io.DataBatch([x], [label]), for an array x of mx.nd"
+
+
+@mistake(f"module: expected a batch, whose attribute data is a list of arrays: given NDArray{NO_BATCH}")
+def an_array_in_place_of_a_batch():
+    forward(nd.ones((4, 3)))
+
+
+@mistake(f"module: expected a batch, whose attribute data is a list of arrays: given ndarray{NO_BATCH}")
+def an_array_of_numpy_in_place_of_a_batch():
+    forward(numpy.ones((4, 3)))
+
+
+@mistake(f"module: expected a batch, whose attribute data is a list of arrays: given tuple{NO_BATCH}")
+def a_tuple_in_place_of_a_batch():
+    forward((nd.ones((4, 3)), nd.ones(4)))
 
 
 @mistake("Expect a string for variable `name`: given 3; pass the variable's name first")

@@ -264,6 +264,45 @@ def a_format_of_an_array_of_one_element():
     print(f"{nd.ones(1):.2f}")
 
 
+UNEQUAL = "; make all of them lists of one length, or an array of each"
+
+
+@mistake(f"array: source_array must be array like object: given nested lists of the lengths 2, 1{UNEQUAL}")
+def rows_of_different_lengths():
+    nd.array([[1, 2], [3]])
+
+
+@mistake(f"array: source_array must be array like object: given nested lists of the lengths 3, 2{UNEQUAL}")
+def rows_of_different_lengths_inside_equal_ones():
+    nd.array([[[1, 2, 3]], [[4, 5]]])
+
+
+@mistake(f"array: source_array must be array like object: given lists beside numbers{UNEQUAL}")
+def a_number_beside_a_row():
+    nd.array([[1, 2], 3])
+
+
+@mistake(f"array: source_array must be array like object: given nested lists of the lengths 0, 1, 2, 3, …{UNEQUAL}")
+def arrays_of_many_lengths():
+    nd.array([nd.zeros(k) if k else [] for k in range(6)])
+
+
+@mistake(
+    "scan: the carry changes its type from one step to the next: given float32(2,) becomes float64(2,); return a carry of the shapes and "
+    "dtypes of init; astype converts"
+)
+def a_carry_that_is_promoted():
+    mx.func.scan(lambda c, x: (c + x, c), np.zeros(2, dtype="float32"), np.ones((3, 2)))
+
+
+@mistake(
+    "scan: array 1 of the carry changes its type from one step to the next: given float64(2,) becomes float64(); return a carry of the "
+    "shapes and dtypes of init; astype converts"
+)
+def a_part_of_a_carry_that_loses_its_axis():
+    mx.func.scan(lambda c, x: ((c[0], c[1].sum()), x), (np.zeros(2), np.zeros(2)), np.ones((3, 2)))
+
+
 @pytest.mark.parametrize(("program", "message"), mistake.rows)
 def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -182,6 +182,11 @@ ATTRIBUTES = [
     ("mx.np.ones(2)[1:].numel()", "'ndarray' object has no attribute 'numel'", "use size"),
     ("mx.np.ones(2).sum().requires_grad_()", "'ndarray' object has no attribute 'requires_grad_'", "use attach_grad()"),
     ("mx.nd.ones((2, 2))[0].to('cpu')", "'NDArray' object has no attribute 'to'", "use as_in_context(device) or astype(dtype)"),
+    (
+        "mx.np.ones(2).__array_interface__",  # as Pillow's Image.fromarray asks for
+        "'ndarray' object has no attribute '__array_interface__'. Did you mean: '__array_namespace__'?",
+        "use asnumpy()",
+    ),
     ("mx.gluon.nn.Dense(2).parameters()", "'Dense' object has no attribute 'parameters'", "use collect_params()"),
     ("mx.gluon.optim.SGD", "module 'twofold.gluon' has no attribute 'optim'", "use mx.optimizer, and mx.gluon.Trainer"),
     ("mx.lr_scheduler.StepLR(5)", "module 'twofold.lr_scheduler' has no attribute 'StepLR'", "use FactorScheduler"),
@@ -232,6 +237,9 @@ KEYWORDS = [
         "mx.gluon.data.DataLoader([1], batch_size=1, drop_last=True)",
         "DataLoader: there is no argument 'drop_last'; use last_batch='discard'",
     ),
+    ("mx.np.array([1.0], requires_grad=True)", "array: there is no argument 'requires_grad'; call attach_grad() on the array"),
+    ("mx.nd.zeros(3, requires_grad=True)", "zeros: there is no argument 'requires_grad'; call attach_grad() on the array"),
+    ("mx.np.stack([x], dim=0)", "stack: there is no argument 'dim'; use axis"),
     ("x.as_in_context(ctx=mx.cpu())", "NDArray.as_in_context: there is no argument 'ctx'; it takes context"),
     (
         "mx.contrib.quantization.quantize_model(y, {}, {}, calib_layer=None)",

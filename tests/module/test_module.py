@@ -255,6 +255,16 @@ def test_parameters_are_listed_in_the_symbols_order() -> None:
     assert list(module.get_params()[0]) == ["z_weight", "z_bias", "a_weight", "a_bias"]
 
 
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_an_epoch_without_batches_gives_a_warning(epochs: int) -> None:
+    data = mx.io.NDArrayIter(X, Y, batch_size=4)
+    assert list(data)  # `fit` does not reset before its first epoch
+    with pytest.warns(UserWarning, match=r"^fit: epoch 0 had no batches: train_data was at its end; call its reset\(\) before fit") as found:
+        mx.mod.Module(perceptron(mx)).fit(data, num_epoch=epochs)
+    assert len(found) == 1
+    assert found[0].filename == __file__
+
+
 def test_a_bucketing_module_says_which_parameters_are_fixed():
     symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
     module = mx.mod.BucketingModule(lambda key: (symbol, ["data"], []), default_bucket_key=3, fixed_param_names=["fc_bias"])

@@ -207,7 +207,7 @@ class Calls:
             todo = "use as_nd_ndarray(), or mx.npx and mx.np" if self._legacy else "use as_np_ndarray()"
             return WrongType(what, f"an array of mx.np, type {type(given).__name__}" if self._legacy else "an array of mx.nd", todo)
         function = "mx.nd.array" if self._legacy else "mx.np.array"
-        todo = operand_here(given) or f"convert it with {function}; symbols go to mx.sym"
+        todo = operand_here(given, op.spoken) or f"convert it with {function}"
         return WrongType(f"{op.spoken}: the operands must have {name} type", type(given).__name__, todo)
 
     def _operands(self, op: Op, arrays: Sequence[Any], params: dict[str, Any]) -> list[Any]:

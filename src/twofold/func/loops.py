@@ -1,5 +1,7 @@
 """`scan`: a loop that is one operation, whose body is traced once."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..backend.loader import backend_for
@@ -7,7 +9,7 @@ from ..device import Device, current_device
 from ..errors import ShapeError, WrongArgument
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
-from ..graph.ir import Node, leaf
+from ..graph.ir import AnyNode, Node, leaf
 from ..imperative.cell import Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import device_of
@@ -71,6 +73,7 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
     if new.structure != start.structures[0] or None in new.nodes:
         what = "scan: the new carry differs from the old one"
         raise WrongArgument(what, f"{shown(new.structure)} for {shown(start.structures[0])}", "return arrays nested in the same way")
+    _check_carry(trace.inputs[len(rows) : len(rows) + len(states)], new.arrays)
 
     # random keys are slices: each step has its own. Without any, the steps are counted
     outside = trace.inputs[len(rows) + len(states) :]
@@ -112,6 +115,24 @@ def _steps(sizes: set[int | None], length: int | None) -> int:
         given = ", ".join(map(str, found)) or "neither xs nor length"
         raise ShapeError("scan: the number of steps is not clear", given, "pass arrays of the same first axis, or length")
     return steps
+
+
+def _check_carry(old: Sequence[Node], new: Sequence[AnyNode]) -> None:
+    """Check that the carry keeps its types.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or dtype of an array changes.
+    """
+    for k, (a, b) in enumerate(zip(old, new, strict=True)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            what = "the carry" if len(old) == 1 else f"array {k} of the carry"
+            raise ShapeError(
+                f"scan: {what} changes its type from one step to the next",
+                f"{a.dtype}{a.shape} becomes {b.dtype}{b.shape}",
+                "return a carry of the shapes and dtypes of init; astype converts",
+            )
 
 
 def _keys(steps: int, device: Device) -> np.ndarray:

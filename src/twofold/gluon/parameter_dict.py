@@ -63,6 +63,12 @@ class ParameterDict:
     def __iter__(self) -> Iterator[str]:
         return iter(self._params)
 
+    def __len__(self) -> int:
+        return len(self._params)
+
+    def __bool__(self) -> bool:  # also without parameters, as in MXNet, where it has no length
+        return True
+
     def __contains__(self, key: object) -> bool:
         return key in self._params
 
@@ -299,9 +305,10 @@ class ParameterDict:
                     f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with it", None, "pass another prefix"
                 )
         # Files of `Module` and `export` tell arguments from states, which parameters do by themselves.
+        advice = _for_checkpoints(param_dict, filename)
         arrays = {restore_prefix + re.sub("^(arg|aux):", "", name): array for name, array in param_dict.items()}
         if not allow_missing:
-            self._check_complete(arrays, source, restore_prefix)
+            self._check_complete(arrays, source, restore_prefix, advice)
         for name, array in arrays.items():
             if name in self._params:
                 self._params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
@@ -309,17 +316,25 @@ class ParameterDict:
                 raise InvalidValue(
                     f"Parameter '{name[len(restore_prefix) :]}' loaded from {source} is not present in ParameterDict",
                     f"choices are: {brief_list(self.keys())}",
-                    "set ignore_extra to True to ignore, or make sure source and target networks have the same prefix",
+                    f"set ignore_extra to True to ignore, or make sure source and target networks have the same prefix{advice}",
                 )
 
-    def _check_complete(self, arrays: Mapping[str, NDArray], source: str, prefix: str) -> None:
+    def _check_complete(self, arrays: Mapping[str, NDArray], source: str, prefix: str, advice: str) -> None:
         missing = next((name for name in self.keys() if name not in arrays), None)
         if missing is not None:
             raise InvalidValue(
                 f"Parameter '{missing[len(prefix) :]}' is missing in {source}",
                 f"the parameters {brief_list(arrays)}",
-                "make sure source and target networks have the same prefix, or set allow_missing to True",
+                f"make sure source and target networks have the same prefix, or set allow_missing to True{advice}",
             )
+
+
+def _for_checkpoints(names: Iterable[str], filename: str | None) -> str:
+    """What to do if the names of a file of `Module` or `export`, which has its symbol beside it, are not those of a block."""
+    if filename is None or not any(name.startswith(("arg:", "aux:")) for name in names):
+        return ""
+    symbol = re.sub(r"(-\d{4})?\.params$", "", filename) + "-symbol.json"
+    return f"; with its symbol, this file is loaded by gluon.SymbolBlock.imports({symbol!r}, ['data'], {filename!r})"
 
 
 def _merge_shapes(shape: int | Sequence[int], other: Sequence[int]) -> tuple[int, ...] | None:

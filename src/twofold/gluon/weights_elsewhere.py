@@ -3,7 +3,9 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
 
 from .. import ndarray as nd
 from ..errors import DTypeError, MXNetError, ParameterError
@@ -12,6 +14,7 @@ from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.torch_files import load_torch
 from .block import Block
+from .numpy_arrays import as_legacy
 from .parameter import Parameter
 from .parameter_dict import brief_list
 
@@ -41,8 +44,15 @@ class WeightRule(NamedTuple):
     transpose: bool = False
 
 
+@runtime_checkable
+class HostArray(Protocol):
+    """An array of another library that NumPy can read."""
+
+    def __array__(self) -> np.ndarray: ...
+
+
 #: What `load_weights` takes as arrays, and as rules.
-Source: TypeAlias = str | os.PathLike[str] | Mapping[str, NDArray]
+Source: TypeAlias = str | os.PathLike[str] | Mapping[str, NDArray | HostArray]
 Rules: TypeAlias = Mapping[str, str | tuple[str, ...] | None] | Sequence[WeightRule | tuple[str, str | tuple[str, ...] | None]]
 
 
@@ -55,7 +65,7 @@ def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing:
         The block, initialized or not. Its parameters are named by the attributes that lead to them, such as
         ``0.weight`` or ``l0_i2h_weight``; the paths that `Block.save_parameters` writes are known too.
     source
-        The arrays by name; or a file of safetensors, the index or the folder of a model in several of them, or a file of torch
+        The arrays by name, Twofold's, NumPy's, or others that NumPy can read, such as tensors of torch on the CPU; or a file of safetensors, the index or the folder of a model in several of them, or a file of torch
         (`twofold.load_torch`).
     rules
         How names become paths: each rule whose regular expression occurs in a name replaces it there, one rule after the other. A dict from
@@ -132,7 +142,7 @@ def _read(source: str | os.PathLike[str]) -> Mapping[str, NDArray]:
     return arrays
 
 
-def _renamed(name: str, array: NDArray, rules: Sequence[WeightRule]) -> Iterator[tuple[str, NDArray]]:
+def _renamed(name: str, array: NDArray | HostArray, rules: Sequence[WeightRule]) -> Iterator[tuple[str, NDArray]]:
     """What becomes of an array: its paths, with the array or its parts."""
     for place, rule in enumerate(rules):
         try:
@@ -146,13 +156,28 @@ def _renamed(name: str, array: NDArray, rules: Sequence[WeightRule]) -> Iterator
         for path, part in zip(names, _parts(name, array, rule, len(names)), strict=True):
             yield from _renamed(path, part, rules[place + 1 :])
         return
-    if not isinstance(array, Array):
-        todo = "pass the dict in it that has the arrays, such as mx.load_torch(path)['state_dict'], or a rule to None"
-        raise DTypeError(f"load_weights: {name} is no array", type(array).__name__, todo)
-    yield name, array
+    yield name, _to_array(name, array)
 
 
-def _parts(name: str, array: NDArray, rule: WeightRule, count: int) -> Iterable[NDArray]:
+def _to_array(name: str, value: NDArray | HostArray) -> NDArray:
+    """An array of Twofold, from one of any library that NumPy can read.
+
+    Raises
+    ------
+    DTypeError
+        If it is no array.
+    """
+    if isinstance(value, Array):
+        return as_legacy(value)
+    if isinstance(value, HostArray):
+        host = np.asarray(value)
+        return nd.array(host, dtype=host.dtype)
+    todo = "pass the dict in it that has the arrays, such as mx.load_torch(path)['state_dict'], or a rule to None"
+    raise DTypeError(f"load_weights: {name} is no array", type(value).__name__, todo)
+
+
+def _parts(name: str, given: NDArray | HostArray, rule: WeightRule, count: int) -> Iterable[NDArray]:
+    array = _to_array(name, given)
     array = array.T if rule.transpose else array
     if count == 1:
         return [array]

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -126,6 +126,7 @@ class DataBatch:
         return f"{type(self).__name__}: data shapes: {[array.shape for array in self.data]} label shapes: {labels}"
 
 
+@runtime_checkable
 class BatchLike(Protocol):
     """What a model reads of a batch; all other attributes of `DataBatch` are optional.
 

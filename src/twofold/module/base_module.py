@@ -22,6 +22,7 @@ from ..ndarray import concat
 from ..ndarray.array import NDArray
 from ..ndarray.new_arrays import array
 from ..ndarray.saving import load, save
+from ..origin import warn
 from ..progress_bars import Epoch
 from ..symbol.symbol import Symbol
 from .data_shapes import Batch, Labels
@@ -341,6 +342,10 @@ class BaseModule(ModuleInterface):
         ------
         ParameterError
             If ``num_epoch`` is missing.
+
+        Notes
+        -----
+        As in MXNet, the iterator is reset after each epoch, but not before the first. An epoch without batches gives a warning.
         """
         if num_epoch is None:
             raise InvalidValue("fit: please specify number of epochs", None, "pass num_epoch")
@@ -410,6 +415,8 @@ class BaseModule(ModuleInterface):
         values: list[tuple[str, float]] = []
         batches = iter(train_data)
         data_batch, nbatch = next(batches, None), 0
+        if data_batch is None:
+            warn(f"fit: epoch {epoch} had no batches: train_data was at its end; call its reset() before fit, which must start it again")
         while data_batch is not None:
             if monitor is not None:
                 monitor.tic()

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ..errors import DTypeError, ParameterError, ShapeError, UnknownKey
+import numpy as np
+
+from ..errors import DTypeError, OperatorError, ParameterError, ShapeError, UnknownKey
 from ..io.iterator import BatchLike, DataBatch, DataDesc, describe
 from ..ndarray.array import NDArray
 from ..origin import warn
@@ -25,11 +27,16 @@ def as_batch(batch: Batch) -> DataBatch:
     ------
     DTypeError
         If it is a list of batches.
+    OperatorError
+        If it is no batch, but an array or a tuple of arrays, say.
     """
     if isinstance(batch, DataBatch):
         return batch
     if isinstance(batch, list):
         raise DTypeError("module: expected one batch", f"a list of {len(batch)}", "pass a DataBatch")
+    if isinstance(batch, np.ndarray) or not isinstance(batch, BatchLike):  # `data` of NumPy's arrays is their memory
+        what = "module: expected a batch, whose attribute data is a list of arrays"
+        raise OperatorError(what, type(batch).__name__, "pass mx.io.DataBatch([x]), or mx.io.DataBatch([x], [label]), for an array x of mx.nd")
     optional = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
     return DataBatch(batch.data, *(getattr(batch, name, None) for name in optional))
 

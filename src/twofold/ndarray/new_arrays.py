@@ -75,13 +75,31 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             with np.errstate(all="ignore"):
                 host = host.astype(target, order="C")
     except (TypeError, ValueError) as error:
-        raise DTypeError(
-            "array: source_array must be array like object", str(error), "pass numbers, nested lists of numbers or an array"
-        ) from None
+        unequal = _unequal(source_array)
+        todo = "make all of them lists of one length, or an array of each" if unequal else "pass numbers, nested lists of numbers or an array"
+        raise DTypeError("array: source_array must be array like object", unequal or str(error), todo) from None
     device = chosen_device(ctx)
     # An array made from a list has no other owner, so its memory is taken over. A NumPy array of the right dtype is the caller's: copy it.
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
+
+
+def _unequal(source: object) -> str:
+    """How nested lists are no array: the lengths that differ at one depth; empty if none do."""
+    level: list[Any] = [source]
+    while level:
+        lengths = {len(x): None for x in level if _has_items(x)}
+        if len(lengths) > 1:
+            found = [str(n) for n in lengths]
+            return f"nested lists of the lengths {', '.join(found[:4])}{', …' if len(found) > 4 else ''}"
+        if lengths and not all(map(_has_items, level)):
+            return "lists beside numbers"
+        level = [x for items in level for x in items] if lengths else []
+    return ""
+
+
+def _has_items(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (isinstance(value, (np.ndarray, Array)) and value.shape != ())
 
 
 @inlined

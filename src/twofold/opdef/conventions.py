@@ -60,7 +60,9 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
     """
     same = [d for d in (dtypes[1:] if op.result == "tail" else dtypes) if d not in WEAK]
     if (op.elementwise or op.front.alike) and len(set(same)) > 1:
-        raise DTypeError(f"{op.spoken}: operands must have the same dtype", ", ".join(same), "cast one of them with astype")
+        wanted = next(filter(is_float, same), "")
+        todo = f'cast integers with astype("{wanted}")' if wanted and any(d in INTEGERS for d in same) else "cast one of them with astype"
+        raise DTypeError(f"{op.spoken}: operands must have the same dtype", ", ".join(same), todo)
     if op.front.real and dtypes and not is_float(dtypes[0]):
         raise DTypeError(f"{op.spoken}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import ndarray as nd
+from ...context import num_gpus
 from ...dtype import DTypeLike, dtype_name
 from ...errors import InvalidValue
 from ...ndarray.array import NDArray
@@ -21,6 +22,7 @@ from ...ndarray.operators import ARITHMETIC, COMPARISON
 from ...opdef import NAMES
 from ...ops import primitive_arithmetic
 from ...ops.mixed_precision import CAST, amp_cast, amp_multicast
+from ...origin import warn
 from ...symbol.compose import REWRITES
 from ...symbol.naming import NameManager
 from ...symbol.node import Head, SymbolNode
@@ -66,6 +68,11 @@ def init(
     ------
     InvalidValue
         If the dtype is another one, or a list is invalid.
+
+    Notes
+    -----
+    On a CPU no 16-bit dtype makes networks faster: bfloat16 takes about the time of float32, and float16 three to five times as long.
+    Without a GPU, ``"float16"`` gives a warning.
     """
     if is_initialized():
         return
@@ -73,6 +80,8 @@ def init(
         raise InvalidValue(
             "AMP currently supports only float16 or bfloat16 as a target_dtype", dtype_name(target_dtype), "pass one of them"
         )
+    if dtype_name(target_dtype) == "float16" and not num_gpus():
+        warn("amp.init: on a CPU float16 is several times slower than float32; leave AMP out, or pass 'bfloat16', which is about as fast")
     rules = rules_for(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops, "target_precision_ops")
     STATE.rules = rules
     logging.info("Using AMP")
