@@ -416,9 +416,7 @@ def parameters_of_a_larger_network():
     smaller.load_parameters("large.params")
 
 
-@mistake(
-    'FullyConnected: operands must have the same dtype: given int32, float32, float32; cast integers with astype("float32")'
-)
+@mistake('FullyConnected: operands must have the same dtype: given int32, float32, float32; cast integers with astype("float32")')
 def integers_into_a_layer():
     ready(nn.Dense(8, in_units=4))(nd.ones((2, 4), dtype="int32"))
 

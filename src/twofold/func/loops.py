@@ -9,7 +9,7 @@ from ..device import Device, current_device
 from ..errors import ShapeError, WrongArgument
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
-from ..graph.ir import AnyNode, Node, leaf
+from ..graph.ir import Node, leaf
 from ..imperative.cell import Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import device_of
@@ -117,7 +117,7 @@ def _steps(sizes: set[int | None], length: int | None) -> int:
     return steps
 
 
-def _check_carry(old: Sequence[Node], new: Sequence[AnyNode]) -> None:
+def _check_carry(old: Sequence[Node], new: Sequence[Node]) -> None:
     """Check that the carry keeps its types.
 
     Raises

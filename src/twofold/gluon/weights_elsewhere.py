@@ -65,8 +65,8 @@ def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing:
         The block, initialized or not. Its parameters are named by the attributes that lead to them, such as
         ``0.weight`` or ``l0_i2h_weight``; the paths that `Block.save_parameters` writes are known too.
     source
-        The arrays by name, Twofold's, NumPy's, or others that NumPy can read, such as tensors of torch on the CPU; or a file of safetensors, the index or the folder of a model in several of them, or a file of torch
-        (`twofold.load_torch`).
+        The arrays by name, Twofold's, NumPy's, or others that NumPy can read, such as tensors of torch on the CPU; or a file of
+        safetensors, the index or the folder of a model in several of them, or a file of torch (`twofold.load_torch`).
     rules
         How names become paths: each rule whose regular expression occurs in a name replaces it there, one rule after the other. A dict from
         expressions to replacements, or a list of `WeightRule` or of pairs.

@@ -36,7 +36,8 @@ def as_batch(batch: Batch) -> DataBatch:
         raise DTypeError("module: expected one batch", f"a list of {len(batch)}", "pass a DataBatch")
     if isinstance(batch, np.ndarray) or not isinstance(batch, BatchLike):  # `data` of NumPy's arrays is their memory
         what = "module: expected a batch, whose attribute data is a list of arrays"
-        raise OperatorError(what, type(batch).__name__, "pass mx.io.DataBatch([x]), or mx.io.DataBatch([x], [label]), for an array x of mx.nd")
+        todo = "pass mx.io.DataBatch([x]), or mx.io.DataBatch([x], [label]), for an array x of mx.nd"
+        raise OperatorError(what, type(batch).__name__, todo)
     optional = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
     return DataBatch(batch.data, *(getattr(batch, name, None) for name in optional))
 

@@ -75,8 +75,9 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             with np.errstate(all="ignore"):
                 host = host.astype(target, order="C")
     except (TypeError, ValueError) as error:
-        unequal = _unequal(source_array)
-        todo = "make all of them lists of one length, or an array of each" if unequal else "pass numbers, nested lists of numbers or an array"
+        todo = "pass numbers, nested lists of numbers or an array"
+        if unequal := _unequal(source_array):
+            todo = "make all of them lists of one length, or an array of each"
         raise DTypeError("array: source_array must be array like object", unequal or str(error), todo) from None
     device = chosen_device(ctx)
     # An array made from a list has no other owner, so its memory is taken over. A NumPy array of the right dtype is the caller's: copy it.
