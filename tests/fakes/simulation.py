@@ -321,7 +321,7 @@ def cache_folder() -> Path:
 
 def library(name: str, *options: str) -> Path:
     """A C++ file of this folder as a shared library."""
-    return compiled((SOURCES / name).read_text(encoding="utf-8"), ("-O1", *options))
+    return compiled((SOURCES / name).read_text(encoding="utf-8"), ("-O1", f"-I{SOURCES}", *options))
 
 
 def _own() -> str:

@@ -157,12 +157,14 @@ def test_transformer_layers(pre, hybrid):
     check(name, layer, variable(2, 4, 8), variable(2, 5, 8, start=1))
 
 
-@pytest.mark.parametrize("pre", [False, True])
-def test_decoding_with_a_cache_is_the_whole_at_once(pre):
+@pytest.mark.parametrize(("pre", "hybrid"), [(False, False), (False, True), (True, False), (True, True)])
+def test_decoding_with_a_cache_is_the_whole_at_once(pre, hybrid):
     layer = nn.TransformerEncoderLayer(16, 4, 32, True, 2, True, dropout=0.5, activation="silu", pre_norm=pre)
     layer.initialize()
     x = nd.random.normal(shape=(2, 9, 16))
     whole = layer(x).asnumpy()
+    if hybrid:
+        layer.hybridize()
     cache, parts = layer.attention.new_cache(2, 9), []
     for start, stop in ((0, 4), (4, 5), (5, 9)):
         out, cache = layer.decode(x[:, start:stop], cache)
@@ -170,6 +172,25 @@ def test_decoding_with_a_cache_is_the_whole_at_once(pre):
     host.testing.assert_allclose(host.concatenate(parts, 1), whole, rtol=1e-4, atol=1e-5)
     with pytest.raises(ShapeError, match="cache is full"):
         layer.decode(x[:, :1], cache)
+
+
+def test_a_hybridized_layer_decodes_by_graphs_that_infer_shapes_and_follow_its_parameters():
+    layer = nn.TransformerEncoderLayer(16, 4, 32, True, rotary=True, dropout=0)
+    layer.initialize()
+    layer.hybridize()
+    x = nd.random.normal(shape=(2, 3, 16))
+
+    def decoded():
+        return layer.decode(x, layer.attention.new_cache(2, 3))[0].asnumpy()
+
+    for value in (None, 0.5):
+        if value is not None:
+            layer.ffn.second.weight.set_data(nd.full((16, 32), value))
+        host.testing.assert_allclose(decoded(), layer(x).asnumpy(), rtol=1e-4, atol=1e-5)
+    assert {name: len(part.symbol.list_outputs()) for name, part in layer._parts.items()} == {"_heads_of": 3, "_after_heads": 1}
+    layer.hybridize(False)
+    assert not layer._parts
+    host.testing.assert_allclose(decoded(), layer(x).asnumpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_a_mask_hides_keys():

@@ -102,6 +102,7 @@ class HybridBlock(Block):
         self._accepts_legacy: bool | None = None
         self._mirror = False
         self._trace: Trace | None = None
+        self._parts: dict[str, Trace] = {}  # the graphs of `run_part`, by their methods' names
         self._op_hook: tuple[OpHook, bool] | None = None
         self._forward_names: tuple[str, ...] | None = None
         self._flags: list[tuple[str, object]] = []
@@ -180,6 +181,7 @@ class HybridBlock(Block):
 
     def _clear_cached_op(self) -> None:
         self._trace = self._accepts_legacy = None
+        self._parts = {}
 
     def cast(self, dtype: DTypeLike) -> None:
         """As `Block.cast`; the next call traces the block again."""

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <cassert>
@@ -12,10 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <functional>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #define __global__
 #define __device__
@@ -80,96 +75,45 @@ template <class T> inline T atomicExch(T *place, T value) { return sim_exchange(
 template <class T> inline T atomicOr(T *place, T value) { return sim_exchange(place, (T)(*place | value)); }
 template <class T> inline T atomicAnd(T *place, T value) { return sim_exchange(place, (T)(*place & value)); }
 
-// -------------------------------------------------------------------------------------------------------------- fibers
-
-const size_t SIM_STACK = 32768;
-struct sim_block {  // the threads of a block, each with a stack, advanced in turns from one barrier to the next
-    ucontext_t main;
-    std::vector<ucontext_t> contexts;
-    std::vector<std::vector<char>> stacks;
-    std::vector<char> done;
-    std::function<void()> kernel;
-    unsigned current = 0;
-    bool running = false;
-};
-static sim_block sim_fibers;
-
-static void sim_leave() {
-    const sim_uint3 place = threadIdx;
-    swapcontext(&sim_fibers.contexts[sim_fibers.current], &sim_fibers.main);
-    threadIdx = place;
-}
-inline void __syncthreads() {
-    if (sim_fibers.running) sim_leave();
-}
-inline void __syncwarp(unsigned = 0xffffffff) { __syncthreads(); }
-
-static void sim_begin() {
-    const unsigned self = sim_fibers.current;
-    sim_fibers.kernel();
-    sim_fibers.done[self] = 1;
-    swapcontext(&sim_fibers.contexts[self], &sim_fibers.main);
-}
-
-static void sim_run_block(unsigned count, const std::function<void()> &kernel) {
-    auto &f = sim_fibers;
-    f.kernel = kernel;
-    f.contexts.assign(count, ucontext_t{});
-    f.done.assign(count, 0);
-    if (f.stacks.size() < count) f.stacks.resize(count, std::vector<char>(SIM_STACK));
-    for (unsigned k = 0; k < count; ++k) {
-        getcontext(&f.contexts[k]);
-        f.contexts[k].uc_stack.ss_sp = f.stacks[k].data();
-        f.contexts[k].uc_stack.ss_size = SIM_STACK;
-        makecontext(&f.contexts[k], sim_begin, 0);
-    }
-    f.running = true;
-    for (bool waiting = true; waiting;) {
-        waiting = false;
-        for (unsigned k = 0; k < count; ++k) {
-            if (f.done[k]) continue;
-            waiting = true;
-            f.current = k;
-            threadIdx = {k % blockDim.x, k / blockDim.x % blockDim.y, k / (blockDim.x * blockDim.y)};
-            swapcontext(&f.main, &f.contexts[k]);
-        }
-    }
-    f.running = false;
-}
-
 // ------------------------------------------------------------------------------------------------------------- launches
 
+// Kernels are compiled by the hundred, so what can be done once is in the runtime (launches.h), and no template of the library is used here.
+struct sim_place { sim_uint3 *thread, *block, *block_size, *grid_size; };  // this library's variables, in the thread that launches
 extern "C" void use_memory(const void *at);
-template <class A> A sim_argument(void *at) {
-    if constexpr (std::is_pointer_v<A>) use_memory(*(A *)at);
-    return *(A *)at;
+extern "C" void sim_wait(sim_uint3 *thread);
+extern "C" void *sim_keep(size_t size);
+extern "C" void sim_run_grid(void (*call)(char *), char *pack, const unsigned *grid, const unsigned *block, int waits, sim_place place);
+
+inline void __syncthreads() { sim_wait(&threadIdx); }
+inline void __syncwarp(unsigned = 0xffffffff) { sim_wait(&threadIdx); }
+
+template <class T> struct sim_pointer { enum { value = 0 }; };
+template <class T> struct sim_pointer<T *> { enum { value = 1 }; };
+template <size_t count> struct sim_offsets { size_t at[count + 1]; };
+template <class... A> constexpr auto sim_offsets_of() {  // of arguments in a pack, then its size
+    sim_offsets<sizeof...(A)> found{};
+    size_t k = 0, at = 0;
+    ((found.at[k++] = at, at += (sizeof(A) + 15) & ~size_t(15)), ...);
+    found.at[k] = at;
+    return found;
 }
-template <class... A> struct sim_call {
-    using Pack = std::tuple<std::remove_const_t<A>...>;
-    template <size_t... I> static void *pack(void **arguments, std::index_sequence<I...>) { return new Pack(sim_argument<std::remove_const_t<A>>(arguments[I])...); }
+namespace {  // of this library alone: kernels of one name differ from library to library in the types of their arguments
+template <size_t... I> struct sim_numbers {};
+template <auto kernel> struct sim_kernel;
+template <class... A, void (*kernel)(A...)> struct sim_kernel<kernel> {
+    static constexpr auto offsets = sim_offsets_of<A...>();
+    static void *pack(void **arguments) {
+        char *made = (char *)sim_keep(offsets.at[sizeof...(A)]);
+        size_t k = 0;
+        ((memcpy(made + offsets.at[k], arguments[k], sizeof(A)), sim_pointer<A>::value ? use_memory(*(void **)arguments[k]) : (void)0, ++k), ...);
+        return made;
+    }
+    template <size_t... I> static void with(char *pack, sim_numbers<I...>) { kernel(*(A *)(pack + offsets.at[I])...); }
+    static void call(char *pack) { with(pack, sim_numbers<__integer_pack(sizeof...(A))...>{}); }
 };
-template <class... A> void *sim_pack(void (*)(A...), void **arguments) { return sim_call<A...>::pack(arguments, std::index_sequence_for<A...>{}); }
-template <class... A> void sim_drop(void (*)(A...), void *pack) { delete (typename sim_call<A...>::Pack *)pack; }
-template <bool waits, class... A> void sim_run(void (*kernel)(A...), void *pack, unsigned *grid, unsigned *block) {
-    auto &arguments = *(typename sim_call<A...>::Pack *)pack;
-    gridDim = {grid[0], grid[1], grid[2]};
-    blockDim = {block[0], block[1], block[2]};
-    const auto call = [&] { std::apply(kernel, arguments); };
-    for (unsigned z = 0; z < grid[2]; ++z)
-        for (unsigned y = 0; y < grid[1]; ++y)
-            for (unsigned x = 0; x < grid[0]; ++x) {
-                blockIdx = {x, y, z};
-                if constexpr (waits) {
-                    sim_run_block(block[0] * block[1] * block[2], call);
-                } else {
-                    for (unsigned k = 0; k < block[0] * block[1] * block[2]; ++k) {
-                        threadIdx = {k % block[0], k / block[0] % block[1], k / (block[0] * block[1])};
-                        call();
-                    }
-                }
-            }
-}
-#define SIM_KERNEL(name, waits, ...)                                                                                  \
-    extern "C" void *pack_##name(void **arguments) { return sim_pack(&__VA_ARGS__, arguments); }                       \
-    extern "C" void drop_##name(void *pack) { sim_drop(&__VA_ARGS__, pack); }                                          \
-    extern "C" void run_##name(void *pack, unsigned *grid, unsigned *block, size_t) { sim_run<waits>(&__VA_ARGS__, pack, grid, block); }
+}  // namespace
+#define SIM_KERNEL(name, waits, ...)                                                                      \
+    extern "C" void *pack_##name(void **arguments) { return sim_kernel<&__VA_ARGS__>::pack(arguments); }   \
+    extern "C" void run_##name(void *pack, unsigned *grid, unsigned *block, size_t) {                      \
+        sim_run_grid(sim_kernel<&__VA_ARGS__>::call, (char *)pack, grid, block, waits, {&threadIdx, &blockIdx, &blockDim, &gridDim}); \
+    }

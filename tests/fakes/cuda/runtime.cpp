@@ -20,6 +20,7 @@
 using Address = intptr_t;
 using Work = std::function<void()>;
 #define API extern "C"
+#include "launches.h"
 
 enum Schedule { LATE, EAGER, RANDOM };
 enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900, BROKEN_CAPTURE = 901, UNJOINED_CAPTURE = 904, OUTSIDE_CAPTURE = 905 };
@@ -568,7 +569,6 @@ struct Function {
     std::string key, name;
     void *(*pack)(void **) = nullptr;
     void (*run)(void *, unsigned *, unsigned *, size_t) = nullptr;
-    void (*drop)(void *) = nullptr;
 };
 static bool is_foreign;         // whether a kernel was given memory of another device
 static PyObject *locate;        // key to (path of a library, prefix of its names)
@@ -606,7 +606,7 @@ static bool resolve(Function *f) {
     if (!library) PyErr_SetString(PyExc_RuntimeError, dlerror());
     const std::string title = prefix + f->name;
     Py_DECREF(place);
-    return library && look_up(library, "run_" + title, f->run) && look_up(library, "drop_" + title, f->drop) && look_up(library, "pack_" + title, f->pack);
+    return library && look_up(library, "run_" + title, f->run) && look_up(library, "pack_" + title, f->pack);
 }
 
 API void use_memory(const void *at) {  // a kernel's argument
@@ -626,7 +626,7 @@ API PyObject *sim_launchKernel(
     if (target != &legacy && target->device != current) return fail(BAD_HANDLE);
     ++(target->capture ? captured : launches);
     is_foreign = false;
-    std::shared_ptr<void> packed(function->pack((void **)arguments), function->drop);
+    std::shared_ptr<void> packed(function->pack((void **)arguments), free);
     if (is_foreign) return fail(ILLEGAL_ADDRESS);
     const auto run = function->run;
     issue(target, {[=] {

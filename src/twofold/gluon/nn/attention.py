@@ -8,6 +8,7 @@ from ... import ndarray as nd
 from ...device import Device
 from ...errors import ParameterError, ShapeError
 from ...ndarray.array import NDArray
+from ..block_parts import run_part
 from ..hybrid_block import HybridBlock, Naming
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .basic_layers import Dense
@@ -27,6 +28,29 @@ class KeyValueCache(NamedTuple):
     keys: NDArray
     values: NDArray
     filled: int
+
+
+def next_places(cache: KeyValueCache, count: int) -> NDArray:
+    """The positions of the next part (count,).
+
+    Raises
+    ------
+    ShapeError
+        If the sequences become longer than the cache.
+    """
+    stop, length = cache.filled + count, cache.keys.shape[2]
+    if stop > length:
+        raise ShapeError("MultiHeadAttention: the cache is full", f"{stop} positions in {length}", "make a longer one")
+    return nd.array(np.arange(cache.filled, stop), ctx=cache.keys.context, dtype="float32")
+
+
+def extended(cache: KeyValueCache, keys: NDArray, values: NDArray) -> KeyValueCache:
+    """The cache with the keys and values of the next part, which are written into its arrays."""
+    stop = cache.filled + keys.shape[2]
+    # in place: a longer array for each part would be another program each time
+    cache.keys[:, :, cache.filled : stop] = keys
+    cache.values[:, :, cache.filled : stop] = values
+    return cache._replace(filled=stop)
 
 
 class MultiHeadAttention(HybridBlock, arrays="nd"):
@@ -190,22 +214,25 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
         >>> bool(abs(y - layer(x)[:, 2:]).max() < 1e-6)
         True
         """
-        start, length = cache.filled, cache.keys.shape[2]
-        stop = start + x.shape[1]
-        if stop > length:
-            raise ShapeError("MultiHeadAttention: the cache is full", f"{stop} positions in {length}", "make a longer one")
-        q, k = self._split(nd, self.query(x), self._heads), self._split(nd, self.key(x), self._own)
+        places = next_places(cache, x.shape[1])
+        q, k, v = run_part(self, self._heads_of, x, places)
+        cache = extended(cache, k, v)
+        return run_part(self, self._attended, q, cache.keys, cache.values, places), cache
+
+    def _heads_of(self, F: Functions, x: Operand, places: Operand) -> tuple[Operand, Operand, Operand]:
+        """Queries, keys and values of a part (batch, heads, part, depth)."""
+        q, k = self._split(F, self.query(x), self._heads), self._split(F, self.key(x), self._own)
         if self.positions is not None:
             # the keys of earlier parts are in the cache as they were rotated then
-            places = nd.arange(start, stop, ctx=x.context)
             q, k = self.positions(q, places), self.positions(k, places)
-        # in place: a longer array for each part would be another program each time
-        cache.keys[:, :, start:stop] = k
-        cache.values[:, :, start:stop] = self._split(nd, self.value(x), self._own)
+        return q, k, self._split(F, self.value(x), self._own)
+
+    def _attended(self, F: Functions, q: Operand, keys: Operand, values: Operand, places: Operand) -> Operand:
+        """What a part at some places gets of a cache."""
         # all positions of the cache, so that every part of one size runs the same program
-        seen = nd.array(np.arange(length) <= np.arange(start, stop)[:, None], ctx=x.context, dtype="bool")
-        out = nd.contrib.scaled_dot_product_attention(q, cache.keys, cache.values, seen, use_mask=True)
-        return self._joined(nd, out), cache._replace(filled=stop)
+        behind = F.expand_dims(F.contrib.arange_like(keys, axis=2), axis=0)
+        seen = F.cast(F.broadcast_lesser_equal(behind, F.expand_dims(places, axis=1)), dtype="bool")
+        return self._joined(F, F.contrib.scaled_dot_product_attention(q, keys, values, seen, use_mask=True))
 
 
 class RotaryPositions(HybridBlock, arrays="nd"):

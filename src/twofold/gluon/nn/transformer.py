@@ -3,10 +3,11 @@
 from typing import Unpack
 
 from ...ndarray.array import NDArray
+from ..block_parts import run_part
 from ..hybrid_block import HybridBlock, Naming
 from ..signatures import Functions, Operand
 from .activations import GELU, Activation, SiLU
-from .attention import KeyValueCache, MultiHeadAttention
+from .attention import KeyValueCache, MultiHeadAttention, extended, next_places
 from .basic_layers import Dense, Dropout
 from .normalization import LayerNorm
 
@@ -189,14 +190,23 @@ class TransformerEncoderLayer(_ResidualLayer, arrays="nd"):
     def hybrid_forward(self, F: Functions, x: Operand, mask: Operand | None = None) -> Operand:
         """The result (batch, length, units); for ``mask`` see `MultiHeadAttention`."""
         normal = self._normalized(0, x)
-        x = self._added(0, x, self.attention(normal, normal, normal, mask))
-        return self._added(1, x, self.ffn(self._normalized(1, x)))
+        return self._with_network(self._added(0, x, self.attention(normal, normal, normal, mask)))
 
     def decode(self, x: NDArray, cache: KeyValueCache) -> tuple[NDArray, KeyValueCache]:
         """The result for the next part of sequences; see `MultiHeadAttention.decode`. ``cache`` is of ``attention.new_cache``."""
-        found, cache = self.attention.decode(self._normalized(0, x), cache)
-        x = self._added(0, x, found)
-        return self._added(1, x, self.ffn(self._normalized(1, x))), cache
+        places = next_places(cache, x.shape[1])
+        q, k, v = run_part(self, self._heads_of, x, places)
+        cache = extended(cache, k, v)
+        return run_part(self, self._after_heads, x, q, cache.keys, cache.values, places), cache
+
+    def _heads_of(self, F: Functions, x: Operand, places: Operand) -> tuple[Operand, Operand, Operand]:
+        return self.attention._heads_of(F, self._normalized(0, x), places)
+
+    def _after_heads(self, F: Functions, x: Operand, q: Operand, keys: Operand, values: Operand, places: Operand) -> Operand:
+        return self._with_network(self._added(0, x, self.attention._attended(F, q, keys, values, places)))
+
+    def _with_network(self, x: Operand) -> Operand:
+        return self._added(1, x, self.ffn(self._normalized(1, x)))
 
 
 class TransformerDecoderLayer(_ResidualLayer, arrays="nd"):
