@@ -166,7 +166,7 @@ def test_slurm_starts_the_processes_inside_its_allocation(tmp_path: Path) -> Non
         (["-n", "2", "--allow", "optimizer", "program.py"], "--allow: not a class: given 'optimizer'"),
         (["-n", "2", "--k8s", "program.py"], "pass --image NAME"),
         (["-n", "2", "--image", "train:1", "program.py"], "--image needs --k8s"),
-        (["-n", "2", "--step-ms", "3", "program.py"], "--bytes, --model, --shape and --step-ms need --plan"),
+        (["-n", "2", "--step-ms", "3", "program.py"], "--bytes, --model, --shape, --step-ms and --days need --plan"),
         (["-n", "2", "--iface", "nosuch0", "program.py"], "no such network interface: given 'nosuch0'; use one of "),
         (["-n", "2", "--trace", "missing/x.json", "program.py"], "--trace: there is no such folder: given missing"),
         (["-n", "2", "--launcher", "yarn", "program.py"], "unsupported launcher: given yarn"),

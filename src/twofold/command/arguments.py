@@ -30,6 +30,17 @@ def positive_number(text: str) -> float:
     return value
 
 
+def fraction_and_factor(text: str) -> tuple[float, float]:
+    """A number from 0 to 1 and one of 1 or more, such as ``0.01,1.34``."""
+    try:
+        fraction, factor = map(float, text.split(","))
+    except ValueError:
+        fraction = factor = 0.0
+    if not (0 <= fraction <= 1 <= factor < math.inf):
+        raise argparse.ArgumentTypeError(f"must be a share and a factor of 1 or more, such as 0.01,1.34, not {text!r}")
+    return fraction, factor
+
+
 def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
     """A name and a shape, such as ``data=32,3,224,224``."""
     name, _, sizes = text.rpartition("=")

@@ -24,13 +24,14 @@ from ..errors import LaunchError, ParameterError
 from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
 from ..plurals import counted
 from . import elastic
-from .arguments import count, named_shape, positive_integer, positive_number, valued_options
+from .arguments import count, positive_integer, valued_options
 from .host_checks import alive_options, check_machines, fewest_threads
 from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled, say
 from .mpi import THREADS, Engine, Job, check_timeout, engine, threads_each
 from .mpi_job import mpi_job
+from .plan_arguments import add_plan_arguments, check_plan_arguments
 
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
 DRAWN = 24
@@ -60,33 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--sync-dst-dir", help=argparse.SUPPRESS)
     add("--supervised", metavar="FOLDER", help=argparse.SUPPRESS)  # an elastic job's notes; ends when standard input does
     elastic.add_arguments(parser)
-    _add_plan_arguments(parser)
+    add_plan_arguments(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
     what.add_argument("script", nargs="?", help="a Python file")
-
-
-def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
-    plan = parser.add_argument_group("plan")
-    plan.add_argument("--plan", action="store_true", help="print how many workers pay off, and start nothing")
-    plan.add_argument(
-        "--network", default="10GbE", metavar="NAME", help="10GbE (default), 25GbE, IB100, or latency and bandwidth: a=40us,B=1.17GB/s"
-    )
-    size = plan.add_mutually_exclusive_group()
-    size.add_argument("--model", metavar="FILE", help="the model: its .params file, or its -symbol.json with --shape")
-    size.add_argument("--bytes", type=positive_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
-    plan.add_argument(
-        "--shape",
-        type=named_shape,
-        action="append",
-        default=[],
-        metavar="NAME=N,N",
-        help="with a -symbol.json: shape of an input; repeatable",
-    )
-    plan.add_argument(
-        "--step-ms", type=positive_number, metavar="MS", help="what one worker computes in a step, forward and backward, in milliseconds"
-    )
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -170,8 +149,7 @@ def _check_options(given: argparse.Namespace) -> None:
     """Refuse options that would be ignored, or would fail only after the training."""
     if given.image and not given.k8s:
         given.usage_error("--image needs --k8s")
-    if not given.plan and (given.bytes or given.model or given.shape or given.step_ms):
-        given.usage_error("--bytes, --model, --shape and --step-ms need --plan")
+    check_plan_arguments(given)
     if given.trace and not Path(given.trace).absolute().parent.is_dir():
         raise LaunchError("launch: --trace: there is no such folder", str(Path(given.trace).parent), "make it first: mkdir -p")
 

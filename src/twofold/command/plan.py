@@ -1,4 +1,7 @@
-"""``twofold launch --plan``: the cost model's predictions for numbers of workers on a network, before any machine is used."""
+"""``twofold launch --plan``: the cost model's predictions for numbers of workers on a network, before any machine is used.
+
+`job_plan` prints those for a job of some days.
+"""
 
 import argparse
 import math
@@ -9,9 +12,7 @@ from ..dtype import ITEMSIZE, dtype_name
 from ..errors import LaunchError, MXNetError
 from ..kvstore.cost_model import Network, TrainingStep, efficiency, network, seconds
 from ..ndarray.saving import load
-
-#: Below this share of computing more workers are a waste.
-ENOUGH = 0.5
+from .job_plan import ENOUGH, job_plan
 
 
 def print_plan(given: argparse.Namespace) -> int:
@@ -35,6 +36,10 @@ def print_plan(given: argparse.Namespace) -> int:
     except MXNetError as error:
         raise LaunchError(f"launch: --plan: {error}") from error
     asked: int = given.workers or 0
+    if given.days:
+        for line in job_plan(given, step, over):
+            print(line)
+        return 0
     for line in _table(step, over, asked, given.servers or 0):
         print(line)
     if asked > 1 and step.computing:
