@@ -1,7 +1,7 @@
 """The value type ``Device`` (MXNet's Context) and the per-thread default device. It knows no backend."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import ClassVar
 
@@ -94,12 +94,16 @@ class Device(metaclass=_DeviceType):
     #: Whether the device uses host memory.
     is_host: bool
 
-    def __new__(cls, device_type: "str | int | Device", device_id: int = 0) -> "Device":
+    def __new__(cls, device_type: "str | int | Device" = "", device_id: int = 0) -> "Device":
         """The interned device of a kind and index."""
         if isinstance(device_type, Device):
-            return device_type
+            if device_type.__class__ is Device:
+                return device_type
+            device_type, device_id = device_type.device_type, device_type.device_id
         kind = KIND_OF_CODE.get(device_type, str(device_type)) if isinstance(device_type, int) else device_type
         if kind not in TYPE_CODES or int(device_id) < 0:
+            if kind == "" and device_id == 0:
+                return object.__new__(_Unpickled)  # and a call of the class goes on to refuse it
             raise _unknown_device(device_type, device_id, kind)
         key = kind, int(device_id)
         found = cls._known.get(key)
@@ -142,6 +146,35 @@ class Device(metaclass=_DeviceType):
 
     def __exit__(self, *exc: object) -> None:
         self._local.stack = self._local.stack[:-1]
+
+
+class _Unpickled(Device):
+    """A device in a pickle that the real MXNet wrote: it is made without arguments and set afterwards, so it is not the interned one.
+
+    It equals that one, which stands in for it wherever it is used.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, device_type: str, device_id: int = 0) -> None:
+        raise _unknown_device(device_type, device_id, device_type)
+
+    def __setstate__(self, state: Mapping[str, int]) -> None:
+        own = Device(state["device_typeid"], state["device_id"])
+        for name in Device.__slots__:
+            object.__setattr__(self, name, getattr(own, name))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and Device(self) is Device(other)
+
+    def __hash__(self) -> int:
+        return hash(Device(self))
+
+    def __enter__(self) -> Device:
+        return Device(self).__enter__()
+
+
+_Unpickled.__name__ = _Unpickled.__qualname__ = Device.__name__
 
 
 CPU = Device("cpu", 0)
@@ -191,7 +224,7 @@ def devices_of(ctx: "Device | Iterable[Device]", argument: str) -> list[Device]:
         if not isinstance(one, Device):
             todo = (isinstance(one, str) and _written(one)) or "pass mx.cpu() or mx.gpu(0)"
             raise UnknownDevice(f"{argument} must be a context or a list of contexts", repr(one), todo)
-    return found
+    return [Device(one) for one in found]
 
 
 def set_default_device(device: Device) -> None:
@@ -205,5 +238,5 @@ def set_default_device(device: Device) -> None:
     if not isinstance(device, Device):
         raise DeviceError("the default context must be a Context", repr(device), "pass mx.cpu() or mx.gpu()")
     ENTERED[:] = [device]
-    stack = (*Device._local.stack[:-1], device)
+    stack = (*Device._local.stack[:-1], Device(device))
     Device._local.stack = () if stack == (CPU,) else stack  # without a stack, arrays are made in fewer steps

@@ -1,5 +1,6 @@
 """Fragments that templates share: how NumPy's arrays get out of operands and into new arrays."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguous
 cls: type[Array] = FREE
 view: Any = FREE
 element: Any = FREE
+#: What makes an array and a view without a content.
+new_array: Callable[[], Any] = FREE
+new_view: Callable[[], Any] = FREE
 #: The classes of NumPy's scalars that become elements.
 native: frozenset[type] = FREE
 #: Known beforehand: MXNet's convention; whether there are elements; whether NumPy's scalars become 0-d arrays instead; whether the results
@@ -50,7 +54,7 @@ def content(x) -> Any:
 def return_array(v):
     """Return a new array around NumPy's, if it is one."""
     if v.__class__ is PLAIN:
-        r = cls()
+        r = new_array()
         r._content = v
         return r
 
@@ -72,7 +76,7 @@ def return_result(v):
         if elements:
             return_element(v)
     else:  # NumPy's scalars become arrays without axes
-        r = cls()
+        r = new_array()
         r._content = v if v.__class__ is PLAIN else asarray(v)
         return r
 
@@ -80,7 +84,7 @@ def return_result(v):
 @fragment
 def return_small(v):
     """Return a new array around a fresh one of NumPy's, of any size."""
-    made = cls()
+    made = new_array()
     made._content = plain_or_value(v)
     return made
 
@@ -88,7 +92,7 @@ def return_small(v):
 @fragment
 def return_view(r, base, under, key, of):
     """Return a view that shows NumPy's view ``r`` of the content ``of`` of the root ``base``."""
-    w = view()
+    w = new_view()
     w._base = base
     w._under = under
     w._key = key

@@ -19,7 +19,7 @@ from ..imperative.scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from ..imperative.storage import applied
 from ..imperative.tape import TapeEntry, tls
 from ..opdef import BoundOp
-from .contents import asarray, cls, legacy, quick, scalar_of, view
+from .contents import asarray, cls, legacy, new_array, quick, scalar_of, view
 
 #: NumPy's function; for single elements Python's operator.
 fn: Function = FREE
@@ -121,7 +121,7 @@ def is_recordable(node):
 @fragment
 def return_joined(v):
     """Return a new array around a deferred result."""
-    r = cls()
+    r = new_array()
     r._content = v
     return r
 
@@ -134,7 +134,7 @@ def return_recorded(out, node, entries, operands, tape):
         out = asarray(out)
     tape.whole = False
     entry = TapeEntry(node, entries, (), tape)
-    r = cls()
+    r = new_array()
     r._content = made = Value(out, entry)
     if node.cache.saves:
         recording.save_for_backward(entry, operands, (out,), tape)  # a call: written into every operator it delays the import by 5 %

@@ -15,7 +15,7 @@ from ..imperative.tape import tls
 from ..imperative.views import RESHAPED
 from ..imperative.write import recorded_part
 from ..ops import primitive_shape
-from .contents import cls, contiguous, element, elements, native, return_small, return_view, view
+from .contents import cls, contiguous, element, elements, native, new_array, return_small, return_view, view
 
 #: The general functions: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
 #: and for errors that say what to do.
@@ -82,7 +82,7 @@ def return_recorded_part(self, of, chain, r, copied):
     """Return the part of a recorded content that view operations give, if its entry on the tape can be made here."""
     part = recorded_part(of, (*self._chain, *chain) if of_view else chain, r, copied)
     if part is not None:
-        c = cls()
+        c = new_array()
         c._content = part
         return c
 

@@ -43,7 +43,7 @@ from .item_fragments import (
     return_unless_source,
     return_whole,
 )
-from .specialise import native_of
+from .specialise import class_names
 
 
 def getitem(self, key):
@@ -287,7 +287,7 @@ def attach(cls: Any, view: type, element: type | None, get: Function, put: Funct
     rules
         The rules of the class.
     """
-    given = {"cls": cls, "view": view, "element": element, "native": native_of(element), "get": get, "put": put}
+    given = {**class_names(cls, view, element), "get": get, "put": put}
     given |= {
         "host_key": _host_keys(cls, view, element),
         "basic": cls._indexer.basic,

@@ -21,7 +21,7 @@ from ..imperative.guards import is_small, is_tracked
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED
 from ..scheduler.observers import LISTENERS
-from .contents import cls, content, element, return_array, return_element, return_result, return_small, view
+from .contents import cls, content, element, new_array, return_array, return_element, return_result, return_small, view
 from .fragments import RECOVERABLE
 
 #: NumPy's function, and the front end's general one.
@@ -204,7 +204,7 @@ def copied(a, *more, **options):
             v = None
         if v.__class__ is PLAIN:
             v = numpys(v)
-            r = cls()
+            r = new_array()
             r._content = v
             return r
     return general(a, *more, **options)

@@ -1,6 +1,7 @@
 """Callables of operators: templates of `arithmetic`, specialised for an operator and for the classes of its operands."""
 
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def method_of(template: Function, op: Op, classes: tuple[type, type, type | None
         Further known values.
     """
     cls, view, element = classes
-    given = {"cls": cls, "view": view, "element": element, "native": native_of(element), **names}
+    given = {**class_names(cls, view, element), **names}
     keeps_axes: bool = cls._legacy  # type: ignore[attr-defined]  # of `Array`
     known = {"legacy": keeps_axes, "elements": element is not None, "of_any_rank": element is None and not keeps_axes} | known
     # operators whose bits do not depend on the operands' addresses; for others NumPy has several loops
@@ -111,9 +112,11 @@ def host_function(op: Op) -> Function:
     return found if isinstance(found, np.ufunc) and found.signature is None else getattr(HOST.xp, op.name)
 
 
-def native_of(element: type | None) -> frozenset[type]:
-    """The classes of NumPy's scalars that a class of elements holds."""
-    return frozenset() if element is None else NATIVE
+def class_names(cls: type, view: type, element: type | None) -> dict[str, Any]:
+    """The names in templates that mean classes, by what they mean for the arrays of one front end."""
+    # not calls of the classes, which may have an `__init__`: it would take a third of the time of a small operation
+    makers = {"new_array": partial(object.__new__, cls), "new_view": partial(object.__new__, view)}
+    return {"cls": cls, "view": view, "element": element, "native": frozenset() if element is None else NATIVE, **makers}
 
 
 def nbytes(x: Any) -> int:

@@ -7,7 +7,7 @@ from ..assembly import FREE, Function, fragment
 from ..device import DEFAULTS
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
-from .contents import cls, content, element, native, return_result, view
+from .contents import cls, content, element, native, new_array, return_result, view
 from .short import REFUSED, general, numpys
 
 #: The operator's function for contents of any kind.
@@ -28,7 +28,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
         a = content(x)
         if has_function and a.__class__ is not PLAIN and out is None:
             if kind is view and a.__class__ is Value:  # reading it once more might be recorded once more
-                x = cls()
+                x = new_array()
                 x._content = a
             return function(x)
     elif kind is element:
@@ -67,7 +67,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         a = content(x)
         if has_function and a.__class__ is not PLAIN and out is None:
             if kind is view and a.__class__ is Value:  # as in `ufunc_of_one`
-                x = cls()
+                x = new_array()
                 x._content = a
             # a ufunc raises for an operand of an unknown class, where an operator lets Python ask that class
             v = function(x, y)

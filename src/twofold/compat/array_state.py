@@ -1,14 +1,17 @@
 """The private state and methods of arrays and executors that libraries written on MXNet use, which `adopt` gives to the classes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..device import Device, current_device
-from ..errors import InvalidValue
+from ..errors import InvalidValue, ParameterError
 from ..executor.executor import Executor
-from ..imperative.array import Array
+from ..formats.params import load_array
+from ..imperative.array import Array, from_host
 from ..ndarray.array import NDArray
+from ..ndarray.saving import array_of
 from ..ndarray.sparse_array import BaseSparseNDArray, CSRNDArray
 
 
@@ -23,12 +26,37 @@ def adopt(cls: type, state: type) -> None:
         Defines them; it is never instantiated.
     """
     for name, value in vars(state).items():
-        if name == "__init_subclass__" or not name.startswith("__"):
+        if name in ("__init__", "__init_subclass__", "__setstate__") or not name.startswith("__"):
             setattr(cls, name, value)
 
 
 class ArrayState(NDArray):
-    """Methods of `NDArray`, which are NumPy's indexing under other names."""
+    """Methods of `NDArray`: NumPy's indexing under other names, and what MXNet's pickles call."""
+
+    def __init__(self, handle: None = None, writable: bool = True) -> None:
+        """An empty array, or in a pickle that the real MXNet wrote one that `__setstate__` fills. Twofold's own code does not come here.
+
+        Parameters
+        ----------
+        handle
+            Must be None: there are no handles.
+        writable
+            Must be True.
+
+        Raises
+        ------
+        ParameterError
+            For other arguments.
+        """
+        if handle is not None or not writable:
+            given = type(handle).__name__ if writable else "writable=False"
+            raise ParameterError("NDArray() makes no array of its arguments", given, "use mx.nd.array(values)")
+        self._content = from_host(NDArray, np.empty(0, np.float32))._content
+
+    def __setstate__(self, state: Mapping[str, bytes | None]) -> None:
+        stored = state["handle"]
+        if stored is not None:
+            self._content = array_of(load_array(stored), type(self))._content
 
     def _slice(self, start: int | None, stop: int | None) -> Array:
         """Rows from ``start`` to before ``stop``, as a view; an error if these are in the other order."""

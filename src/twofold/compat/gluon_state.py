@@ -5,13 +5,14 @@ from multiprocessing.pool import ThreadPool
 from typing import Any
 from weakref import finalize
 
+from .. import initializer
 from ..device import Device
 from ..gluon.block import Block
 from ..gluon.copies import RENEWALS, Copies
 from ..gluon.data.loader import DataLoader
 from ..gluon.data.loading import loaded
 from ..gluon.hybrid_block import HybridBlock
-from ..gluon.parameter import Parameter, _Deferred
+from ..gluon.parameter import Constant, Parameter, _Deferred
 from ..gluon.rnn import BidirectionalCell, DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RNNCell
 from ..gluon.rnn.cells import _Cell
 from ..gluon.rnn.layers import _RNNLayer
@@ -37,6 +38,13 @@ class _Arrays(list[NDArray]):
     def __setitem__(self, place: Any, array: Any) -> None:
         super().__setitem__(place, array)
         RENEWALS.count += 1
+
+
+#: The state of parameters that is called and stored as in MXNet.
+_KEPT = {"name", "value", "init", "lr_mult", "wd_mult", "_grad_req", "_shape", "_dtype", "_stype", "_grad_stype"} | {
+    "_allow_deferred_init",
+    "_differentiable",
+}
 
 
 class ParameterState(Parameter):
@@ -124,6 +132,22 @@ class ParameterState(Parameter):
             self._deferred = _Deferred(init, default, contexts, data)
         else:
             self._deferred = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_data" not in state:
+            vars(self).update(state)
+            return
+        # a pickle that the real MXNet wrote; the rest of its private state follows from the arrays
+        vars(self).update(vars(Parameter(state["name"])), **{name: value for name, value in state.items() if name in _KEPT})
+        if isinstance(self, Constant):  # MXNet names an initializer that only the process that wrote it has
+            self.init, self._grad_req = initializer.Constant(self.value.asnumpy()), "null"
+        self._deferred_init = state["_deferred_init"]
+        if state["_data"] is not None:
+            self._data = [array.as_nd_ndarray() for array in state["_data"]]
+            self._is_numpy = self._initialized().is_numpy = not state["_data"][0]._legacy
+            self._init_grad()
+            for grad, saved in zip(self._grad or (), state["_grad"] or (), strict=False):
+                grad[:] = saved.as_nd_ndarray()
 
     def _check_and_get(self, arr_list: Sequence[NDArray] | None, ctx: Device | type | None) -> NDArray | Sequence[NDArray]:
         """One of the parameter's arrays or gradients, or all for ``list``; the errors are those of `data`."""

@@ -43,6 +43,7 @@ STATES = {
     "mxnet.io": "data_hooks",
     "mxnet.module": "training_state",
     "mxnet.ndarray": "array_state",
+    "mxnet.numpy": "array_state",
     "mxnet.optimizer": "training_state",
     "mxnet.symbol": "symbol_state",
 }

@@ -6,6 +6,7 @@ from ..errors import WrongArgument
 from ..symbol.arguments import argument_inputs
 from ..symbol.compose import apply_op
 from ..symbol.node import Head, SymbolNode
+from ..symbol.serialization import from_json
 from ..symbol.symbol import Symbol
 from .array_state import adopt
 
@@ -51,6 +52,11 @@ class SymbolState(Symbol):
     def _compose(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> None:
         """Replace this symbol's variables by other symbols; see `Symbol.__call__`."""
         self.heads = self(*args, name=name, **kwargs).heads
+
+    def __setstate__(self, state: Mapping[str, str | None]) -> None:
+        # MXNet's pickles make a symbol of nothing, and then give it its JSON text
+        text = state["handle"]
+        self.heads = tuple(from_json(text)) if text else ()
 
 
 adopt(Symbol, SymbolState)

@@ -31,6 +31,7 @@ from .tape import TapeEntry, tls
 @inlined
 def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
+    device = Device(device)
     v = cell._content
     if v.__class__ is not PLAIN and v.__class__ is not Value:  # a `storage.SparseValue`
         return v.on_device(device)

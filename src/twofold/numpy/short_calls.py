@@ -17,6 +17,7 @@ import numpy as np
 from ..assembly import assembled, inlined
 from ..calls import short
 from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
+from ..calls.specialise import class_names
 from ..calls.ufuncs import ufunc_of_one, ufunc_of_two
 from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
@@ -80,7 +81,7 @@ def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: 
 
 def generated(template: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
     """The function that a template generates for arrays of ``twofold.np``."""
-    given = {"cls": ndarray, "view": ndarrayView, "element": ndarrayElement, "native": NATIVE, "atoms": ATOMS, **names}
+    given = {**class_names(ndarray, ndarrayView, ndarrayElement), "atoms": ATOMS, **names}
     return assembled(template, given, elements=True, of_any_rank=False, legacy=False, exact=False, **known)
 
 

@@ -37,6 +37,12 @@ class Updater:
         #: Cached facts about calls with the same tuples, by the first index and the tuples' length. A call with other arrays replaces it.
         self._calls: dict[tuple[Index, int], _Call] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_calls"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state, _calls={})
+
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Update one weight or several.
 

@@ -30,7 +30,8 @@ class Symbol:
     Parameters
     ----------
     heads
-        The outputs. Symbols are created by `Variable`, by the functions of this package and by Python's operators on symbols.
+        The outputs; none if None. Symbols are created by `Variable`, by the functions of this package and by Python's operators on
+        symbols.
     """
 
     __slots__ = ("heads",)
@@ -54,8 +55,8 @@ class Symbol:
 
         as_np_ndarray: Callable[[], "Symbol"]
 
-    def __init__(self, heads: Sequence[Head]) -> None:
-        self.heads = tuple(heads)
+    def __init__(self, heads: Sequence[Head] | None) -> None:
+        self.heads = tuple(heads or ())
 
     def as_nd_ndarray(self) -> "Symbol":
         """The symbol itself."""
