@@ -11,7 +11,7 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.guards import is_differentiated, is_small, plain_or_value
 from ..imperative.tape import tls
-from ..imperative.views import GAPS
+from ..imperative.views import GAPS, ViewMixin
 
 #: Functions that templates call often, looked up once.
 quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguousarray, np.asarray
@@ -20,8 +20,8 @@ cls: type[Array] = FREE
 view: Any = FREE
 element: Any = FREE
 #: What makes an array and a view without a content.
-new_array: Callable[[], Any] = FREE
-new_view: Callable[[], Any] = FREE
+new_array: Callable[[], Array] = FREE
+new_view: Callable[[], ViewMixin] = FREE
 #: The classes of NumPy's scalars that become elements.
 native: frozenset[type] = FREE
 #: Known beforehand: MXNet's convention; whether there are elements; whether NumPy's scalars become 0-d arrays instead; whether the results

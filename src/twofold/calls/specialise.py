@@ -112,7 +112,7 @@ def host_function(op: Op) -> Function:
     return found if isinstance(found, np.ufunc) and found.signature is None else getattr(HOST.xp, op.name)
 
 
-def class_names(cls: type, view: type, element: type | None) -> dict[str, Any]:
+def class_names(cls: type, view: type, element: type | None) -> dict[str, object]:
     """The names in templates that mean classes, by what they mean for the arrays of one front end."""
     # not calls of the classes, which may have an `__init__`: it would take a third of the time of a small operation
     makers = {"new_array": partial(object.__new__, cls), "new_view": partial(object.__new__, view)}
