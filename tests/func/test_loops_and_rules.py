@@ -49,6 +49,22 @@ def test_a_scan_has_gradients_on_a_tape_and_random_numbers_of_its_own():
     assert len(set(drawn.asnumpy().ravel().tolist())) == 8
 
 
+@pytest.mark.parametrize("rows", [None, [1, 2, 3], [True, False, True], [1.0, 2.0, 3.0]])
+def test_numbers_in_the_body_of_a_scan_keep_their_kind_whatever_the_slices_are(rows):
+    xs = None if rows is None else np.array(rows)
+
+    def total(start):
+        return func.scan(lambda c, _: (c * 1.5 + 2 * c.astype("int64"), c / 4), start, xs, length=3)
+
+    last, before = total(np.array(1.25))
+    wanted = [1.25]
+    for _ in range(3):
+        wanted.append(wanted[-1] * 1.5 + 2 * int(wanted[-1]))
+    equal(last, wanted[3])
+    equal(before, [w / 4 for w in wanted[:3]])
+    equal(func.grad(lambda start: total(start)[0])(np.array(1.25)), 1.5**3)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

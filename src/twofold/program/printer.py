@@ -17,6 +17,7 @@ from ..graph.fuse import Step
 from ..graph.ir import Application, Constant, Node, applies
 from ..graph.memory_plan import Place
 from ..ops.primitive_shape import full, iota, reshape
+from .control_flow import LOOPS
 from .kernels import compile_kernel, drawn_nodes, is_line, may_copy, operand_dtype, row_program
 from .plan import ProgramPlan, is_made
 
@@ -370,7 +371,10 @@ class Printer:
         call = self.plan.calls[n]
         names = {key: self._bind(value, key.strip("_")) for key, value in call.names.items()}
         dtype = operand_dtype(n) if n.inputs else n.dtype
-        return source.format(*[self._operand(i, dtype) for i in n.operands], out=out, **names)
+        # a number that the body of a loop reads keeps its kind, whatever the loop's other operands are
+        own = n.bound_op.op in LOOPS
+        operands = [self._operand(i, promote(i.dtype) if own and i.dtype in WEAK else dtype) for i in n.operands]
+        return source.format(*operands, out=out, **names)
 
     def _single(self, n: Application) -> None:
         op = n.bound_op.op
