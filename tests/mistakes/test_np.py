@@ -41,6 +41,16 @@ def a_transform_where_it_does_not_stand():
     mx.vmap(np.sin)
 
 
+@mistake("module 'twofold' has no attribute 'value_and_grad'; use mx.func.value_and_grad")
+def another_transform_where_it_does_not_stand():
+    mx.value_and_grad(np.sin)
+
+
+@mistake("module 'twofold' has no attribute 'lax'; use mx.func for its loops, and mx.np")
+def jaxs_module_of_loops():
+    mx.lax.scan(lambda c, x: (c, x), np.zeros(2), np.ones((3, 2)))
+
+
 @mistake("module 'twofold' has no attribute 'amp'; use mx.contrib.amp")
 def mixed_precision_where_it_does_not_stand():
     mx.amp.init()
