@@ -346,3 +346,47 @@ def test_a_misspelt_parameter_of_an_iterator_gets_a_suggestion():
         pytest.raises(mx.MXNetError),
     ):
         mx.io.ImageRecordIter(path_imgrec="no.rec", data_shape=(3, 4, 4), batch_size=2, suffle=True)
+
+
+class OwnForward(gluon.HybridBlock):
+    """A block as torch's users write it."""
+
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.layer = nn.Dense(2)
+
+    def forward(self, x):
+        return self.layer(x) + 1
+
+
+def test_a_forward_of_ones_own_is_not_compiled_and_hybridize_says_so(tmp_path):
+    mistake = (
+        "OwnForward has a forward of its own, which is not compiled: only its layers are: given forward(self, x); define "
+        "hybrid_forward(self, F, x) instead, or call the block by mx.func.jit(block)"
+    )
+    net, x = OwnForward(), nd.ones((3, 4))
+    net.initialize()
+    with pytest.warns(UserWarning, match="^OwnForward") as found:
+        net.hybridize()
+    assert [str(w.message).partition(" (MXNet goes on")[0] for w in found] == [mistake]
+    assert numpy.array_equal(net(x).asnumpy(), mx.func.jit(net)(x).asnumpy())
+    assert net.layer._trace is not None
+    assert message_of(lambda: net.export(str(tmp_path / "net"))) == f"export: {mistake}"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_forward_of_ones_own_is_compiled_in_the_graph_around_it():
+    net = nn.HybridSequential()
+    net.add(OwnForward())
+    net.initialize()
+    net.hybridize()
+    assert numpy.allclose(net(nd.ones((3, 4))).asnumpy(), net[0](nd.ones((3, 4))).asnumpy())
+    assert net._trace is not None
+
+
+def test_a_forward_of_ones_own_inside_a_plain_block_is_not_compiled():
+    net = nn.Sequential()
+    net.add(OwnForward(), nn.Lambda(lambda x: x))
+    with pytest.warns(UserWarning, match="OwnForward has a forward of its own"):
+        net.hybridize()

@@ -33,7 +33,7 @@ from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
 from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, shapes_of, trace
-from .wrong_inputs import Mistake, foreign_input, name_of_layer
+from .wrong_inputs import Mistake, foreign_input, name_of_layer, own_forward
 
 __all__ = ["HybridBlock"]
 
@@ -42,6 +42,12 @@ ArrayKind = Literal["nd", "np", "any"]
 Shape = tuple[int, ...]
 #: The classes of arrays that compiled graphs compute with.
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
+#: Why a block has no graph to export, unless it computes by its own `forward`.
+UNTRACED = (
+    "there is no traced graph",
+    "",
+    "first call block.hybridize() and then run forward with this block at least once; blocks with F.np are not traced",
+)
 #: Libraries to which MXNet delegates graphs. They fuse operators in MXNet, which happens here anyway.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
@@ -98,7 +104,7 @@ class HybridBlock(Block):
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
         # Before the base's constructor, which registers the children that subclasses' `params` and properties may bring.
-        self._active = False
+        self._active = self._is_composed = False  # composed: by a compiled block around it, whose graph contains this one's
         self._accepts_legacy: bool | None = None
         self._mirror = False
         self._trace: Trace | None = None
@@ -170,6 +176,9 @@ class HybridBlock(Block):
         check_backend(backend)
         if unknown:
             tolerate("hybridize: there is no option", ", ".join(unknown), "omit it")
+        mistake = own_forward(self, HybridBlock)
+        if mistake and active and not self._is_composed:
+            tolerate(*mistake)
         self._active, self._mirror = active and self._is_compilable, mirror
         options: dict[str, Any] = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
         self._flags = list(options.items())
@@ -177,6 +186,7 @@ class HybridBlock(Block):
         if clear or not active or mirror:
             self._clear_cached_op()
         for child in self._children.values():
+            child._is_composed = self._is_composed or not mistake
             child.hybridize(active, **options, mirror=mirror)
 
     def _clear_cached_op(self) -> None:
@@ -579,11 +589,8 @@ class HybridBlock(Block):
             If the block was not hybridized and run before.
         """
         if self._trace is None:
-            raise MXNetError(
-                "export: there is no traced graph",
-                self.name,
-                "first call block.hybridize() and then run forward with this block at least once; blocks with F.np are not traced",
-            )
+            what, given, todo = own_forward(self, HybridBlock) or UNTRACED
+            raise MXNetError(f"export: {what}", given or self.name, todo)
         symbol = self._trace.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
         arguments, states = set(symbol.list_arguments()), set(symbol.list_auxiliary_states())

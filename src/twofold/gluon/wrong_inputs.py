@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,15 @@ def foreign_input(function: Callable[..., object], args: Sequence[object]) -> Mi
             kind = f"{type(given).__module__}.{type(given).__name__}".removeprefix("builtins.")
             return f"{name} must be an NDArray", f"an object of type {kind}", "convert it with mx.nd.array"
     return None
+
+
+def own_forward(block: object, base: Any) -> Mistake | None:
+    """What is wrong with compiling a block of a user's class that defines ``forward`` instead of ``hybrid_forward``; ``base`` has both."""
+    cls: Any = type(block)
+    if cls.hybrid_forward is not base.hybrid_forward or cls.forward.__module__.partition(".")[0] == "twofold":
+        return None
+    todo = "define hybrid_forward(self, F, x) instead, or call the block by mx.func.jit(block)"
+    return f"{cls.__name__} has a forward of its own, which is not compiled: only its layers are", "forward(self, x)", todo
 
 
 def name_of_layer(names: Mapping[str, str], node: str) -> str:
