@@ -33,7 +33,7 @@ from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
 from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, shapes_of, trace
-from .wrong_inputs import Mistake, foreign_input, name_of_layer, own_forward
+from .wrong_inputs import TO_TRACE, Mistake, foreign_input, name_of_layer, own_forward
 
 __all__ = ["HybridBlock"]
 
@@ -42,12 +42,6 @@ ArrayKind = Literal["nd", "np", "any"]
 Shape = tuple[int, ...]
 #: The classes of arrays that compiled graphs compute with.
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
-#: Why a block has no graph to export, unless it computes by its own `forward`.
-UNTRACED = (
-    "there is no traced graph",
-    "",
-    "first call block.hybridize() and then run forward with this block at least once; blocks with F.np are not traced",
-)
 #: Libraries to which MXNet delegates graphs. They fuse operators in MXNet, which happens here anyway.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
@@ -589,8 +583,8 @@ class HybridBlock(Block):
             If the block was not hybridized and run before.
         """
         if self._trace is None:
-            what, given, todo = own_forward(self, HybridBlock) or UNTRACED
-            raise MXNetError(f"export: {what}", given or self.name, todo)
+            what, given, todo = own_forward(self, HybridBlock) or ("there is no traced graph", self.name, TO_TRACE)
+            raise MXNetError(f"export: {what}", given, todo)
         symbol = self._trace.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
         arguments, states = set(symbol.list_arguments()), set(symbol.list_auxiliary_states())

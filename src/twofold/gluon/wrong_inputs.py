@@ -14,6 +14,8 @@ from ..symbol.symbol import Symbol
 
 #: What is wrong, what was given, and what to do, as in `MXNetError`.
 Mistake = tuple[str, str, str]
+#: What to do where a block has no graph yet.
+TO_TRACE = "first call block.hybridize() and then run forward with this block at least once; blocks with F.np are not traced"
 
 
 def is_size(n: object) -> bool:
