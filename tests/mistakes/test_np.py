@@ -274,6 +274,24 @@ def a_format_of_an_array_of_one_element():
     print(f"{nd.ones(1):.2f}")
 
 
+@mistake(
+    "an operand is no array: given Parameter; write w.data() for the array of a Parameter w; hybrid_forward gets it as an argument of its "
+    "name"
+)
+def a_parameter_in_a_function():
+    np.dot(np.ones((1, 2)), mx.gluon.nn.Dense(2, in_units=3).weight)
+
+
+@mistake("an operand is no array: given Symbol; call the function of F in hybrid_forward, or of mx.sym")
+def a_symbol_in_a_function():
+    np.exp(mx.sym.var("x"))
+
+
+@mistake("array: source_array must be array like object: given Symbol; call the function of F in hybrid_forward, or of mx.sym")
+def an_array_of_a_symbol():
+    nd.array(mx.sym.var("x"))
+
+
 UNEQUAL = "; make all of them lists of one length, or an array of each"
 
 

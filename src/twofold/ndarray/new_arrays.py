@@ -20,6 +20,7 @@ from ..imperative.storage import empty_array
 from ..imperative.tape import tls
 from ..ops import primitive_arithmetic
 from ..scheduler.observers import LISTENERS
+from ..suggestions import operand_here
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
@@ -75,10 +76,12 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             with np.errstate(all="ignore"):
                 host = host.astype(target, order="C")
     except (TypeError, ValueError) as error:
-        todo = "pass numbers, nested lists of numbers or an array"
-        if unequal := _unequal(source_array):
-            todo = "make all of them lists of one length, or an array of each"
-        raise DTypeError("array: source_array must be array like object", unequal or str(error), todo) from None
+        given, todo = str(error), "pass numbers, nested lists of numbers or an array"
+        if advice := operand_here(source_array):
+            given, todo = type(source_array).__name__, advice
+        elif unequal := _unequal(source_array):
+            given, todo = unequal, "make all of them lists of one length, or an array of each"
+        raise DTypeError("array: source_array must be array like object", given, todo) from None
     device = chosen_device(ctx)
     # An array made from a list has no other owner, so its memory is taken over. A NumPy array of the right dtype is the caller's: copy it.
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))

@@ -12,7 +12,7 @@ import numpy as np
 from ..calls.host_calls import called, is_recorded, refuse_cut, stacked, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError, WrongType
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
 from ..imperative.views import view_of
@@ -20,6 +20,7 @@ from ..ndarray.new_arrays import allocate, exchanged, fill
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape
+from ..suggestions import operand_here
 from .array import ndarray, ndarrayView
 from .forms import FORMS
 
@@ -119,10 +120,27 @@ def _converted(source: Array, dtype: DTypeLike, copy: bool | None, device: Devic
 
 
 def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, bool]:
-    """An array-like as a NumPy array, and whether it is the only owner of its memory."""
-    host = np.array(to_numpy(object), dtype, copy=None, **limits)
+    """An array-like as a NumPy array, and whether it is the only owner of its memory.
+
+    Raises
+    ------
+    WrongType
+        If it stands for an array but is none, such as a symbol or a parameter.
+    """
+    try:
+        host = np.array(to_numpy(object), dtype, copy=None, **limits)
+    except ValueError:
+        _check_is_no_stand_in(object)
+        raise
+    if host.dtype.char == "O" and dtype is None:
+        _check_is_no_stand_in(object)
     # an object with a buffer or ``__array__`` may share its memory with the result; sequences and scalars never do
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
+
+
+def _check_is_no_stand_in(given: object) -> None:
+    if todo := operand_here(given):
+        raise WrongType("an operand is no array", type(given).__name__, todo)
 
 
 def from_dlpack(x: object, /, *, device: DeviceLike | None = None, copy: bool | None = None) -> ndarray:
