@@ -51,6 +51,34 @@ def jaxs_module_of_loops():
     mx.lax.scan(lambda c, x: (c, x), np.zeros(2), np.ones((3, 2)))
 
 
+@mistake("module 'twofold.numpy.random' has no attribute 'PRNGKey'; use mx.random.seed: a stream has a state, and needs no keys")
+def jaxs_key():
+    np.random.PRNGKey(0)
+
+
+@mistake("jvp: primals must be a tuple, an item for each argument: given ndarray; pass (x,) for x")
+def an_argument_of_jvp_without_its_tuple():
+    mx.func.jvp(np.sin, np.ones(2), np.ones(2))
+
+
+@mistake("hvp: tangents must be a tuple, an item for each argument: given ndarray; pass (x,) for x")
+def a_direction_of_hvp_without_its_tuple():
+    mx.func.hvp(lambda x: (x**3).sum(), (np.ones(2),), np.ones(2))
+
+
+@mistake(
+    "scan: an array of xs has no axis: given shape (); pass arrays of shape (steps, …); a list is a pytree of its items, so pass "
+    "np.array(xs) for a list of numbers"
+)
+def a_scan_over_a_list():
+    mx.func.scan(lambda c, x: (c + x, c), 0.0, [1.0, 2.0, 3.0])
+
+
+@mistake("scan: the number of steps is negative: given -1; pass a length of 0 or more")
+def a_scan_of_a_negative_length():
+    mx.func.scan(lambda c, x: (c, c), np.ones(2), length=-1)
+
+
 @mistake("module 'twofold' has no attribute 'amp'; use mx.contrib.amp")
 def mixed_precision_where_it_does_not_stand():
     mx.amp.init()

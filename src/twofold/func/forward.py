@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..errors import WrongArgument
 from ..graph.build import G
 from ..graph.ir import Leaf, Node, leaf
 from ..graph.tangent import tangents as tangents_of
@@ -27,6 +28,19 @@ def _tangents(made: Sequence[Node], at: dict[Node, Node]) -> list[Node]:
     return [G.full(shape=n.shape, value=0, dtype=n.dtype) if t is None else t for n, t in zip(made, tangents_of(made, at), strict=True)]
 
 
+def _check_are_several(what: str, **given: object) -> None:
+    """Check that what a transform takes for all arguments is a tuple or list: an array would be taken for its rows.
+
+    Raises
+    ------
+    WrongArgument
+        If it is something else.
+    """
+    for name, value in given.items():
+        if not isinstance(value, (tuple, list)):
+            raise WrongArgument(f"{what}: {name} must be a tuple, an item for each argument", type(value).__name__, "pass (x,) for x")
+
+
 def jvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree], has_aux: bool = False) -> tuple[Tree, ...]:
     """The result of a function, and its derivative in a direction.
 
@@ -47,7 +61,7 @@ def jvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree], has_au
     DTypeError, AutogradError
         As `value_and_grad`; also for functions with gradients in code of the user's, which forward mode cannot use.
     ShapeError, WrongArgument
-        If a direction differs from its argument in shape or structure.
+        If a direction differs from its argument in shape or structure, or ``primals`` or ``tangents`` is no tuple.
 
     Examples
     --------
@@ -57,6 +71,7 @@ def jvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree], has_au
     >>> y.tolist(), dy.tolist()
     ([1.0, 9.0], [2.0, 3.0])
     """
+    _check_are_several("jvp", primals=primals, tangents=tangents)
     call, followed = call_for("jvp", fun, range(len(primals)), has_aux, primals, {})
     made = call.results[0].arrays
     aux = call.results[1].arrays if has_aux else []
@@ -178,4 +193,5 @@ def hvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree]) -> tup
     >>> product.tolist()
     [6.0, 2.0]
     """
+    _check_are_several("hvp", primals=primals, tangents=tangents)
     return jvp(grad(fun, argnums=range(len(primals))), primals, tangents)[1]

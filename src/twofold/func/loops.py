@@ -107,8 +107,13 @@ def _steps(sizes: set[int | None], length: int | None) -> int:
     Raises
     ------
     ShapeError
-        If it is unknown or ambiguous.
+        If it is unknown, ambiguous or negative.
     """
+    if None in sizes:
+        todo = "pass arrays of shape (steps, …); a list is a pytree of its items, so pass np.array(xs) for a list of numbers"
+        raise ShapeError("scan: an array of xs has no axis", "shape ()", todo)
+    if length is not None and length < 0:
+        raise ShapeError("scan: the number of steps is negative", length, "pass a length of 0 or more")
     found = sizes | ({length} if length is not None else set())
     (steps, *others) = found or {None}
     if steps is None or others:

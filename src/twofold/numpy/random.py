@@ -84,7 +84,7 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
 
 def __getattr__(name: str) -> Any:
     if not hasattr(np.random, name):
-        raise missing_name(__name__, name, dir(np.random))
+        raise missing_name(__name__, name, dir(np.random), "random")
     found = getattr(np.random, name)
     if name.startswith("_") or isinstance(found, type) or not callable(found):
         return attribute(np.random, name)
