@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from twofold.compat import mxnet_alias
-from twofold.errors import ParameterError, UnknownDevice
+from twofold.errors import UnknownDevice, WrongType
 
 from tests.alias import undone_at_the_end
 from tests.compat.pickled_objects import described, objects
@@ -107,6 +107,6 @@ def test_classes_are_not_called_without_arguments_but_by_pickles(mxnet: Any) -> 
         mxnet.Context()
     with pytest.raises(UnknownDevice):
         mxnet.Context("")
-    with pytest.raises(ParameterError, match=r"mx\.nd\.array"):
+    with pytest.raises(WrongType, match=r"mx\.nd\.array"):
         mxnet.nd.NDArray([1, 2])
     assert mxnet.nd.NDArray(None).shape == (0,)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..device import Device, current_device
-from ..errors import InvalidValue, ParameterError
+from ..errors import InvalidValue, WrongType
 from ..executor.executor import Executor
 from ..formats.params import load_array
 from ..imperative.array import Array, from_host
@@ -45,12 +45,12 @@ class ArrayState(NDArray):
 
         Raises
         ------
-        ParameterError
+        WrongType
             For other arguments.
         """
         if handle is not None or not writable:
             given = type(handle).__name__ if writable else "writable=False"
-            raise ParameterError("NDArray() makes no array of its arguments", given, "use mx.nd.array(values)")
+            raise WrongType("NDArray() makes no array of its arguments", given, "use mx.nd.array(values)")
         self._content = from_host(NDArray, np.empty(0, np.float32))._content
 
     def __setstate__(self, state: Mapping[str, bytes | None]) -> None:

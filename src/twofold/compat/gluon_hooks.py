@@ -84,6 +84,8 @@ class ArrayCalls(ParameterState):
         RENEWALS.count += 1  # so that a compiled graph asks in its next call too
         return as_legacy(self._check_and_get(self._data, ctx))
 
+    _array = _on
+
     #: One array for a device, all for ``list``.
     _check_and_get: Any
 

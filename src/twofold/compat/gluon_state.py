@@ -289,7 +289,7 @@ class DataLoaderState(DataLoader):
     @_batchify_fn.setter
     def _batchify_fn(self, batchify: Batchify) -> None:
         # a new one: workers that run may hold the old one
-        self._load = type(self._load)(loaded, self._dataset, **{**self._load.keywords, "batchify": batchify})
+        self._load = type(self._load)(loaded, *self._load.args, **{**self._load.keywords, "batchify": batchify})
         self._workers = None  # processes have the old function
 
     @property

@@ -257,8 +257,8 @@ class Parameter:
             self._copies, self._deferred = before
             raise
 
-    def _unshaped(self, todo: str) -> ParameterError:
-        return ParameterError(f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}", None, todo)
+    def _unshaped(self, todo: str) -> InvalidValue:
+        return InvalidValue(f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}", None, todo)
 
     def _finish_deferred_init(self) -> None:
         """Create the arrays if initialization was deferred."""
@@ -380,7 +380,7 @@ class Parameter:
         MXNetError
             If `initialize` was not called, or not for that device.
         """
-        array = self._on(ctx)
+        array = self._array(ctx)
         return self._as_numpy(array) if self._is_numpy else array  # `_public` without its frame: every training step asks
 
     def _public(self, array: NDArray) -> NDArray:
@@ -399,6 +399,8 @@ class Parameter:
             raise self._missing()
         place = copies.dense_places.get(ctx)
         return copies.arrays[copies.dense_place(ctx, self.name) if place is None else place]
+
+    _array = _on  # what `data` returns; layers call `_on`, which may call a `data` that a subclass overrides
 
     def list_data(self) -> list[NDArray]:
         """The arrays on all devices, in the order given to `initialize`."""

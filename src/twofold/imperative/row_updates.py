@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..backend import sparse
 from ..errors import IndexingError
-from ..opdef import BoundOp
-from .array import Array
+from ..opdef import BoundOp, Sparse
+from .array import Array, adopted
 from .cell import wrap
 from .invoke import host_of, invoke
-from .storage import CELLS, CLASSES, dense_array, store_array
+from .storage import CELLS, CLASSES, dense_array, sparse_array, store_array
 
 
 def updates_rows(bound_op: BoundOp, args: Sequence[Array]) -> bool:
@@ -40,7 +42,7 @@ def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
         parts = CELLS.structure(sparse.sorted_rows, *parts)
     # padded with copies of the last row, whose results are equal, so that gradients with different numbers of rows share programs
     values, numbers = CELLS.padded(*parts)
-    places = [None if k == 1 else _stored_rows(a, numbers) for k, a in enumerate(args[:count])]
+    places = [None if k == 1 else _stored_rows(a, numbers, is_state=k > 1) for k, a in enumerate(args[:count])]
     rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
     results = invoke(bound_op, [*rows, *args[count:]])
     for place, new in zip((0, *bound_op.written), results, strict=True):
@@ -59,17 +61,23 @@ def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
         store_array(bound_op.op.title, args[place], wrap(CLASSES["default"], new))
 
 
-def _stored_rows(array: Array, numbers: Array) -> tuple[Array, Array]:
+def _stored_rows(array: Array, numbers: Array, *, is_state: bool) -> tuple[Array, Array]:
     """The dense array that holds an array's rows, and the places of some row numbers in it.
+
+    A state stores every row from now on if one of these is missing: those that MXNet saved hold the rows updated so far.
 
     Raises
     ------
     IndexingError
-        If a row is not stored.
+        If a row of the weight is not stored.
     """
     if array.stype == "default":
         return array, numbers
     _, places = CELLS.places(array._content.sparse.indices, numbers)
     if (host_of(places) < 0).any():
+        if is_state:
+            every = adopted(CLASSES["default"], np.arange(array.shape[0]), array.context)
+            array._rebind(sparse_array(Sparse("row_sparse", array.shape, dense_array(array), every), checked=True)._content)
+            return array._content.sparse.values, numbers
         raise IndexingError("lazy update: a row of the weight is not stored", f"shape {array.shape}", "store every row of the gradient")
     return array._content.sparse.values, places

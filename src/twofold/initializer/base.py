@@ -116,11 +116,11 @@ class Initializer:
             create(own)._init_weight(desc, arr)
         else:
             getattr(self, _method_for(desc))(desc, arr)
-        self._log(desc, own or _method_for(desc).removeprefix("_init_"), arr)
+        self._verbose_print(desc, own or _method_for(desc).removeprefix("_init_"), arr)
 
-    def _log(self, desc: str, how: str, arr: NDArray) -> None:
+    def _verbose_print(self, desc: str, init: str, arr: NDArray) -> None:
         if self._verbose:
-            logging.info("Initialized %s as %s: %s", desc, how, (self._print_func or _root_mean_square)(arr))
+            logging.info("Initialized %s as %s: %s", desc, init, (self._print_func or _root_mean_square)(arr))
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         raise Undefined(f"{type(self).__name__} has no _init_weight method", str(name), "define _init_weight(self, name, arr) in it")

@@ -194,7 +194,8 @@ class BaseModule(ModuleInterface):
         eval_metric.reset()
         actual_num_batch = 0
         for nbatch, eval_batch in self._evaluate(eval_data, num_batch, reset, sparse_row_id_fn):
-            self.update_metric(eval_metric, *_labels_of(eval_batch))
+            labels, sliced = _labels_of(eval_batch)
+            self.update_metric(eval_metric, labels, **sliced)
             # callbacks of MXNet's programs read the loop's variables: `locals` is part of the interface, and so are their names
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             actual_num_batch = nbatch + 1
@@ -423,7 +424,8 @@ class BaseModule(ModuleInterface):
             self.forward_backward(data_batch)
             # between backward and metric: the outputs stay, and the devices go on while the metric is computed
             self.update()
-            self.update_metric(eval_metric, *_labels_of(data_batch))
+            labels, sliced = _labels_of(data_batch)
+            self.update_metric(eval_metric, labels, **sliced)
             # one batch ahead: `prepare` may bind the next batch's bucket, and the last batch is known before its callbacks
             next_data_batch = next(batches, None)
             if next_data_batch is None:
@@ -441,6 +443,9 @@ class NotData(DTypeError, ValueError):
     """Data that is neither an array nor an iterator over batches."""
 
 
-def _labels_of(batch: DataBatch | list[DataBatch]) -> tuple[Labels, bool]:
-    """The labels of a batch, and whether they are split by device already, as in a list of batches."""
-    return ([b.label or () for b in batch], True) if isinstance(batch, list) else (batch.label, False)
+def _labels_of(batch: DataBatch | list[DataBatch]) -> tuple[Labels, dict[str, bool]]:
+    """The labels of a batch, and whether they are split by device already, as in a list of batches; nothing of it for one batch.
+
+    `update_metric` of a user's module may have no parameter for it.
+    """
+    return ([b.label or () for b in batch], {"pre_sliced": True}) if isinstance(batch, list) else (batch.label, {})

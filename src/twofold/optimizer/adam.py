@@ -52,7 +52,11 @@ class Adam(Optimizer):
         # a subclass that overrides `update` expects one weight at a time, as in MXNet; one that sets the number, no more than that
         if self.aggregate_num != Adam.aggregate_num:
             return False
-        return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
+        own = type(self)
+        # the rates of one weight, which MXNet's Adam asks for
+        if own._get_lr is not Optimizer._get_lr or own._get_wd is not Optimizer._get_wd:
+            return False
+        return own.update is Adam.update and own.update_multi_precision is Optimizer.update_multi_precision
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""

@@ -392,6 +392,8 @@ class Optimizer:
 
     def _begin_all(self, indices: Sequence[Index]) -> list[tuple[float, float, int]]:
         """`_begin` for several weights."""
+        if len(indices) == 1:
+            return [self._begin(indices[0])]
         self._update_count(indices)
         return list(zip(self._get_lrs(indices), self._get_wds(indices), map(self._index_update_count.__getitem__, indices), strict=True))
 

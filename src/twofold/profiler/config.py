@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import MXNetError, ParameterError
+from ..errors import MXNetError, ParameterError, UnknownKey
 from ..suggestions import did_you_mean
 
 BOOLEANS = {True: True, False: False, "true": True, "false": False, "True": True, "False": False, "1": True, "0": False}
@@ -27,7 +27,7 @@ def seconds(value: str | float) -> float:
 def process(value: str) -> str:
     """Check ``profile_process``."""
     if value not in PROCESSES:
-        raise ParameterError("profiler: unknown process", repr(value), f"use one of {', '.join(PROCESSES)}")
+        raise UnknownKey("profiler: unknown process", repr(value), f"use one of {', '.join(PROCESSES)}")
     return value
 
 

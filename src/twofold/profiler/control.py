@@ -183,9 +183,9 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
     ParameterError
         If an argument is unknown.
     """
-    for given, known, what in ((format, ("table", "json"), "format"), (sort_by, SORTS, "sort_by")):
+    for given, known, what in ((format, ("table", "json"), "format"), (sort_by, SORTS, "sort_by"), (ascending, (False, True), "ascending")):
         if given not in known:
-            raise InvalidValue(f"dumps: Invalid value provided for {what}", repr(given), f"use one of {', '.join(known)}")
+            raise InvalidValue(f"dumps: Invalid value provided for {what}", repr(given), f"use one of {', '.join(map(str, known))}")
     found = RECORDER.take_statistics(reset)
     return found.table(sort_by, ascending) if format == "table" else found.json(sort_by, ascending)
 

@@ -1,7 +1,7 @@
 """`DataLoader`: the batches of a dataset, loaded on demand or prefetched by worker processes or threads."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -120,7 +120,6 @@ class DataLoader:
         self.skipped = SkippedSamples(type(self).__name__, on_bad_sample)
         self._batches = _batches_of(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
         batchify = default_batchify_fn if batchify_fn is None else batchify_fn
-        self._dataset = dataset
         self._load = partial(loaded, dataset, batchify=batchify, skips=self.skipped.are_wanted)
         self._pinned = Device("cpu_pinned", pin_device_id) if pin_memory else None
         if timeout <= 0:
@@ -139,6 +138,16 @@ class DataLoader:
         self._next: Iterator[Any] | None = None
         if auto_reload:
             self.refresh()
+
+    @property
+    def _dataset(self) -> Sequence[Any]:
+        """The data set. Setting it takes effect in the next iteration."""
+        return self._load.args[0]
+
+    @_dataset.setter
+    def _dataset(self, dataset: Sequence[Any]) -> None:
+        self._load = partial(loaded, dataset, **self._load.keywords)
+        self._workers = None  # processes have the old one
 
     def __iter__(self) -> Iterator[Any]:
         if not self._auto_reload:
