@@ -155,6 +155,8 @@ def grad(
         given = f"{len(wanted)} variables, {len(outputs)} heads, {len(grads)} head gradients"
         raise InvalidValue("grad: variables, and one head gradient per head, are needed", given, "pass them")
     for v in wanted:
+        if not isinstance(v, Array):
+            raise DTypeError("grad: a variable is not an array", type(v).__name__, "pass arrays with attach_grad()")
         if getattr(v, "_gradient", None) is None:
             raise ParameterError(
                 "grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import DTypeError, FormatError, InvalidValue, ParameterError, ShapeError, WrongArgument
+from ..errors import DTypeError, FormatError, InvalidValue, ParameterError, ShapeError, WrongArgument, WrongType
 from ..formats.files import read_file
 from ..formats.images import load_image
 from ..imperative.array import Array
@@ -136,6 +136,8 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     ParameterError
         If a size is not positive, or the interpolation unknown.
     """
+    if not isinstance(src, (Array, np.ndarray)):
+        raise WrongType("imresize: src must be an NDArray", type(src).__name__, "pass mx.nd.array(image)")
     method = method_of(interp, (*src.shape[:2], h, w))
     if isinstance(src, ndarray):
         legacy_out = None if out is None else out.as_nd_ndarray()

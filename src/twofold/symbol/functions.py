@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..dtype import DTypeLike
-from ..errors import FormatError, ParameterError
+from ..errors import DTypeError, FormatError, ParameterError
 from ..formats.files import read_file
 from ..opdef import Op
 from ..ops import counting, creation, joining, reshaping
@@ -155,7 +155,11 @@ def load_json(json_str: str) -> Symbol:
     ------
     FormatError
         If it is not a symbol.
+    DTypeError
+        If it is not text.
     """
+    if not isinstance(json_str, (str, bytes)):
+        raise DTypeError("load_json: the argument is required to be string", type(json_str).__name__, "pass the text of a JSON file")
     return Symbol(from_json(json_str))
 
 

@@ -140,7 +140,7 @@ class Symbol:
         return node.shown_attrs().get(key, node.name if key == "name" else None)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """The attributes of the node; none for a group.
+        """The attributes of the node; of a group, those of its first output's node.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Symbol:
         """
         if recursive:
             raise ParameterError("Symbol.list_attr with recursive=True has been deprecated", "recursive=True", "use attr_dict instead")
-        return {} if self.name is None else self.heads[0].node.shown_attrs()
+        return self.heads[0].node.shown_attrs() if self.heads else {}
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """The attributes of every node that has any, by node name."""
