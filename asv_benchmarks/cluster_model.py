@@ -1,38 +1,42 @@
-"""Compares the cost model with sums of 2, 3 and 4 processes of this machine, over its loopback interface.
+"""Compares the cost model with sums of 2 to 8 processes of this machine.
 
-Run it by hand, on a quiet machine::
+Run it by hand, on a quiet machine, or before all other programs (as root, in real time)::
 
-    OMPI_MCA_btl=self,tcp python -m twofold launch -n 4 asv_benchmarks/cluster_model.py
+    chrt -f 1 python -m twofold launch -n 8 asv_benchmarks/cluster_model.py
 
-In each round two figures are fitted for both ways to sum, by MPI and by a server, from two processes: the latency, from the smallest
-array, and the bandwidth of a core, from the largest. What three and four processes take is then predicted, and compared with what the same
-round measures. The medians over all rounds are printed. Processes that are not measured sleep.
+Each worker has 24 MB of gradients, and sums them in messages of one size, by MPI or by a server. Two workers give the costs of both ways:
+the seconds of a message, from a small array, and those of a byte, for each size. What more workers take is then predicted and compared.
+``--write`` adds the result to ``docs/how-to/cluster-size.json``, of which a page shows the medians. Processes that are not measured sleep.
 """
 
+import json
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
 from time import perf_counter, sleep
 
 import numpy as np
 from mpi4py import MPI
 
+from twofold.kvstore.cluster_forecast import WAYS, ClusterCosts
 from twofold.kvstore.cost_model import Network, seconds
 
+FIGURES = Path(__file__).parents[1] / "docs" / "how-to" / "cluster-size.json"
 WORLD = MPI.COMM_WORLD
-SIZES = (4 << 10, 256 << 10, 1 << 20, 4 << 20)
-#: From this size Open MPI sums with a ring; it sums small arrays by recursive doubling.
-LARGE = 10 << 10
-ROUNDS = 60
+GRADIENTS = 24 << 20
+SMALL, SIZES = 4 << 10, (256 << 10, 1 << 20, 4 << 20)
+#: Numbers of processes. Those by a server have one more, which is the server.
+WORKERS = {"sum": (2, 3, 4, 6, 8), "server": (2, 3, 4, 6)}
+ROUNDS = 12
+#: Seconds between two groups of processes in which other programs have the cores. Linux takes them from programs in real time otherwise.
+PAUSE = 0.4
+#: A network that takes no time: all processes are on one machine.
+NOTHING = Network("none", 0.0, float("inf"))
 CORES = os.cpu_count() or 1
-
-
-def timed(group: MPI.Comm, action: Callable[[], object], count: int) -> float:
-    """Seconds that an action of all processes of a group takes, the slowest process's."""
-    group.Barrier()
-    start = perf_counter()
-    for _ in range(count):
-        action()
-    return group.allreduce((perf_counter() - start) / count, op=MPI.MAX)
+Times = dict[tuple[str, int, int], float]
 
 
 def meet() -> None:
@@ -42,54 +46,96 @@ def meet() -> None:
         sleep(0.002)
 
 
-def by_server(group: MPI.Comm, array: np.ndarray, buffers: list[np.ndarray]) -> None:
+def by_server(group: MPI.Comm, array: np.ndarray, out: np.ndarray, buffers: Sequence[np.ndarray]) -> None:
     """A sum by the last process of a group, which computes nothing else."""
     server = group.size - 1
     if group.rank < server:
-        group.Sendrecv(array, server, recvbuf=buffers[0], source=server)
+        group.Sendrecv(array, server, recvbuf=out, source=server)
         return
-    requests = [group.Irecv(buffer, source) for source, buffer in enumerate(buffers[:server])]
-    MPI.Request.Waitall(requests)
-    total = buffers[0]
-    for other in buffers[1:server]:
+    total, *others = [buffer[: array.size] for buffer in buffers[:server]]
+    MPI.Request.Waitall([group.Irecv(buffer, source) for source, buffer in enumerate([total, *others])])
+    for other in others:
         total += other
     MPI.Request.Waitall([group.Isend(total, source) for source in range(server)])
 
 
-def measured() -> list[dict[tuple[str, int, int], float]]:
-    """In each round the seconds of each algorithm, number of workers and size, among those in which this process takes part."""
-    groups = {n: WORLD.Split(0 if n > WORLD.rank else MPI.UNDEFINED, WORLD.rank) for n in (2, 3, 4) if n <= WORLD.size}
-    rounds: list[dict[tuple[str, int, int], float]] = []
+def timed(group: MPI.Comm, way: str, nbytes: int, arrays: Sequence[np.ndarray]) -> float:
+    """Seconds of one message, on average over those of all gradients; the slowest process's."""
+    gradients, sums, *buffers = arrays
+    size = nbytes // 4
+    starts = range(0, gradients.size if nbytes > SMALL else 50 * size, size)
+    group.Barrier()
+    begin = perf_counter()
+    for start in starts:
+        array, out = gradients[start : start + size], sums[start : start + size]
+        if way == "sum":
+            group.Allreduce(array, out)
+        else:
+            by_server(group, array, out, buffers)
+    return group.allreduce((perf_counter() - begin) / len(starts), op=MPI.MAX)
+
+
+def measured() -> list[Times]:
+    """In each round the seconds of each way, number of workers and size, among those in which this process takes part."""
+    groups: dict[tuple[str, int], MPI.Comm] = {}
+    for way, numbers in WORKERS.items():
+        for n in numbers:
+            count = n + (way == "server")
+            if count <= WORLD.size:
+                groups[way, n] = WORLD.Split(0 if count > WORLD.rank else MPI.UNDEFINED, WORLD.rank)
+    arrays = [np.ones(GRADIENTS // 4, np.float32) for _ in range(2)] + [np.empty(max(SIZES) // 4, np.float32) for _ in range(6)]
+    rounds: list[Times] = []
     for _ in range(ROUNDS):
-        times: dict[tuple[str, int, int], float] = {}
-        for n, group in groups.items():
+        times: Times = {}
+        for (way, n), group in groups.items():
+            sleep(PAUSE)
             meet()
-            if group == MPI.COMM_NULL:
-                continue
-            for nbytes in SIZES:
-                array, count = np.ones(nbytes // 4, np.float32), 50 if nbytes < LARGE else 4
-                buffers = [np.empty_like(array) for _ in range(n)]
-                times["sum", n, nbytes] = timed(group, lambda group=group, array=array: group.Allreduce(MPI.IN_PLACE, array), count)
-                served = timed(group, lambda group=group, array=array, buffers=buffers: by_server(group, array, buffers), count)
-                times["server", n - 1, nbytes] = served
+            if group != MPI.COMM_NULL:
+                times |= {(way, n, nbytes): timed(group, way, nbytes, arrays) for nbytes in (SMALL, *SIZES)}
         rounds.append(times)
-    return rounds
+    return rounds[1:]  # the first allocates
 
 
-def algorithm_of(name: str, nbytes: int) -> str:
-    """What the cost model calls it."""
-    return "servers" if name == "server" else "ring" if nbytes > LARGE else "recursive doubling"
+def costs(way: str, latency: float, per_byte: float) -> ClusterCosts:
+    """A machine where a message of either way takes so many seconds, and so many more for each byte that a core handles."""
+    if way == "sum":
+        return ClusterCosts(NOTHING, per_machine=max(WORKERS[way]), inside=Network("memory", latency, 1 / per_byte, CORES))
+    return ClusterCosts(NOTHING, server_message=latency, server_byte=per_byte)
 
 
-def calibrated(name: str, times: dict[tuple[str, int, int], float]) -> Network:
-    """The network on which two processes take these times."""
-    workers, servers = (1, 1) if name == "server" else (2, 0)
-    small, large = (times[name, workers, nbytes] for nbytes in (SIZES[0], SIZES[-1]))
-    messages = seconds(algorithm_of(name, SIZES[0]), workers, 0, Network("", 1.0, 1.0, CORES), servers)
-    waits = seconds(algorithm_of(name, SIZES[-1]), workers, 0, Network("", 1.0, 1.0, CORES), servers)
-    carried = seconds(algorithm_of(name, SIZES[-1]), workers, 1, Network("", 0.0, 1.0, CORES), servers)
-    latency = small / messages
-    return Network("loopback", latency, carried * SIZES[-1] / (large - waits * latency), CORES)
+def predicted(way: str, workers: int, nbytes: int, latency: float, per_byte: float) -> float:
+    """The forecast's seconds of a message. Open MPI sums large arrays by a ring, and small ones by recursive doubling."""
+    if way == "server":
+        return WAYS["servers"].of_bucket(nbytes, workers, 1, costs(way, latency, per_byte))
+    if nbytes > SMALL:
+        return WAYS["ring"].of_bucket(nbytes, workers, 0, costs(way, latency, per_byte))
+    return seconds("recursive doubling", workers, nbytes, costs(way, latency, per_byte).inside)
+
+
+def calibrated(way: str, times: Times) -> tuple[float, dict[int, float]]:
+    """The seconds of a message, and for each size those of a byte, with which two workers take these times."""
+    latency = times[way, 2, SMALL] / predicted(way, 2, SMALL, 1.0, 1e-30)
+    carried = {nbytes: times[way, 2, nbytes] - predicted(way, 2, nbytes, latency, 1e-30) for nbytes in SIZES}
+    return latency, {nbytes: time / predicted(way, 2, nbytes, 0.0, 1.0) for nbytes, time in carried.items()}
+
+
+def compared(rounds: list[Times]) -> dict[str, object]:
+    """The figures of the page: what was fitted, and for each cell the milliseconds that were measured, medians, and predicted."""
+    times = {cell: median(found[cell] for found in rounds) for cell in rounds[0]}
+    fitted = {way: calibrated(way, times) for way in WORKERS if (way, 2, SMALL) in times}
+    cells: list[dict[str, object]] = []
+    for (way, n, nbytes), time in times.items():
+        if nbytes > SMALL and n > 2:
+            expected = predicted(way, n, nbytes, fitted[way][0], fitted[way][1][nbytes])
+            cells.append(
+                {"way": way, "workers": n, "bytes": nbytes, "measured": round(time * 1e3, 4), "predicted": round(expected * 1e3, 4)}
+            )
+    shown = {
+        way: {"message": round(latency, 8), "byte": {str(nbytes): float(f"{time:.4g}") for nbytes, time in per_byte.items()}}
+        for way, (latency, per_byte) in fitted.items()
+    }
+    about = {"day": datetime.now(UTC).strftime("%Y-%m-%d"), "cores": CORES, "load": round(os.getloadavg()[0], 1), "rounds": len(rounds)}
+    return {**about, "fitted": shown, "cells": cells}
 
 
 def main() -> None:
@@ -99,19 +145,15 @@ def main() -> None:
     rounds = measured()
     if WORLD.rank:
         return
-    print(f"{CORES} cores, load {os.getloadavg()[0]:.1f}; medians")
-    print("way        workers       bytes  measured ms  predicted ms  ratio")
-    for way in ("sum", "server"):
-        networks = [calibrated(way, times) for times in rounds]
-        a, b = (np.median(figures) for figures in zip(*[n[1:3] for n in networks], strict=True))
-        print(f"{way}: a = {a * 1e6:.0f} us, B = {b / 1e9:.1f} GB/s")
-        for name, n, nbytes in rounds[0]:
-            if name != way:
-                continue
-            predicted = np.array([seconds(algorithm_of(name, nbytes), n, nbytes, network, int(name == "server")) for network in networks])
-            found = np.array([times[name, n, nbytes] for times in rounds])
-            ratio = np.median(found / predicted)
-            print(f"{name:9} {n:8} {nbytes:11,} {np.median(found) * 1e3:12.3f} {np.median(predicted) * 1e3:13.3f} {ratio:6.2f}")
+    found = compared(rounds)
+    print(json.dumps({name: value for name, value in found.items() if name != "cells"}))
+    print("way     workers      bytes  measured ms  predicted ms  ratio")
+    for cell in found["cells"]:
+        ratio = cell["measured"] / cell["predicted"]
+        print(f"{cell['way']:7} {cell['workers']:7} {cell['bytes']:10,} {cell['measured']:12.3f} {cell['predicted']:13.3f} {ratio:6.2f}")
+    if "--write" in sys.argv[1:]:
+        kept = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+        FIGURES.write_text(json.dumps({**kept, "memory": [*kept.get("memory", []), found]}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from .cost_model import FORWARD, Network, TrainingStep, seconds
 from .job_failures import DAY, Failures, checkpoint_interval, useful_share
 
 #: The memory of one machine as a network between its workers. Open MPI's sums by shared memory were measured on two cores.
-SHARED_MEMORY = Network("shared memory", 6e-6, 6e9)
+SHARED_MEMORY = Network("shared memory", 6e-6, 5e9)
 #: Part of a gradient's bytes that two-bit codes take.
 CODED = 1 / 16
 #: Seconds of training between checkpoints of a job that goes on after failures: it needs one only if several processes fail at once.

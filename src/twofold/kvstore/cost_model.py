@@ -169,14 +169,13 @@ def seconds(algorithm: str, workers: int, nbytes: float, over: Network, servers:
 
 
 def _busiest_core(cost: _Cost, workers: int, servers: int, cores: int) -> float:
-    """The bytes that the busiest core sends and receives, as a multiple of the arrays' size.
-
-    The operating system moves processes from core to core, so that all cores have equally much to do, unless one process has more.
-    """
-    handled = 2 * cost.total  # each byte is sent and received
-    of_server = cost.total / servers if servers else 0.0
-    of_worker = handled / (2 * workers if servers else workers)  # with servers, workers handle half of the bytes
-    return max(handled / cores, of_server, of_worker)
+    """The bytes that the busiest core sends and receives, as a multiple of the arrays' size. Processes with more load are placed first."""
+    own = 2 * cost.total / (2 * workers if servers else workers)  # with servers, workers handle half of the bytes
+    loads = [0.0] * cores
+    for load in sorted([own] * workers + [cost.total / servers for _ in range(servers)], reverse=True):
+        k = loads.index(min(loads))
+        loads[k] += load
+    return max(loads)
 
 
 class TrainingStep(NamedTuple):
