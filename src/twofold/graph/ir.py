@@ -211,6 +211,7 @@ def _empty() -> None:
     for bound_op in _bound_ops():
         bound_op.typed.clear()
         bound_op.inline.clear()
+        bound_op.largest.clear()
     TABLES.bound_ops.clear()
     TABLES.leaves.clear()
     TABLES.constants.clear()

@@ -191,7 +191,8 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
         contents = _legacy_scalars(bound_op, contents)
     if isinstance(tape, Trace) and (tracked or op.random):
         return [*tape.add(bound_op, args, contents, where)]
-    lazy = lazy and (tracked or not op.execution.alone or not ready)
+    if lazy and ready and not tracked:
+        lazy = not op.execution.alone and (op.execution.waits_from == 1 or not _has_small_results(bound_op, contents))
     mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=exposed, inline=op.dynamic_shape)
     if mode is ExecutionMode.INLINE:
         return _inline(bound_op, contents, where)
@@ -207,6 +208,16 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     later = execution_mode(where, tracked=True, lazy=True, exposed=exposed, inline=inline or op.dynamic_shape)
     may_wait = later is ExecutionMode.RECORDED_DEFERRED
     return _record(bound_op, args, contents, where, tape, ExecutionMode.RECORDED if inline else mode, may_wait)
+
+
+def _has_small_results(bound_op: BoundOp, contents: Sequence[Operand]) -> bool:
+    """Whether the results of an operation on ready operands are small: then a whole program gains nothing by waiting for others."""
+    key = inline_key(contents)
+    found = bound_op.largest.get(key)
+    if found is None:
+        node = _application(bound_op, contents)
+        found = bound_op.largest[key] = max([part.size for part in node.parts])
+    return runs_inline(found)
 
 
 #: Returned by `_run_cached` in place of results if the operation waits; compared by identity.
@@ -253,8 +264,10 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content]
         found = bound_op.inline.get(tuple(key)) if dtype is not None else None
     if found is None:
         return None
-    if is_large and not bound_op.op.execution.alone and (LISTENERS or not site_runs_inline()):
-        return WAITS
+    # a whole program with small results gains nothing by waiting
+    if is_large and not bound_op.op.execution.alone and (waits_from == 1 or not runs_inline(found.largest)):
+        if LISTENERS or not site_runs_inline():
+            return WAITS
     COUNTERS.inline += 1
     results = host_results(found.function, found.run, arrays)
     if len(results) > found.count:

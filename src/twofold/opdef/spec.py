@@ -375,11 +375,12 @@ class BoundOp:
     ``inline`` is an opaque table for the layer that runs single operations.
     """
 
-    __slots__ = ("__weakref__", "count", "gives_sparse", "inline", "legacy", "mutated", "op", "params", "typed", "visible")
+    __slots__ = ("__weakref__", "count", "gives_sparse", "inline", "largest", "legacy", "mutated", "op", "params", "typed", "visible")
 
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy
         self.typed: dict[Any, Any] = {}
+        self.largest: dict[Any, float] = {}  # elements of its largest result, likewise
         self.inline: dict[Any, Any] = {}  # the imperative layer's programs by operand types
         own: int = op.outputs(**params) if callable(op.outputs) else op.outputs
         #: The inputs that get new values, as the rule names them: positions, or names (see `written`).
