@@ -14,10 +14,11 @@ from ..graph.ir import TABLES
 from ..imperative.array import Array
 from ..imperative.cell import PLAIN, Operand, Value, new, wrap
 from ..imperative.counters import COUNTERS
+from ..imperative.dispatch import inline_key
 from ..imperative.failure import host_results
 from ..imperative.generator import STREAMS
 from ..imperative.guards import is_differentiated, plain_or_value, runs_inline
-from ..imperative.invoke import device_of, inline_key
+from ..imperative.invoke import device_of
 from ..imperative.residuals import InlineRun
 from ..imperative.tape import tls
 from ..imperative.trace import Source, Trace

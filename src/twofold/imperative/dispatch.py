@@ -6,8 +6,9 @@ Tests of a single content are in `guards`. Views and writes decide for themselve
 the part that they read or write.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
+from typing import Any
 
 from ..assembly import fragment, inlined
 from ..config import SETTINGS
@@ -16,6 +17,7 @@ from ..opdef.facets.execution import WHOLE
 from ..scheduler.variable import HAND_OVER
 from .cell import PLAIN, Operand, Value
 from .guards import is_exposed, runs_inline
+from .scalars import scalar_key
 
 
 class ExecutionMode(Enum):
@@ -124,3 +126,25 @@ def runs_here(device: Device, nanoseconds: float, waits: bool, own_lane: bool) -
 def may_wait(v: Operand) -> bool:
     """Whether an operand may be read later: not if code outside the library may write it, and not if it is a user's object."""
     return not v.pinned if isinstance(v, Value) else v.__class__ in (float, int, PLAIN)
+
+
+SCALARS = (float, int, bool)
+
+
+def inline_key(contents: Sequence[Any]) -> tuple[object, ...] | None:
+    """The key of an inline call's program: types of arrays, classes of scalars, values of literals; None for other operands."""
+    parts: list[object] = []
+    for v in contents:
+        data = v.data if v.__class__ is Value else v
+        if data.__class__ is PLAIN:  # one after the other: hashing pairs takes longer
+            parts.append(data.shape)
+            parts.append(data.dtype)
+        elif data is None:
+            if v is not None:
+                return None
+            parts.append(None)
+        elif data.__class__ in SCALARS:
+            parts.append(scalar_key(data))
+        else:
+            return None
+    return tuple(parts)

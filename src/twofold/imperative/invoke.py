@@ -22,14 +22,14 @@ from ..strictness import tolerate
 from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
-from .dispatch import ExecutionMode, execution_mode
+from .dispatch import ExecutionMode, execution_mode, inline_key
 from .failure import host_results
 from .generator import STREAMS
 from .guards import is_differentiated, is_exposed, is_plain, runs_inline
 from .on_backward import hook_of
 from .recording import enter, record_again, save_for_backward, scalar_entry
 from .residuals import InlineRun, NodeCache, cache_of, runner
-from .scalars import Scalar, scalar_key, scalar_node
+from .scalars import Scalar, scalar_node
 from .sites import site_runs_inline
 from .tape import Tape, TapeEntry, tls
 from .trace import Trace
@@ -211,13 +211,11 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
 
 
 def _has_small_results(bound_op: BoundOp, contents: Sequence[Operand]) -> bool:
-    """Whether the results of an operation on ready operands are small: then a whole program gains nothing by waiting for others."""
+    """Whether the results of a whole program on ready operands are small: then it gains nothing by waiting for others."""
     key = inline_key(contents)
-    found = bound_op.largest.get(key)
-    if found is None:
-        node = _application(bound_op, contents)
-        found = bound_op.largest[key] = max([part.size for part in node.parts])
-    return runs_inline(found)
+    if key not in bound_op.largest:
+        bound_op.largest[key] = max([part.size for part in _application(bound_op, contents).parts])
+    return runs_inline(bound_op.largest[key])
 
 
 #: Returned by `_run_cached` in place of results if the operation waits; compared by identity.
@@ -228,14 +226,13 @@ WAITS: list[Content] = []
 def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content] | None:
     """The short path of `_inline` for operations that are not recorded, on ready arrays on cpu(0) of known types; None for others."""
     v: Any = contents[0] if len(contents) == 1 else None
-    is_large = False
+    is_large, waits_from = False, bound_op.op.execution.waits_from
     if v.__class__ is PLAIN:
         arrays = [v]
         found = bound_op.inline.get((v.shape, v.dtype))
     else:
         key: list[object] = []
         arrays, dtype = [], None
-        waits_from = bound_op.op.execution.waits_from
         for v in contents:
             if v.__class__ is Value:  # a parameter, or what a tape has saved
                 if v.device is not CPU:
@@ -264,10 +261,14 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content]
         found = bound_op.inline.get(tuple(key)) if dtype is not None else None
     if found is None:
         return None
-    # a whole program with small results gains nothing by waiting
-    if is_large and not bound_op.op.execution.alone and (waits_from == 1 or not runs_inline(found.largest)):
-        if LISTENERS or not site_runs_inline():
-            return WAITS
+    # for the last condition see `_has_small_results`
+    if (
+        is_large
+        and not bound_op.op.execution.alone
+        and (waits_from == 1 or not runs_inline(found.largest))
+        and (LISTENERS or not site_runs_inline())
+    ):
+        return WAITS
     COUNTERS.inline += 1
     results = host_results(found.function, found.run, arrays)
     if len(results) > found.count:
@@ -277,7 +278,6 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Operand]) -> list[Content]
     return contents_of(results, CPU)
 
 
-SCALARS = (float, int, bool)
 #: Operands other than arrays: Python scalars, and user code (an object with forward and backward).
 OPERANDS = (int, float, UserFunction)
 
@@ -353,25 +353,6 @@ def _arrays(contents: Sequence[Any], given: Sequence[int]) -> list[Array]:
         else:
             arrays.append(v)
     return arrays
-
-
-def inline_key(contents: Sequence[Any]) -> tuple[object, ...] | None:
-    """The key of an inline call's program: types of arrays, classes of scalars, values of literals; None for other operands."""
-    parts: list[object] = []
-    for v in contents:
-        data = v.data if v.__class__ is Value else v
-        if data.__class__ is PLAIN:  # one after the other: hashing pairs takes longer
-            parts.append(data.shape)
-            parts.append(data.dtype)
-        elif data is None:
-            if v is not None:
-                return None
-            parts.append(None)
-        elif data.__class__ in SCALARS:
-            parts.append(scalar_key(data))
-        else:
-            return None
-    return tuple(parts)
 
 
 @inlined

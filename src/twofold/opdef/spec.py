@@ -380,7 +380,7 @@ class BoundOp:
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy
         self.typed: dict[Any, Any] = {}
-        self.largest: dict[Any, float] = {}  # elements of its largest result, likewise
+        self.largest: dict[Any, int] = {}  # elements of its largest result, likewise
         self.inline: dict[Any, Any] = {}  # the imperative layer's programs by operand types
         own: int = op.outputs(**params) if callable(op.outputs) else op.outputs
         #: The inputs that get new values, as the rule names them: positions, or names (see `written`).
