@@ -1,16 +1,19 @@
 """What to do about an uncaught error of Python's own that a use of the package has caused: a changed text, or a note."""
 
 import re
+from inspect import getattr_static
 from linecache import getline
-from types import TracebackType
+from types import FrameType, FunctionType, MemberDescriptorType, TracebackType
 
 from .suggestions import attribute_here, operand_here
 from .wrong_arguments import explanation_of, named_in
 
-#: Python's text about operands, with the names of their classes.
-OPERANDS = re.compile(r"unsupported operand type\(s\) for .+: '(\w+)' and '(\w+)'")
-#: A call of a size or a shape.
-CALLED_SIZE = re.compile(r"([\w.]+)\.(size|shape)\(")
+#: Python's texts about operands, and about items of a parameter, with the names of their classes.
+OPERANDS = re.compile(r"unsupported operand type\(s\) for .+: '(\w+)' and '(\w+)'|'(Parameter)' object is not (?:subscriptable|iterable)")
+#: A call of an attribute.
+CALLED = re.compile(r"([\w.]+)\.(\w+)\(")
+#: A use of a gradient.
+GRADIENT = re.compile(r"([\w.]+)\.grad\b")
 #: The start of a ``with`` statement over a name that is not called.
 UNCALLED = re.compile(r"\s*with\s+([\w.]+)\s*(?::|as\b)")
 
@@ -26,21 +29,20 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
         Its traceback.
     """
     if isinstance(error, AttributeError) and error.name is not None:
-        if (advice := attribute_here(error.obj, error.name)) and advice not in str(error):
+        advice = attribute_here(error.obj, error.name) or _of_method(error.obj, error.name) or (trace and _of_gradient(error, trace))
+        if advice and advice not in str(error):
             error.add_note(advice)
     elif isinstance(error, TypeError) and trace is not None:
         if text := explanation_of(error, trace):
             error.args = (text,)
-        elif note := _of_json(error, trace) or _of_with(error, trace) or _of_size(error, trace) or _of_operands(error, trace):
+        elif note := next((note for advice_of in _OF_TYPE_ERRORS if (note := advice_of(error, trace))), ""):
             error.add_note(note)
 
 
 def _of_json(error: TypeError, trace: TracebackType) -> str:
     """Advice for an array in ``json.dumps``."""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
     # the parameter of `JSONEncoder.default`
-    refused = trace.tb_frame.f_locals.get("o")
+    refused = _last(trace)[0].f_locals.get("o")
     if not str(error).endswith("is not JSON serializable") or not type(refused).__module__.startswith("twofold."):
         return ""
     return "write float(x) or int(x) for an array of one element, and x.tolist() for others"
@@ -49,33 +51,63 @@ def _of_json(error: TypeError, trace: TracebackType) -> str:
 def _of_operands(error: TypeError, trace: TracebackType) -> str:
     """Advice for ``x * self.weight``, where the weight is a parameter and no array."""
     kinds = OPERANDS.fullmatch(str(error))
-    while trace.tb_next is not None:
-        trace = trace.tb_next
     # the operands themselves are gone with the expression, but one of them is an attribute or variable of the frame
-    names = trace.tb_frame.f_locals
+    names = _last(trace)[0].f_locals
     owned = getattr(names.get("self"), "__dict__", {})
     near = [value for value in (*names.values(), *owned.values()) if kinds and type(value).__name__ in kinds.groups()]
     return next((advice for value in near if (advice := operand_here(value))), "")
 
 
-def _of_size(error: TypeError, trace: TracebackType) -> str:
-    """Advice for ``x.size(0)`` and ``x.shape()``, methods in other libraries."""
+def _of_called(error: TypeError, trace: TracebackType) -> str:
+    """Advice for ``x.size(0)``, ``x.shape()`` or ``x.T()``: attributes that are no methods, as they are in other libraries."""
+    if not str(error).endswith("object is not callable"):
+        return ""
+    frame, line = _last(trace)
+    for call in CALLED.finditer(line):
+        owner = named_in(frame, call[1].split("."))
+        is_data = isinstance(getattr_static(type(owner), call[2], None), (property, MemberDescriptorType))
+        if is_data and type(owner).__module__.startswith("twofold."):
+            instead = f"{call[1]}.shape, or {call[1]}.shape[0] for one size" if call[2] in ("size", "shape") else f"{call[1]}.{call[2]}"
+            return f"{call[2]} is no method: write {instead}"
+    return ""
+
+
+def _of_method(found: object, name: str) -> str:
+    """Advice for ``weight.data.shape``, an attribute of a method that is not called."""
+    if not isinstance(found, FunctionType) or not found.__module__.startswith("twofold."):
+        return ""
+    # methods have the attributes of their functions, whose names begin with that of the class
+    is_method = re.fullmatch(r"\w+\.\w+", found.__qualname__)
+    return f"{found.__name__} is a method: write {found.__name__}().{name}" if is_method else ""
+
+
+def _of_gradient(error: AttributeError | TypeError, trace: TracebackType) -> str:
+    """Advice for the gradient of an array that has none."""
+    if "NoneType" not in str(error):
+        return ""
+    frame, line = _last(trace)
+    for use in GRADIENT.finditer(line):
+        owner = named_in(frame, use[1].split("."))
+        if type(owner).__module__.startswith("twofold.") and getattr(owner, "grad", 0) is None:
+            return f"{use[1]}.grad is None without a call of {use[1]}.attach_grad() in front of what is recorded"
+    return ""
+
+
+def _last(trace: TracebackType) -> tuple[FrameType, str]:
+    """The innermost frame of a traceback, and its line of source."""
     while trace.tb_next is not None:
         trace = trace.tb_next
-    call = CALLED_SIZE.search(getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_globals))
-    if call is None or not str(error).endswith("object is not callable"):
-        return ""
-    owner = named_in(trace.tb_frame, call[1].split("."))
-    is_ours = type(owner).__module__.startswith("twofold.")
-    return f"{call[2]} is no method: write {call[1]}.shape, or {call[1]}.shape[0] for one size" if is_ours else ""
+    return trace.tb_frame, getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_globals)
 
 
 def _of_with(error: TypeError, trace: TracebackType) -> str:
     """Advice for ``with autograd.record:``, which lacks its parentheses."""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    line = UNCALLED.match(getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_globals))
+    frame, text = _last(trace)
+    line = UNCALLED.match(text)
     if line is None or "context manager protocol" not in str(error):
         return ""
-    found = named_in(trace.tb_frame, line[1].split("."))
+    found = named_in(frame, line[1].split("."))
     return f"call it: with {line[1]}():" if str(getattr(found, "__module__", "")).startswith("twofold.") and callable(found) else ""
+
+
+_OF_TYPE_ERRORS = (_of_json, _of_with, _of_called, _of_operands, _of_gradient)

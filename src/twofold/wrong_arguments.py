@@ -70,6 +70,8 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
     function, last = found[1], links[-1].tb_frame
     missing = found[2] if found.re is MISSING else ""
     if is_inside(last):
+        if type(last.f_locals.get("self")).__name__ == "HybridLambda" and not function.endswith("hybrid_forward"):
+            return "HybridLambda: the function cannot be called with F and the inputs; write its parameters as in lambda F, x: …"
         kind = _block_of(last, function)
         if kind is not None and function.endswith("hybrid_forward") and _lacks_functions(kind):
             return f"{kind.__name__}.hybrid_forward: its first parameter must be F, mx.nd or mx.sym; write def hybrid_forward(self, F, x)"

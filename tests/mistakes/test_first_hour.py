@@ -63,8 +63,18 @@ MISTAKES = [
         " even_split=False to allow uneven partitioning of data",
     ),
     (
+        NET + "gluon.utils.clip_global_norm(net.collect_params(), 1)",
+        "clip_global_norm: not a list of arrays: given ParameterDict; pass [x], or the gradients of all parameters: "
+        "[p.grad() for p in params.values() if p.grad_req != 'null']",
+    ),
+    (
+        "float(nd.ones(3))",
+        "The current array is not a scalar: given shape (3,); index it first, or reduce it, as mean() does",
+    ),
+    (
         "gluon.utils.clip_global_norm(nd.ones(3), 1)",
-        "clip_global_norm: not a list of arrays: given NDArray; pass [x], or the gradients of all parameters",
+        "clip_global_norm: not a list of arrays: given NDArray; pass [x], or the gradients of all parameters: "
+        "[p.grad() for p in params.values() if p.grad_req != 'null']",
     ),
     (
         "x = nd.ones(3)\nx.attach_grad(grad_req='wrte')",

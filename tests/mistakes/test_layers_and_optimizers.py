@@ -116,6 +116,14 @@ def a_kernel_of_a_float():
     nn.Conv2D(8, 3.0)
 
 
+@mistake(
+    "Conv2D: padding must be a number or a list of 2 ints: given 'same'; pass 2 numbers: kernel_size // 2 keeps the sizes, for odd kernels "
+    "and strides of 1"
+)
+def the_name_of_a_padding():
+    nn.Conv2D(8, 3, padding="same")
+
+
 @mistake("Conv2D: groups must divide channels: given groups 2, channels 3; pass a divisor as groups")
 def groups_that_do_not_divide_the_channels():
     nn.Conv2D(3, 3, groups=2)

@@ -222,6 +222,7 @@ KEYWORDS = [
         "mx.gluon.Trainer({}, 'sgd', optimizer_parms={})",
         "Trainer: there is no argument 'optimizer_parms'; did you mean 'optimizer_params' or 'optimizer'?",
     ),
+    ("mx.gluon.Trainer({}, 'sgd', lr=0.1)", "Trainer: there is no argument 'lr'; use optimizer_params={'learning_rate': …}"),
     ("mx.optimizer.SGD(learningrate=0.1)", "SGD: there is no argument 'learningrate'; did you mean 'learning_rate'?"),
     ("mx.optimizer.SGD(lr=0.1)", "SGD: there is no argument 'lr'; use learning_rate"),
     ("mx.io.NDArrayIter(x, batchsize=1)", "NDArrayIter: there is no argument 'batchsize'; did you mean 'batch_size'?"),
@@ -292,6 +293,10 @@ POSITIONS = [
         "net = Net()\nnet.initialize()\nnet(x)",
         "Net: hybrid_forward takes 'weight', and the block has no parameter of this name; did you mean 'wieght'?",
     ),
+    (
+        "mx.gluon.nn.HybridLambda(lambda x: 2 * x)(x)",
+        "HybridLambda: the function cannot be called with F and the inputs; write its parameters as in lambda F, x: …",
+    ),
     # the program's own functions
     ("def f(x): pass\nf()", ""),
 ]
@@ -320,6 +325,17 @@ def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(prog
             "write w.data() for the array of a Parameter w; hybrid_forward gets it as an argument of its name",
         ),
         ("x = mx.np.ones((2, 3))\nx.size(0)", "size is no method: write x.shape, or x.shape[0] for one size"),
+        ("x = mx.np.ones((2, 3))\nx.shape()", "shape is no method: write x.shape, or x.shape[0] for one size"),
+        ("x = mx.np.ones((2, 3))\nx.T()", "T is no method: write x.T"),
+        ("w = mx.gluon.Parameter('w', shape=(2,))\nw.data.shape", "data is a method: write data().shape"),
+        (
+            "w = mx.gluon.Parameter('w', shape=(2,))\nw[0]",
+            "write w.data() for the array of a Parameter w; hybrid_forward gets it as an argument of its name",
+        ),
+        ("x = mx.nd.ones(3)\nx.grad.asnumpy()", "x.grad is None without a call of x.attach_grad() in front of what is recorded"),
+        ("x = mx.nd.ones(3)\nx - 0.1 * x.grad", "x.grad is None without a call of x.attach_grad() in front of what is recorded"),
+        ("class X: grad = None\nX.grad.sum", "AttributeError: 'NoneType' object has no attribute 'sum'"),
+        ("class X:\n  def f(self): pass\nX().f.shape", "AttributeError: 'function' object has no attribute 'shape'"),
         ("def size(): pass\nsize.size = 3\nsize.size(0)", "TypeError: 'int' object is not callable"),
         ("mx.jit", "twofold.errors.OperatorError: module 'twofold' has no attribute 'jit'; use mx.func.jit"),
         ("mx.func.cond", "use mx.np.where"),

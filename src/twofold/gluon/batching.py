@@ -122,8 +122,9 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1. As in MXNet,
     1e-8 is added to the norm.
     """
-    if isinstance(arrays, Array):
-        raise DTypeError("clip_global_norm: not a list of arrays", type(arrays).__name__, "pass [x], or the gradients of all parameters")
+    if isinstance(arrays, Array) or not all(isinstance(array, Array) for array in arrays):
+        todo = "pass [x], or the gradients of all parameters: [p.grad() for p in params.values() if p.grad_req != 'null']"
+        raise DTypeError("clip_global_norm: not a list of arrays", type(arrays).__name__, todo)
     if not arrays:
         raise InvalidValue("clip_global_norm: there are no arrays", None, "pass at least one")
     device = arrays[0].context

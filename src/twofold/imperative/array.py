@@ -164,7 +164,7 @@ class Array(Cell):
         if v.__class__ is PLAIN and v.size == 1:
             return v.reshape(-1)[0]
         if self.size != 1:
-            raise ParameterError("The current array is not a scalar", f"shape {self.shape}", "index it first")
+            raise ParameterError("The current array is not a scalar", f"shape {self.shape}", "index it first, or reduce it, as mean() does")
         return host_of(self).reshape(-1)[0]
 
     def item(self, *index: int) -> Any:

@@ -40,7 +40,10 @@ def sizes_of(given: Sizes, ndim: int, what: str, least: int | None = None) -> tu
     given_sizes: Any = (given,) * ndim if isinstance(given, (int, np.integer)) else given
     sizes = tuple(given_sizes) if isinstance(given_sizes, Iterable) else ()
     if len(sizes) != ndim or not all(isinstance(n, (int, np.integer)) for n in sizes):
-        raise InvalidValue(f"{what} must be a number or a list of {ndim} ints", repr(given), f"pass {ndim} numbers")
+        # Keras's and torch's names of a padding
+        known = {"same": ": kernel_size // 2 keeps the sizes, for odd kernels and strides of 1", "valid": ": 0 is none"}
+        todo = f"pass {ndim} numbers{known.get(given, '') if isinstance(given, str) else ''}"
+        raise InvalidValue(f"{what} must be a number or a list of {ndim} ints", repr(given), todo)
     if least is not None and min(sizes) < least:
         raise InvalidValue(f"{what} must be {least} or more", repr(given), "pass positive integers")
     return tuple(map(int, sizes))
