@@ -122,6 +122,19 @@ def forward(batch: object) -> None:
     module.forward(batch)
 
 
+PAIRS = "; write [('data', (32, 10))], for example"
+
+
+@mistake(f"the shapes of data must be a list of (name, shape): given 4{PAIRS}")
+def a_shape_without_its_name():
+    classifier().bind((4, 3))
+
+
+@mistake(f"the shapes of data must be a list of (name, shape): given ('data', 4){PAIRS}")
+def a_size_as_a_shape():
+    classifier().bind([("data", 4)])
+
+
 NO_BATCH = "; pass mx.io.DataBatch([x]), or mx.io.DataBatch([x], [label]), for an array x of mx.nd"
 
 

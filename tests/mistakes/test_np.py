@@ -79,6 +79,11 @@ def a_scan_of_a_negative_length():
     mx.func.scan(lambda c, x: (c, c), np.ones(2), length=-1)
 
 
+@mistake("module 'twofold.numpy' has no attribute 'in1d'; use isin")
+def another_name_that_numpy_has_removed():
+    np.in1d([1], [2])
+
+
 @mistake("module 'twofold' has no attribute 'amp'; use mx.contrib.amp")
 def mixed_precision_where_it_does_not_stand():
     mx.amp.init()

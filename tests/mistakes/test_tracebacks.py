@@ -240,6 +240,7 @@ KEYWORDS = [
     ),
     ("mx.np.array([1.0], requires_grad=True)", "array: there is no argument 'requires_grad'; call attach_grad() on the array"),
     ("mx.nd.zeros(3, requires_grad=True)", "zeros: there is no argument 'requires_grad'; call attach_grad() on the array"),
+    ("mx.nd.random.normal(size=3)", "normal: there is no argument 'size'; use shape"),
     ("mx.np.stack([x], dim=0)", "stack: there is no argument 'dim'; use axis"),
     ("x.as_in_context(ctx=mx.cpu())", "NDArray.as_in_context: there is no argument 'ctx'; it takes context"),
     (

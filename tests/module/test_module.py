@@ -260,7 +260,7 @@ def test_an_epoch_without_batches_gives_a_warning(epochs: int) -> None:
     data = mx.io.NDArrayIter(X, Y, batch_size=4)
     assert list(data)  # `fit` does not reset before its first epoch
     with pytest.warns(
-        UserWarning, match=r"^fit: epoch 0 had no batches: train_data was at its end; call its reset\(\) before fit"
+        UserWarning, match=r"^fit: epoch 0 had no batches: train_data was at its end, or .*; call its reset\(\) before fit"
     ) as found:
         mx.mod.Module(perceptron(mx)).fit(data, num_epoch=epochs)
     assert len(found) == 1

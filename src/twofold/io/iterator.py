@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from ..dtype import DTypeLike
-from ..errors import MXNetError, ParameterError, WrongType
+from ..errors import MXNetError, ParameterError, WrongArgument, WrongType
 from ..launcher_notes import launched
 from ..ndarray.array import NDArray
 
@@ -72,7 +72,16 @@ Shapes = Sequence[DataDesc | tuple[str, tuple[int, ...]]]
 
 
 def describe(shapes: Shapes | None) -> list[DataDesc]:
-    """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
+    """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept.
+
+    Raises
+    ------
+    WrongArgument
+        If one is neither.
+    """
+    for x in shapes or ():
+        if not isinstance(x, (tuple, list)) or len(x) < 2 or isinstance(x[1], int):
+            raise WrongArgument("the shapes of data must be a list of (name, shape)", repr(x), "write [('data', (32, 10))], for example")
     # users' tuples may have dtype and layout after the shape
     return [x if isinstance(x, DataDesc) else DataDesc(x[0], tuple(x[1]), *x[2:]) for x in shapes or ()]
 

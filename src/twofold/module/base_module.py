@@ -417,7 +417,8 @@ class BaseModule(ModuleInterface):
         batches = iter(train_data)
         data_batch, nbatch = next(batches, None), 0
         if data_batch is None:
-            warn(f"fit: epoch {epoch} had no batches: train_data was at its end; call its reset() before fit, which must start it again")
+            cause = "train_data was at its end, or has fewer rows than a batch"
+            warn(f"fit: epoch {epoch} had no batches: {cause}; call its reset() before fit, which must start it again")
         while data_batch is not None:
             if monitor is not None:
                 monitor.tic()
