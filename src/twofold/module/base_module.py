@@ -317,7 +317,7 @@ class BaseModule(ModuleInterface):
         Parameters
         ----------
         train_data
-            An iterator over batches.
+            An iterator over batches. As in MXNet, it is reset after each epoch, but not before the first; a warning says if that has none.
         eval_data
             An iterator over validation batches, evaluated after each epoch.
         eval_metric, validation_metric
@@ -343,10 +343,6 @@ class BaseModule(ModuleInterface):
         ------
         ParameterError
             If ``num_epoch`` is missing.
-
-        Notes
-        -----
-        As in MXNet, the iterator is reset after each epoch, but not before the first. An epoch without batches gives a warning.
         """
         if num_epoch is None:
             raise InvalidValue("fit: please specify number of epochs", None, "pass num_epoch")
