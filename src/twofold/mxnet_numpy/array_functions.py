@@ -47,6 +47,9 @@ def _function(op: Op) -> Callable[..., Any]:
 class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndarray], ShortCreation, Products[ndarray]):
     """The functions of ``mx.np``."""
 
+    def __reduce__(self) -> str:
+        return "FUNCTIONS"  # a method in a pickle, such as ``mx.np.stack``, names its object
+
     def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
         """The result of an operator, or the list of its results."""
         for a in arrays:

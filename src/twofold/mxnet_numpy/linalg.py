@@ -25,6 +25,7 @@ FACE = LinearAlgebra(FUNCTIONS)
 def __getattr__(name: str) -> Any:
     if name in FALLBACKS:
         found = on_host(_lstsq if name == "lstsq" else getattr(np.linalg, name), name)
+        found.__module__, found.__qualname__ = __name__, name  # pickles look for it there
     elif name.startswith("_") or not hasattr(FACE, name):
         raise missing_name("mxnet.numpy.linalg", name, __dir__())
     else:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from functools import wraps
+from types import FunctionType
 from typing import Any
 
 from .array_functions import FUNCTIONS, ArrayFunctions
@@ -25,7 +26,10 @@ def find_attribute(name: str) -> Any:
     if name in CONSTANTS:
         return CONSTANTS[name]
     is_function = not name.startswith("_") and name not in _OWN and hasattr(FUNCTIONS, name)
-    found = vars(sys.modules[PACKAGE])[name] = _function(name) if is_function else of_numpy(name)
+    found = _function(name) if is_function else of_numpy(name)
+    if isinstance(found, FunctionType) and (is_function or found.__module__.startswith(PACKAGE)):
+        found.__module__, found.__qualname__ = PACKAGE, name  # pickles look for it there
+    vars(sys.modules[PACKAGE])[name] = found
     return found
 
 
