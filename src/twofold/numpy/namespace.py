@@ -110,6 +110,8 @@ def find_attribute(name: str) -> Any:
             found = in_short(name, guarded(found, numpys), numpys)
     else:
         found = function_of(name) if isinstance(numpys, np.ufunc) else attribute(np, name)
+    if isinstance(found, FunctionType) and found is not numpys:
+        found.__module__, found.__qualname__ = PACKAGE, name  # pickles look for it there
     vars(sys.modules[PACKAGE])[name] = found  # later look-ups find it without calling the package's ``__getattr__``
     return found
 

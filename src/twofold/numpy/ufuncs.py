@@ -53,6 +53,9 @@ class ufunc:  # NumPy's name
         self.__doc__ = f"{numpys.__name__}: {kind}"
         self._short = short(self._op) if self._op is not None and self._op.primitive else None
 
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return function_of, (self.__name__,)
+
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
         """Apply the function to its operands.
 

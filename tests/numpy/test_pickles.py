@@ -1,0 +1,33 @@
+"""Functions of ``np`` in pickles, which name them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from functools import partial
+
+import numpy as onp
+
+from twofold import np
+
+
+def is_pickled_by_numpy(name: str) -> bool:
+    """Whether a public name of NumPy is a function that ``pickle`` takes."""
+    found = getattr(onp, name)
+    try:
+        return name != "test" and callable(found) and not isinstance(found, type) and pickle.loads(pickle.dumps(found)) is found
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+
+
+def test_functions_are_themselves_after_pickling():
+    names = [name for name in onp.__all__ if is_pickled_by_numpy(name)]
+    assert len(names) > 300
+    lost = [name for name in names if pickle.loads(pickle.dumps(getattr(np, name))) is not getattr(np, name)]
+    assert lost == []
+
+
+def test_a_function_with_arguments_can_be_pickled_and_copied():
+    total = pickle.loads(pickle.dumps(partial(np.sum, axis=0)))
+    assert total(np.ones((2, 3))).tolist() == [2, 2, 2]
+    assert copy.deepcopy(np.add) is np.add
