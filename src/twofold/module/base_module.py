@@ -441,8 +441,5 @@ class NotData(DTypeError, ValueError):
 
 
 def _labels_of(batch: DataBatch | list[DataBatch]) -> tuple[Labels, dict[str, bool]]:
-    """The labels of a batch, and whether they are split by device already, as in a list of batches; nothing of it for one batch.
-
-    `update_metric` of a user's module may have no parameter for it.
-    """
+    """The labels of a batch; for a list of batches also that they are split by device, which a user's `update_metric` may not take."""
     return ([b.label or () for b in batch], {"pre_sliced": True}) if isinstance(batch, list) else (batch.label, {})
