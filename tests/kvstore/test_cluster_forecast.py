@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from bisect import bisect_right
 
 import pytest
@@ -159,6 +160,16 @@ def test_asynchronous_steps_last_as_long_as_simulated_ones(workers: int, servers
     middle = [span for span in run.spans if span.step == 2]
     between = sum(bisect_right(ends, span.end) - bisect_right(ends, span.start) - 1 for span in middle)
     assert found.staleness == pytest.approx(between / len(middle), rel=0.05)
+
+
+@pytest.mark.parametrize(("way", "staleness"), [("servers", 0), ("asynchronous", math.inf)])
+def test_slow_workers_cost_as_much_as_simulated_ones(way: str, staleness: float) -> None:
+    workers, steps, slow, rng = 32, 60, Stragglers(0.02, 2.0), random.Random(5)
+    factors = [[slow.factor if rng.random() < slow.share else 1.0 for _ in range(steps)] for _ in range(workers)]
+    job = TrainingJob(TrainingStep(80_000, 0.2))
+    run = simulate(workers, steps, staleness, lambda w, k: 0.2 * factors[w][k], servers=4, keys=4)
+    mean = run.duration / steps if staleness == 0 else sum(s.end - s.start for s in run.spans) / len(run.spans)
+    assert forecast(job, way, workers, BARE._replace(stragglers=slow), 4).step == pytest.approx(mean, rel=0.05)
 
 
 # --------------------------------------------------------------------------------------------------------- the choice
