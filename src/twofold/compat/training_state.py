@@ -4,8 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..module.bucketing_module import BucketingModule
 from ..module.data_shapes import Requests
 from ..module.module import Module
+from ..monitor import Monitor
 from ..optimizer import LAMB, LARS, NAG, SGD, Optimizer, Signum
 from ..optimizer.base import Indices, State, Weights
 from . import executor_groups  # noqa: F401  (completes the class of the executors of modules)
@@ -19,6 +21,20 @@ class ModuleState(Module):
     def _grad_req(self) -> Requests | None:
         """The gradient requests that `bind` was called with; None before."""
         return None if self._exec_group is None else self._exec_group.group_layout.grad_req
+
+
+class BucketingState(BucketingModule):
+    """State of `BucketingModule`."""
+
+    @property
+    def _params_dirty(self) -> bool:
+        """Whether the devices have parameters that `get_params` would copy; see `Module._params_dirty`."""
+        return self._default._params_dirty
+
+    @property
+    def _monitor(self) -> Monitor | None:
+        """The monitor that was installed last."""
+        return self._monitors[-1] if self._monitors else None
 
 
 class OptimizerHooks(Optimizer):
@@ -64,7 +80,7 @@ def _hook_of(kind: type[Optimizer]) -> Callable[..., None]:
     return _update_impl
 
 
-for _cls, _state in ((Module, ModuleState), (Optimizer, OptimizerHooks)):
+for _cls, _state in ((Module, ModuleState), (BucketingModule, BucketingState), (Optimizer, OptimizerHooks)):
     adopt(_cls, _state)
 for _kind in (LAMB, LARS, NAG, SGD, Signum):
     adopt(_kind, type("Hook", (), {"_update_impl": _hook_of(_kind)}))

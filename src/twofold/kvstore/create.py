@@ -123,6 +123,8 @@ def store_for(
     store = _created(kvstore) if isinstance(kvstore, str) and (devices > 1 or spans(kvstore.lower())) else kvstore
     if store is None or isinstance(store, str):
         return None, False
+    if not isinstance(store, KVStoreBase):
+        raise DTypeError("kvstore must be KVStore, str or None", type(store).__name__, "pass mx.kv.create(kind), or its kind")
     if update_on_store is not None:
         return store, update_on_store
     # MXNet's rule, see `BIG`

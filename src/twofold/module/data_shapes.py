@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..errors import DTypeError, OperatorError, ParameterError, ShapeError, UnknownKey
+from ..errors import DTypeError, OperatorError, ParameterError, ShapeError, UnknownKey, WrongShape
 from ..io.iterator import BatchLike, DataBatch, DataDesc, describe
 from ..ndarray.array import NDArray
 from ..origin import warn
@@ -119,7 +119,7 @@ def batch_size_of(descriptions: Sequence[DataDesc]) -> int:
         if axis >= len(x.shape):
             raise ShapeError(f"module: {x.name} has no batch axis", f"shape {x.shape}, layout {x.layout}", "specify its layout")
         if size is not None and x.shape[axis] != size:
-            raise ShapeError(
+            raise WrongShape(
                 f"all data must have the same batch size: batch_size = {size}, but {x.name} has shape {x.shape}",
                 None,
                 "pass the same number of rows for each",

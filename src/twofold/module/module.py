@@ -211,7 +211,7 @@ class Module(BaseModule):
         if shared_module is not None:
             if not isinstance(shared_module, Module) or not shared_module.binded or not shared_module.params_initialized:
                 given = type(shared_module).__name__
-                raise ParameterError("Module.bind: shared_module is not a bound Module with parameters", given, "bind it first")
+                raise InvalidValue("Module.bind: shared_module is not a bound Module with parameters", given, "bind it first")
             # executors that share memory need every parameter of this symbol in the other one
             check_shared(self._param_names, shared_module._param_names)
             check_shared(self._aux_names, shared_module._aux_names)
