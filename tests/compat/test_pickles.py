@@ -122,3 +122,12 @@ def test_functions_of_the_dialect_can_be_pickled(mxnet: Any) -> None:
         assert "random" in name or "linalg" in name or again == function
     assert pickle.loads(pickle.dumps(mxnet.np.stack))([x, x]).shape == (2, 2, 2)
     assert pickle.loads(pickle.dumps(mxnet.np.linalg.qr))(x)[0].shape == (2, 2)
+
+
+def test_classes_of_users_are_made_as_they_say(mxnet: Any) -> None:
+    class Named(mxnet.nd.NDArray):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    assert Named("a").name == "a"
+    assert type(mxnet.np.ndarray(None)) is mxnet.np.ndarray

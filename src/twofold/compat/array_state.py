@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from ..device import Device, current_device
-from ..errors import InvalidValue, WrongType
+from ..errors import InvalidValue
 from ..executor.executor import Executor
 from ..formats.params import load_array
-from ..imperative.array import Array, from_host
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.saving import array_of
 from ..ndarray.sparse_array import BaseSparseNDArray, CSRNDArray
@@ -26,32 +26,12 @@ def adopt(cls: type, state: type) -> None:
         Defines them; it is never instantiated.
     """
     for name, value in vars(state).items():
-        if name in ("__init__", "__init_subclass__", "__setstate__") or not name.startswith("__"):
+        if name in ("__init_subclass__", "__setstate__") or not name.startswith("__"):
             setattr(cls, name, value)
 
 
 class ArrayState(NDArray):
     """Methods of `NDArray`: NumPy's indexing under other names, and what MXNet's pickles call."""
-
-    def __init__(self, handle: None = None, writable: bool = True) -> None:
-        """An empty array, or in a pickle that the real MXNet wrote one that `__setstate__` fills. Twofold's own code does not come here.
-
-        Parameters
-        ----------
-        handle
-            Must be None: there are no handles.
-        writable
-            Must be True.
-
-        Raises
-        ------
-        WrongType
-            For other arguments.
-        """
-        if handle is not None or not writable:
-            given = type(handle).__name__ if writable else "writable=False"
-            raise WrongType("NDArray() makes no array of its arguments", given, "use mx.nd.array(values)")
-        self._content = from_host(NDArray, np.empty(0, np.float32))._content
 
     def __setstate__(self, state: Mapping[str, bytes | None]) -> None:
         stored = state["handle"]

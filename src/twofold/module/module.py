@@ -7,7 +7,7 @@ from typing import Any
 
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device, devices_of
-from ..errors import DTypeError, InvalidValue, NotReady, ParameterError
+from ..errors import DTypeError, InvalidValue, NotReady
 from ..formats.checksums import checksum_beside, warn_if_changed
 from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.base import KVStoreBase

@@ -4,12 +4,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from ..calls import items
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
-from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError
+from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, WrongType
 from ..extension_points import LOADERS
-from ..imperative.array import Array
+from ..imperative.array import Array, from_host
 from ..imperative.cell import PLAIN, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
@@ -25,7 +27,36 @@ _RESHAPES: dict[Any, Any] = {}
 _MAX_RESHAPES = 4096
 
 
-class NDArray(Array):
+class NDArrayType(type):
+    """The class of `NDArray` and of what derives from it: a call makes an array without elements, which MXNet's pickles fill afterwards.
+
+    It takes the place of an ``__init__``, which each array that an operator makes would have to pass.
+    """
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        """An array without elements; of a user's class with an ``__init__``, what that makes."""
+        if cls.__init__ is not object.__init__:  # the class of a user
+            return super().__call__(*args, **options)
+        _check_handle(*args, **options)
+        made: Any = super().__call__()
+        made._content = from_host(NDArray, np.empty(0, np.float32))._content
+        return made
+
+
+def _check_handle(handle: object = None, writable: bool = True) -> None:
+    """Check MXNet's arguments of a call of `NDArray`.
+
+    Raises
+    ------
+    WrongType
+        If there is a handle of MXNet's C library, or anything in its place, or the array is to be read-only.
+    """
+    if handle is not None or not writable:
+        given = type(handle).__name__ if writable else "writable=False"
+        raise WrongType("NDArray() makes no array of its arguments", given, "use mx.nd.array(values)")
+
+
+class NDArray(Array, metaclass=NDArrayType):
     """An array of `mx.nd`: float32 by default, operands of equal dtype, results with at least one axis."""
 
     __slots__ = ()
