@@ -254,6 +254,17 @@ add("scan reverse", lambda np, F, x: F.scan(lambda c, r: (c * r, c + r), x[0], x
 add("scan of trees", lambda np, F, x: F.scan(lambda c, r: ({"a": c["a"] + r, "b": c["b"] * r}, r), {"a": x[0], "b": x[1]}, x)[0]["b"], (3,))
 add("scan length", lambda np, F, x: F.scan(lambda c, _: (np.sin(c) * x, None), x, None, length=3)[0], (3,))
 add("Horner by scan", lambda np, F, c, x: F.scan(lambda y, a: (y * x + a, None), x * 0, c)[0], (4,), (2,))
+add("cond", lambda np, F, x: F.cond(x[0] > 0, np.sin, lambda y: y * y, x), (3,))
+add("cond of the other side", lambda np, F, x: F.cond(x[0] < 0, np.sin, lambda y: y * y, x), (3,))
+add(
+    "cond of trees",
+    lambda np, F, x, w: F.cond(np.sum(x) > 1, lambda t: {"a": t[0] * w}, lambda t: {"a": t[1] / w}, (x, x * x))["a"],
+    (2,),
+    (2,),
+)
+add("cond for each row", lambda np, F, x: F.vmap(lambda r: F.cond(r[0] > r[1], lambda: r**3, lambda: np.exp(r)))(x - x.T), (3, 3))
+add("cond in a scan", lambda np, F, x: F.scan(lambda c, r: (F.cond(r > c, np.tanh, np.sin, c * r),) * 2, x[0], x)[1], (4,))
+add("scan in a cond", lambda np, F, x: F.cond(x[0] > 0, lambda y: F.scan(lambda c, r: (c * r, c), y[0], y)[0], np.sum, x), (3,))
 add("inner gradient", lambda np, F, x: F.grad(lambda y: np.sum(np.sin(y) * x))(x * 2), (3,))
 add("inner vmap", lambda np, F, x, y: F.vmap(lambda row: np.tanh(row * y).sum())(x), (3, 2), (2,))
 add("inner jvp", lambda np, F, x: F.jvp(lambda y: y**3, (x,), (np.ones_like(x),))[1], (3,))

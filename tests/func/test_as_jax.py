@@ -23,6 +23,7 @@ def _conv(x, w):
 
 
 F = SimpleNamespace(
+    cond=func.cond,
     scan=func.scan,
     grad=func.grad,
     jvp=func.jvp,

@@ -49,6 +49,66 @@ def test_a_scan_has_gradients_on_a_tape_and_random_numbers_of_its_own():
     assert len(set(drawn.asnumpy().ravel().tolist())) == 8
 
 
+# cond
+
+
+def test_a_cond_computes_one_function_and_has_gradients_on_a_tape():
+    w = nd.array([2.0, 3.0])
+    w.attach_grad()
+    for x, value, gradient in ((1.0, [2, 3], [1, 1]), (-1.0, [-0.5, -1 / 3], [0.25, 1 / 9])):
+        x = nd.array([x])
+        with autograd.record():
+            y = func.cond(x > 0, lambda x: x * w, lambda x: x / w, x)
+        y.backward()
+        equal(y, value, 1e-6)
+        equal(w.grad, gradient, 1e-6)
+    # the other function would raise if it was computed
+    singular = func.jit(lambda a: func.cond(abs(np.linalg.det(a)) > 1e-9, np.linalg.inv, lambda a: a, a))
+    equal(singular(np.zeros((2, 2))), host.zeros((2, 2)))
+    equal(singular(2 * np.eye(2)), host.eye(2) / 2)
+
+
+def test_a_cond_draws_and_takes_a_number_as_its_condition():
+    draws = [func.cond(k, lambda: nd.random.uniform(shape=(3,)), lambda: nd.zeros((3,))).asnumpy() for k in (True, 1, 0.0)]
+    assert abs(draws[0] - draws[1]).max() > 0
+    assert not draws[2].any()
+
+
+@pytest.mark.parametrize(
+    ("program", "error", "message"),
+    [
+        (
+            lambda x: func.cond(x > 0, np.sin, np.cos, x),
+            ShapeError,
+            "cond: pred has one element: given shape (2,); reduce it by all() or any(), or choose between elements by np.where",
+        ),
+        (
+            lambda x: func.cond(True, lambda x: (x, x), np.cos, x),
+            WrongArgument,
+            "cond: the functions return different structures: given (*, *) and *; return arrays nested in the same way",
+        ),
+        (
+            lambda x: func.cond(True, lambda x: 1.0, np.cos, x),
+            WrongArgument,
+            "cond: a function returns something that is no array: given float; return np.array(…) of it",
+        ),
+        (
+            lambda x: func.cond(True, np.sum, np.cos, x),
+            ShapeError,
+            "cond: the functions return arrays of different types: given float64() and float64(2,); return the same shapes and dtypes; "
+            "astype converts",
+        ),
+    ],
+)
+def test_a_cond_refuses(program, error, message):
+    with pytest.raises(error) as found:
+        program(np.array([1.0, -1.0]))
+    assert str(found.value) == message
+
+
+# kinds of numbers
+
+
 @pytest.mark.parametrize("rows", [None, [1, 2, 3], [True, False, True], [1.0, 2.0, 3.0]])
 def test_numbers_in_the_body_of_a_scan_keep_their_kind_whatever_the_slices_are(rows):
     xs = None if rows is None else np.array(rows)

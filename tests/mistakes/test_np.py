@@ -374,7 +374,7 @@ def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypa
 def test_a_condition_in_a_traced_function_is_followed_by_what_to_write(transform):
     message = (
         f"{transform.__name__}: the value of an array is not known while its function is traced: given a conversion to a number, bool or "
-        "NumPy array, or a function whose result's shape depends on values; write np.where(condition, a, b) for an if, "
-        "func.scan for a loop, or compute it outside"
+        "NumPy array, or a function whose result's shape depends on values; write np.where(condition, a, b) or "
+        "func.cond for an if, func.scan for a loop, or compute it outside"
     )
     assert message_of(lambda: transform(lambda x: x if x > 0 else -x)(mx.np.array([1.0, -2.0]))) == message

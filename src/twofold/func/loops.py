@@ -1,4 +1,4 @@
-"""`scan`: a loop that is one operation, whose body is traced once."""
+"""`scan` and `cond`: a loop and a choice, each one operation of functions that are traced once."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,13 @@ from ..errors import ShapeError, WrongArgument
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
+from ..imperative.array import Array
 from ..imperative.cell import Value, wrap
 from ..imperative.generator import STREAMS
 from ..imperative.invoke import device_of
 from ..imperative.trace import Trace
 from .pytree import Tree, shown
-from .traced_calls import Function, arguments, called, cell_value, class_of, operator_of, run
+from .traced_calls import Function, Result, arguments, called, cell_value, class_of, operator_of, run
 
 
 def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, reverse: bool = False) -> tuple[Tree, Tree]:
@@ -99,6 +100,96 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
     bound_op = operator_of(("scan", steps, reverse, count, *new.arrays, "and", *outs.arrays, *leaves), inputs, make)
     contents = run(bound_op, [*rows, *states, *(v for _, v in closure)])
     return new.tree(contents[: len(states)]), outs.tree(contents[len(states) :])
+
+
+def cond(pred: Array | bool, true_fun: Function, false_fun: Function, *operands: Tree) -> Tree:
+    """Compute one of two functions, chosen by a value that need not be known while a function around it is traced.
+
+    Parameters
+    ----------
+    pred
+        An array of one element, or a number: not 0 for the first function.
+    true_fun, false_fun
+        Take the operands and return pytrees of arrays of one structure, with the same shapes and dtypes. Both are called once, with arrays
+        that have no values; only the chosen one is computed, except under `vmap`: if ``pred`` differs between examples, both are.
+    *operands
+        Pytrees of arrays.
+
+    Returns
+    -------
+    pytree
+        What the chosen function returns.
+
+    Raises
+    ------
+    ShapeError
+        If ``pred`` has more than one element, or the functions return arrays of other shapes or dtypes.
+    WrongArgument
+        If they return other structures, or something that is no array.
+    AutogradError
+        If one asks for a value, or writes to an array from outside.
+
+    Notes
+    -----
+    As in JAX. Values that the functions read from outside have gradients too.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> np = mx.np
+    >>> root = mx.func.jit(lambda x: mx.func.cond(x.sum() > 0, np.sqrt, np.negative, x))
+    >>> root(np.array([4.0])).tolist(), root(np.array([-4.0])).tolist()
+    ([2.0], [4.0])
+    """
+    chosen, given = arguments("cond", [pred]), arguments("cond", operands)
+    if [c.size for c in chosen.cells] != [1]:
+        found = ", ".join(f"shape {c.shape}" for c in chosen.cells) or "no array"
+        raise ShapeError("cond: pred has one element", found, "reduce it by all() or any(), or choose between elements by np.where")
+    predicate, values = cell_value(chosen.cells[0]), [cell_value(c) for c in given.cells]
+    device = next((device_of(v) for v in (*values, predicate)), None) or current_device()
+    trace = Trace("cond")
+    inner = [trace.argument(None, *v.type, device) for v in values]
+    both = [
+        called(trace, f, given.trees([wrap(class_of(c), v) for c, v in zip(given.cells, inner, strict=True)]), {})[0]
+        for f in (true_fun, false_fun)
+    ]
+    _check_branches(*both)
+    leaves = trace.inputs
+    inputs = [leaf(("cond", "pred"), *predicate.type), *(leaf(("cond", k), n.shape, n.dtype, n.tracked) for k, n in enumerate(leaves))]
+
+    def make() -> list[Node]:
+        then, otherwise = (SubGraph.of(branch.arrays, leaves, "cond") for branch in both)
+        found = G.cond(G.reshape(inputs[0], shape=()), *inputs[1:], then=then, otherwise=otherwise)
+        return list(found) if isinstance(found, tuple) else [found]
+
+    bound_op = operator_of(("cond", *both[0].arrays, "or", *both[1].arrays, *leaves), inputs, make)
+    return both[0].tree(run(bound_op, [predicate, *values, *trace.operands[len(values) :]]))
+
+
+def _check_branches(first: Result, second: Result) -> None:
+    """Check that both functions of `cond` return the same.
+
+    Raises
+    ------
+    WrongArgument
+        If they return other structures, or something that is no array.
+    ShapeError
+        If shapes or dtypes differ.
+    """
+    if None in (*first.nodes, *second.nodes):
+        other = next(c for r in (first, second) for n, c in zip(r.nodes, r.classes, strict=True) if n is None)
+        raise WrongArgument("cond: a function returns something that is no array", type(other).__name__, "return np.array(…) of it")
+    if first.structure != second.structure:
+        given = f"{shown(first.structure)} and {shown(second.structure)}"
+        raise WrongArgument("cond: the functions return different structures", given, "return arrays nested in the same way")
+    for k, (a, b) in enumerate(zip(first.arrays, second.arrays, strict=True)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            what = "arrays" if len(first.arrays) == 1 else f"arrays, number {k},"
+            raise ShapeError(
+                f"cond: the functions return {what} of different types",
+                f"{a.dtype}{a.shape} and {b.dtype}{b.shape}",
+                "return the same shapes and dtypes; astype converts",
+            )
 
 
 def _steps(sizes: set[int | None], length: int | None) -> int:

@@ -177,18 +177,18 @@ class Batch:
 
     def _choice(self, node: Application, inputs: Sequence[Node | None], flags: Sequence[bool]) -> Sequence[Node]:
         """A ``cond``: both branches and a selection if the predicate differs between examples."""
+        predicate, *arrays = (i for i in inputs if i is not None)
         then, otherwise = node.bound_op.params["then"], node.bound_op.params["otherwise"]
-        arrays = [i for i in inputs if i is not None]
         leaves = [leaf(("batch", k), i.shape, i.dtype, n.tracked) for k, (i, n) in enumerate(zip(arrays, then.leaves, strict=True))]
         branches = []
         for branch in (then, otherwise):
-            pairs = list(zip(branch.leaves, leaves, flags, strict=True))
+            pairs = list(zip(branch.leaves, leaves, flags[1:], strict=True))
             batch = self.of(branch.outputs, {e: n for e, n, f in pairs if f})
             branches.append(SubGraph.of(substitute(batch, {e: n for e, n, f in pairs if not f}), leaves, "batch"))
         if not flags[0]:
-            got = G.cond(*arrays, then=branches[0], otherwise=branches[1])
+            got = G.cond(predicate, *arrays, then=branches[0], otherwise=branches[1])
             return got if isinstance(got, tuple) else [got]
-        is_true = G.not_equal(arrays[0], 0)
+        is_true = G.not_equal(predicate, 0)
         pairs = zip(branches[0].call(arrays), branches[1].call(arrays), strict=True)
         return [G.where(G.reshape(is_true, shape=(self._size, *[1] * (len(a.shape) - 1))), a, b) for a, b in pairs]
 

@@ -162,7 +162,7 @@ class Trace(Tape):
         return AutogradError(
             f"{self.what}: the value of an array is not known while its function is traced",
             "a conversion to a number, bool or NumPy array, or a function whose result's shape depends on values",
-            "write np.where(condition, a, b) for an if, func.scan for a loop, or compute it outside",
+            "write np.where(condition, a, b) or func.cond for an if, func.scan for a loop, or compute it outside",
         )
 
     def finish(self) -> None:
