@@ -43,6 +43,10 @@ class NDArrayType(type):
         return made
 
 
+# what scripts ask an array's class for: MXNet's is an ordinary one
+NDArrayType.__name__ = NDArrayType.__qualname__ = "type"
+
+
 def _check_handle(handle: object = None, writable: bool = True) -> None:
     """Check MXNet's arguments of a call of `NDArray`.
 
