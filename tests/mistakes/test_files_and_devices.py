@@ -244,8 +244,8 @@ def an_import_with_another_input():
 
 
 @mistake(
-    "Parameter 'dense0_weight' has not been initialized; call initialize() of the block first; collect_params() "
-    "has the parameters of its children too, unlike params"
+    "Parameter 'dense0_weight' has not been initialized; call initialize() of the block first; it knows "
+    "the parameters of its layers, and those that self.params.get(name, …) makes"
 )
 def an_import_without_parameters():
     net = saved()

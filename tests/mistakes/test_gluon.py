@@ -157,8 +157,8 @@ def a_numpy_array_as_input():
 
 
 @mistake(
-    "Parameter 'dense0_weight' has not been initialized; call initialize() of the block first; collect_params() "
-    "has the parameters of its children too, unlike params"
+    "Parameter 'dense0_weight' has not been initialized; call initialize() of the block first; it knows "
+    "the parameters of its layers, and those that self.params.get(name, …) makes"
 )
 def a_call_before_initialize():
     nn.Dense(8, in_units=4)(nd.ones((2, 4)))

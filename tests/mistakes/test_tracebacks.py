@@ -339,7 +339,7 @@ def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(prog
         ("class X:\n  def f(self): pass\nX().f.shape", "AttributeError: 'function' object has no attribute 'shape'"),
         ("def size(): pass\nsize.size = 3\nsize.size(0)", "TypeError: 'int' object is not callable"),
         ("mx.jit", "twofold.errors.OperatorError: module 'twofold' has no attribute 'jit'; use mx.func.jit"),
-        ("mx.func.cond", "use mx.np.where"),
+        ("mx.func.select", "use mx.np.where"),
         ("with mx.cpu as device:\n  pass", "call it: with mx.cpu():"),
         ("import json\njson.dumps(object())", "TypeError: Object of type object is not JSON serializable"),
         ("def f(): pass\nwith f:\n  pass", "TypeError: 'function' object does not support the context manager protocol"),

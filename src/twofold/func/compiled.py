@@ -16,12 +16,11 @@ from ..imperative.cell import PLAIN, Operand, Value, new, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.dispatch import inline_key
 from ..imperative.failure import host_results
-from ..imperative.generator import STREAMS
 from ..imperative.guards import is_differentiated, plain_or_value, runs_inline
 from ..imperative.invoke import device_of
 from ..imperative.residuals import InlineRun
 from ..imperative.tape import tls
-from ..imperative.trace import Source, Trace
+from ..imperative.trace import Source, Trace, drawn
 from ..numpy import array as numpy_array
 from ..opdef import BoundOp
 from ..opdef.facets.execution import WHOLE
@@ -171,7 +170,7 @@ class _Outside(NamedTuple):
         if self.source is None:
             return self.value
         if self.source.cell is None:
-            return Value(STREAMS.next_key(self.device), device=self.device)
+            return drawn(self.source.shape, self.device)
         cell = self.source.cell()
         # an array of the function's own is gone, and its value has not changed
         return self.value if cell is None else cell._content

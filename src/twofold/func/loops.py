@@ -5,16 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..backend.loader import backend_for
-from ..device import Device, current_device
+from ..device import current_device
 from ..errors import ShapeError, WrongArgument
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
 from ..imperative.array import Array
 from ..imperative.cell import Value, wrap
-from ..imperative.generator import STREAMS
 from ..imperative.invoke import device_of
-from ..imperative.trace import Trace
+from ..imperative.trace import Trace, drawn
 from .pytree import Tree, shown
 from .traced_calls import Function, Result, arguments, called, cell_value, class_of, operator_of, run
 
@@ -78,10 +77,10 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
 
     # random keys are slices: each step has its own. Without any, the steps are counted
     outside = trace.inputs[len(rows) + len(states) :]
-    of_keys = {trace.inputs[k] for k, source in trace.sources_by_place().items() if source.cell is None}
+    of_keys = {trace.inputs[k]: source.shape for k, source in trace.sources_by_place().items() if source.cell is None}
     keys = [n for n in outside if n in of_keys]
     closure = [(n, v) for n, v in zip(outside, trace.operands[len(rows) + len(states) :], strict=True) if n not in of_keys]
-    rows += [Value(backend_for(device).from_host(_keys(steps, device), device), device=device) for _ in keys]
+    rows += [drawn((steps, *of_keys[n]), device) for n in keys]
     counter = [] if rows else [leaf("step", (), "int64")]
     rows += [Value(backend_for(device).from_host(np.arange(steps), device), device=device) for _ in counter]
     data_leaves = [*trace.inputs[: len(slices)], *keys, *counter]
@@ -229,8 +228,3 @@ def _check_carry(old: Sequence[Node], new: Sequence[Node]) -> None:
                 f"{a.dtype}{a.shape} becomes {b.dtype}{b.shape}",
                 "return a carry of the shapes and dtypes of init; astype converts",
             )
-
-
-def _keys(steps: int, device: Device) -> np.ndarray:
-    """A random key for each step."""
-    return np.stack([STREAMS.of(device).next_key() for _ in range(steps)]) if steps else np.empty((0, 6), np.uint64)

@@ -18,6 +18,7 @@ from ..imperative.array import Array
 from ..imperative.cell import Content, Operand, wrap
 from ..imperative.invoke import invoke
 from ..ops.primitive_arithmetic import astype
+from ..symbol.symbol import Symbol
 from .pytree import Tree, flatten, matching
 from .traced_calls import (
     Arguments,
@@ -407,4 +408,5 @@ def checkpoint(fun: Function) -> Function:
 
 def _has_arrays(tree: object) -> bool:
     leaves, _ = flatten(tree)
-    return bool(leaves) and all(isinstance(value, Array) for value in leaves)
+    # symbols are refused with the arrays
+    return bool(leaves) and all(isinstance(value, (Array, Symbol)) for value in leaves)

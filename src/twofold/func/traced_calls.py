@@ -9,19 +9,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..device import current_device
 from ..errors import DTypeError, ParameterError, WrongArgument
 from ..executor.function import TypedGraph
 from ..executor.operation import Operation
 from ..graph.ir import TABLES, Leaf, Node
 from ..graph.rewrite import substitute
 from ..imperative.array import Array
-from ..imperative.cell import Content, Operand, Value, wrap
+from ..imperative.cell import Cell, Content, Operand, Value, wrap
 from ..imperative.invoke import device_of, invoke
 from ..imperative.tape import tls
 from ..imperative.trace import Trace
 from ..numpy import array as numpy_array
 from ..opdef import BoundOp
 from ..program.cache import Cache, CacheEntry
+from ..symbol.symbol import Symbol
 from .pytree import Structure, Tree, flatten, unflatten
 
 #: A function of the user's: any arguments, and a result that is a pytree of arrays.
@@ -103,6 +105,9 @@ def as_array(what: str, value: object) -> Array:
         if value._is_sparse:
             raise WrongArgument(f"{what}: an argument is sparse", type(value).__name__, "convert it with tostype('default')")
         return value
+    if isinstance(value, Symbol):
+        todo = "hybridize the layers instead of the block around them; loops and choices of symbols are in F.contrib"
+        raise WrongArgument(f"{what}: an argument is a symbol, as a hybridized block gets", str(value), todo)
     if not isinstance(value, NUMBERS):
         raise WrongArgument(f"{what}: an argument is no array", type(value).__name__, "pass arrays, or tuples, lists and dicts of them")
     return numpy_array(value)
@@ -308,6 +313,11 @@ def kept_operator(key: tuple[object, ...], make: Callable[[], BoundOp]) -> Bound
 def run(bound_op: BoundOp, operands: Sequence[Operand]) -> list[Content]:
     """Apply an operator to the operands of a trace."""
     device = next((device_of(v) for v in operands if isinstance(v, Value)), None)
+    tape = tls.tape
+    # what draws is no constant of a trace around, even if no operand is traced
+    if isinstance(tape, Trace) and tape.owner.keys_among(operands):
+        contents = [v._content if isinstance(v, Cell) else v for v in operands]
+        return [*tape.add(bound_op, operands, contents, device or current_device())]
     return invoke(bound_op, operands, device)
 
 

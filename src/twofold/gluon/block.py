@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-from ..errors import DTypeError, InvalidValue, NotReady, Undefined
+from ..errors import DTypeError, InvalidValue, NotReady, Undefined, WrongArgument
 from ..extension_points import shown_in_notebooks
 from ..origin import warn
 from ..suggestions import argument_here
@@ -63,7 +63,7 @@ class Block:
         # here and not by Python, which would name the base class and suggest nothing
         for name in unknown:
             kind = type(self)
-            raise DTypeError(f"{kind.__name__}: there is no argument {name!r}", None, argument_here(name, kind))
+            raise WrongArgument(f"{kind.__name__}: there is no argument {name!r}", None, argument_here(name, kind))
         self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = BlockScope(self, is_transparent=prefix == "")

@@ -46,7 +46,7 @@ def load_parameters(
         elif not ignore_extra:
             raise ParameterError(
                 f"Parameter '{name}' loaded from file '{filename}' is not present in the block",
-                f"a block with {brief_list(params)}",
+                f"a block with {brief_list(params) or 'no parameters'}",
                 "set ignore_extra=True to ignore it",
             )
 

@@ -360,7 +360,7 @@ class Parameter:
         return MXNetError(
             f"Parameter '{self.name}' has not been initialized",
             None,
-            "call initialize() of the block first; collect_params() has the parameters of its children too, unlike params",
+            "call initialize() of the block first; it knows the parameters of its layers, and those that self.params.get(name, …) makes",
         )
 
     def _initialized(self) -> Copies:

@@ -6,8 +6,11 @@ instead. Its arrays are pending: nothing is computed until the transformed graph
 
 import gc
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 from weakref import ref
+
+import numpy as np
 
 from ..backend.loader import backend_for
 from ..device import Device
@@ -19,6 +22,7 @@ from ..opdef import BoundOp
 from ..program.cache import program_of
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, Cell, Content, Operand, Value, lent
+from .generator import STREAMS
 from .guards import is_tracked
 from .scalars import scalar_node
 from .tape import Tape, TapeEntry, tls
@@ -46,11 +50,24 @@ class Source(NamedTuple):
     values
         What stands for it here, and in a trace outside.
     cell
-        The array; None for a random key.
+        The array; None for random keys.
+    shape
+        The number of keys along each axis; empty for a single key.
     """
 
     values: tuple[Operand, Operand]
     cell: ref[Cell] | None = None
+    shape: tuple[int, ...] = ()
+
+
+def drawn(shape: tuple[int, ...], device: Device) -> Value:
+    """Random keys (*shape, 6), drawn now. Whoever runs the graph of a trace around draws others."""
+    stream = STREAMS.of(device)
+    keys = np.array([stream.next_key() for _ in range(prod(shape))], np.uint64).reshape(*shape, 6)
+    found = Value(backend_for(device).from_host(keys, device), device=device)
+    if isinstance(tls.tape, Trace):
+        tls.tape.owner.sources.append(Source((found, found), None, shape))
+    return found
 
 
 class Trace(Tape):
@@ -153,6 +170,11 @@ class Trace(Tape):
         places = {node: k for k, node in enumerate(self.inputs)}
         found = ((self._places.get(id(v)), s) for s in self.sources for v in s.values)
         return {places[node]: s for node, s in found if isinstance(node, Leaf)}
+
+    def keys_among(self, operands: Sequence[Operand]) -> bool:
+        """Whether random keys that were drawn in this trace are among some operands."""
+        keys = {id(v) for source in self.sources if source.cell is None for v in source.values}
+        return any(id(v) in keys for v in operands)
 
     # reading values
 

@@ -160,7 +160,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
         For a negative power of integers. On the host NumPy raises it when the result is computed.
     """
     if op.python == "pow" and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
-        raise ParameterError("Integers to negative integer powers are not allowed.", None, "cast the base with astype")
+        raise ParameterError("Integers to negative integer powers are not allowed", None, "cast the base with astype")
     if op.simple:
         for v in operands:
             if v.__class__ is ndarrayView and (found := _of_views(op, operands)) is not None:

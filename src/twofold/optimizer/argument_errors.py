@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from inspect import signature
 from typing import Any
 
-from ..errors import DTypeError, WrongArgument
+from ..errors import WrongArgument
 from ..lr_scheduler import LRScheduler
 from ..suggestions import argument_here, arguments_of
 
@@ -29,7 +29,7 @@ def check_arguments(cls: type, given: Iterable[str]) -> None:
 
     Raises
     ------
-    DTypeError
+    WrongArgument
         If there is one.
     """
     if not cls.__module__.startswith(__package__ or ""):
@@ -37,7 +37,7 @@ def check_arguments(cls: type, given: Iterable[str]) -> None:
     known = arguments_of(cls)
     for name in given:
         if name not in known:
-            raise DTypeError(f"{cls.__name__}: there is no argument {name!r}", None, argument_here(name, cls))
+            raise WrongArgument(f"{cls.__name__}: there is no argument {name!r}", None, argument_here(name, cls))
 
 
 def check_numbers(optimizer: object, **given: object) -> None:

@@ -122,11 +122,13 @@ class Optimizer:
             return 0.01 if learning_rate is None else learning_rate
         if not callable(schedule):
             raise wrong_argument(self, "lr_scheduler", schedule)
-        # a rate that is given wins over the scheduler's own, with a warning, as in MXNet
-        if schedule.base_lr != learning_rate:
+        # a rate that is given, or the optimizer's own, wins over the scheduler's, with a warning, as in MXNet; some schedules keep theirs
+        if schedule.base_lr != learning_rate and not hasattr(schedule, "base_lr_orig"):
             warn(
-                f"learning rate {schedule.base_lr} of lr_scheduler has been overwritten by learning_rate {learning_rate} of the optimizer",
+                f"learning rate {schedule.base_lr} of lr_scheduler has been overwritten by learning_rate {learning_rate} of the optimizer: "
+                "pass the rate as learning_rate",
             )
+        if schedule.base_lr != learning_rate:
             schedule.base_lr = learning_rate
         return learning_rate
 

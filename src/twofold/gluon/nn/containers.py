@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import DTypeError, IndexingError, InvalidValue, ParameterError
+from ...errors import IndexingError, InvalidValue, ParameterError, WrongArgument
 from ...origin import warn
 from ...strictness import tolerate
 from ..block import Block
@@ -25,7 +25,7 @@ class _Stack(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, *layers: Block, **unknown: object) -> None:
         if layers or not (prefix is None or isinstance(prefix, str)):
             what = f"{type(self).__name__}: layers are not arguments of its constructor"
-            raise DTypeError(what, type(prefix).__name__, "add them by net.add(layer, …)")
+            raise WrongArgument(what, type(prefix).__name__, "add them by net.add(layer, …)")
         super().__init__(prefix, params, **unknown)
 
     def add(self, *blocks: Block) -> None:
