@@ -118,3 +118,15 @@ def test_a_changed_setting_reaches_compiled_functions(monkeypatch):
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)  # no array is small now
     equal(f(x), host.exp(A))
     assert frames_of("f(x)", {"f": f, "x": x}) > few
+
+
+def test_nested_lists_of_traced_and_known_numbers_become_an_array():
+    def matrix(x):
+        return np.array([[1.0, x], (x, 2)])
+
+    x = np.array([3.0, -1.0])
+    equal(func.jit(matrix)(x[0]), [[1, 3], [3, 2]])
+    equal(func.vmap(matrix)(x), [[[1, v], [v, 2]] for v in (3, -1)])
+    assert float(func.grad(lambda x: (matrix(x) ** 2).sum())(x[0])) == 12
+    mixed = func.jit(lambda x: np.array([[x, 1], [2, 0.5]]))(np.array(2, dtype="int32"))
+    assert (mixed.tolist(), mixed.dtype) == ([[2, 1], [2, 0.5]], "float64")

@@ -93,7 +93,7 @@ def array(
         if dtype is None and not ndmax and len(kinds) == 1 and None not in kinds:
             out = stacked(object, ndarray, operand)
         else:
-            kind = _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype
+            kind = _host(_of_zeros(object), dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype
             out = stacked(object, ndarray, lambda item: operand(item).astype(kind, copy=False))
         out = out if device is None and ctx is None else out.as_in_ctx(device_of_keywords(device, ctx))
     else:
@@ -136,6 +136,13 @@ def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, b
         _check_is_no_stand_in(object)
     # an object with a buffer or ``__array__`` may share its memory with the result; sequences and scalars never do
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
+
+
+def _of_zeros(value: object) -> Any:
+    """Nested sequences with zeros in place of arrays, whose values are not known while a function is traced."""
+    if isinstance(value, Array):
+        return np.broadcast_to(np.zeros((), value.__numpy_dtype__), value.shape)
+    return [_of_zeros(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _check_is_no_stand_in(given: object) -> None:
