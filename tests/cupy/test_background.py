@@ -152,6 +152,7 @@ def test_dry_runs_predict_every_kernel_with_a_single_gpu(backend, gpus, graphs, 
     test_dry_runs_predict_every_kernel_of_a_training_step(gpus, graphs, seen, "perceptron", True)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("part", [0, *[pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS)]])
 @simulated
 def test_dry_runs_of_operators_have_no_side_effects_and_find_their_kernels(backend, seen, monkeypatch, part):

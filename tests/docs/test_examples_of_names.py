@@ -78,6 +78,7 @@ def surroundings(name: str) -> dict[str, Any]:
     return vars(sys.modules[value.__module__]) | {"mx": mx}
 
 
+@pytest.mark.ci
 def test_every_operator_has_an_example(pages):
     expect_none(o.dotted for o in operator_pages.operators() if ".. rubric:: Example" not in pages[f"op.{o.dotted}"])
 

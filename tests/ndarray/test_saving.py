@@ -83,6 +83,7 @@ def test_sparse_records_are_rejected_by_npx(shared):
         mx.npx.load(str(shared / "fixtures/nd_sparse.params"))
 
 
+@pytest.mark.ci
 @pytest.mark.oracle
 def test_mxnet_reads_our_files(oracle, tmp_path):
     nd.save(str(tmp_path / "a"), {"x": nd.arange(6).reshape((2, 3)), "y": nd.array([1, 0], dtype="int8")})
