@@ -11,7 +11,7 @@ from ..calls.item_fragments import ELLIPSIS
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
-from ..imperative.array import Array
+from ..imperative.array import Array, apply_op
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
@@ -24,6 +24,7 @@ from ..imperative.trace import Trace
 from ..imperative.transfer import on_device
 from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
+from ..ops.primitive_arithmetic import where
 from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
 
@@ -145,16 +146,32 @@ def _piece(x: Any, key: Any) -> ndarray | None:
 
 def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
-    if is_followed(index):
+    if tls.tape.__class__ is Trace and _put_by_mask(x, index, value):
+        return
+    if is_followed(index) or is_recorded(value):
         INDEXER.put(x, index, value)
         return
     single = _without_arrays(index)
     # at an index without arrays, a value that is pending or on a device may be written later
     if single is None or (root_of(x)._content.__class__ is PLAIN and not (isinstance(value, Array) and value._content.__class__ is Value)):
         key, host = to_numpy(index) if single is None else single, to_numpy(value)
-        if changed_inline(x, lambda target: HOST.write(target, key, apart(host, target)), value):
+        if changed_inline(x, lambda target: HOST.write(target, key, apart(host, target))):
             return
     INDEXER.put(x, index, value)
+
+
+def _put_by_mask(x: ndarray, index: Index, value: ArrayLike) -> bool:
+    """Write the same to all elements of a mask, which a trace does not know; False for any other index, or for a value for each element."""
+    if not isinstance(index, Array) or index._dtype != "bool" or not is_recorded(index) or index.shape != x.shape[: index.ndim]:
+        return False
+    found = asarray(value)
+    if found.size == 1:
+        found = found.reshape(())
+    rest = x.ndim - index.ndim
+    if found.ndim > rest:
+        return False
+    x[...] = apply_op(where, index.reshape(index.shape + (1,) * rest), found.astype(x.dtype), x, cls=ndarray)
+    return True
 
 
 def root_of(x: Any) -> Any:
@@ -201,9 +218,10 @@ def memory_of(x: Any) -> np.ndarray | None:
 
 def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] += value``, accumulating at repeated indices."""
-    key, host = to_numpy(index), to_numpy(value)
-    if changed_inline(x, lambda target: np.add.at(target, key, host), value):
-        return
+    if not is_followed(index) and not is_recorded(value):
+        key, host = to_numpy(index), to_numpy(value)
+        if changed_inline(x, lambda target: np.add.at(target, key, host)):
+            return
     if INDEXER.basic(x.shape, index) is not None:  # every position occurs once
         x[index] = x[index] + value
     else:
