@@ -8,7 +8,7 @@ from ..backend.loader import backend_for
 from ..device import current_device
 from ..errors import ShapeError, WrongArgument
 from ..graph.build import G
-from ..graph.control_flow import SubGraph, apply_foreach
+from ..graph.control_flow import SubGraph, apply_foreach, first_difference
 from ..graph.ir import Node, leaf
 from ..imperative.array import Array
 from ..imperative.cell import Value, wrap
@@ -181,14 +181,14 @@ def _check_branches(first: Result, second: Result) -> None:
     if first.structure != second.structure:
         given = f"{shown(first.structure)} and {shown(second.structure)}"
         raise WrongArgument("cond: the functions return different structures", given, "return arrays nested in the same way")
-    for k, (a, b) in enumerate(zip(first.arrays, second.arrays, strict=True)):
-        if a.shape != b.shape or a.dtype != b.dtype:
-            what = "arrays" if len(first.arrays) == 1 else f"arrays, number {k},"
-            raise ShapeError(
-                f"cond: the functions return {what} of different types",
-                f"{a.dtype}{a.shape} and {b.dtype}{b.shape}",
-                "return the same shapes and dtypes; astype converts",
-            )
+    if found := first_difference(first.arrays, second.arrays):
+        k, one, other = found
+        what = "arrays" if len(first.arrays) == 1 else f"arrays, number {k},"
+        raise ShapeError(
+            f"cond: the functions return {what} of different types",
+            f"{one} and {other}",
+            "return the same shapes and dtypes; astype converts",
+        )
 
 
 def _steps(sizes: set[int | None], length: int | None) -> int:
@@ -220,11 +220,11 @@ def _check_carry(old: Sequence[Node], new: Sequence[Node]) -> None:
     ShapeError
         If the shape or dtype of an array changes.
     """
-    for k, (a, b) in enumerate(zip(old, new, strict=True)):
-        if a.shape != b.shape or a.dtype != b.dtype:
-            what = "the carry" if len(old) == 1 else f"array {k} of the carry"
-            raise ShapeError(
-                f"scan: {what} changes its type from one step to the next",
-                f"{a.dtype}{a.shape} becomes {b.dtype}{b.shape}",
-                "return a carry of the shapes and dtypes of init; astype converts",
-            )
+    if found := first_difference(old, new):
+        k, before, after = found
+        what = "the carry" if len(old) == 1 else f"array {k} of the carry"
+        raise ShapeError(
+            f"scan: {what} changes its type from one step to the next",
+            f"{before} becomes {after}",
+            "return a carry of the shapes and dtypes of init; astype converts",
+        )

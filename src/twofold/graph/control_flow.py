@@ -45,14 +45,22 @@ def _types(nodes: Sequence[Node]) -> list[tuple[tuple[int, ...], str]]:
     return [(n.shape, n.dtype) for n in nodes]
 
 
-def _check_states(what: str, given: Sequence[Node], new: Sequence[Node]) -> None:
-    for k, (a, b) in enumerate(zip(given, new, strict=True)):
+def first_difference(first: Sequence[Node], second: Sequence[Node]) -> tuple[int, str, str] | None:
+    """The place of the first two nodes that differ in dtype or shape, and their types as text; None if none do."""
+    for k, (a, b) in enumerate(zip(first, second, strict=True)):
         if a.shape != b.shape or a.dtype != b.dtype:
-            raise ShapeError(
-                f"{what}: state {k} changes its type from one step to the next",
-                f"{a.dtype}{a.shape} becomes {b.dtype}{b.shape}",
-                "return states of the same types as the initial ones",
-            )
+            return k, f"{a.dtype}{a.shape}", f"{b.dtype}{b.shape}"
+    return None
+
+
+def _check_states(what: str, given: Sequence[Node], new: Sequence[Node]) -> None:
+    if found := first_difference(given, new):
+        k, old, other = found
+        raise ShapeError(
+            f"{what}: state {k} changes its type from one step to the next",
+            f"{old} becomes {other}",
+            "return states of the same types as the initial ones",
+        )
 
 
 # foreach: inputs are data (sliced along axis 0), states, closure; results are outputs (stacked), last states, states before each step
