@@ -18,17 +18,17 @@ from ..graph.ir import TABLES, Application, Node, leaf, topological
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.array import Array
-from ..imperative.cell import Cell, Content, Value
+from ..imperative.cell import Cell, Content
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import invoke
 from ..imperative.residuals import cache_of
 from ..imperative.tape import tls
-from ..imperative.trace import Source, Trace
+from ..imperative.trace import drawn
 from ..opdef import Input, Op
 from ..opdef.facets.execution import WHOLE, Execution
 from ..program.cache import Cache, CacheEntry
 from ..scheduler.observers import LISTENERS, span
-from .function import TypedGraph, new_states, random_keys, user_objects, write_states
+from .function import TypedGraph, new_states, user_objects, write_states
 
 #: A function that returns the typed graph for typed inputs and a training mode.
 GraphMaker = Callable[[Sequence[Node], bool], TypedGraph]
@@ -75,10 +75,8 @@ class Recordable:
         operands = cells
         # keys are drawn here, when the call is issued, so that the stream does not depend on when the operation runs
         if operation.draws or operation.objects:
-            keys = [Value(key, device=device) for key in random_keys(operation.draws, device)]
+            keys = [drawn((), device) for _ in range(operation.draws)]
             operands = [*cells, *keys, *user_objects(operation.objects, device, cells)]
-            if isinstance(tls.tape, Trace):
-                tls.tape.owner.sources += [Source((key, key)) for key in keys]
         if LISTENERS:
             with span("", "", device, symbolic=True):
                 contents = invoke(operation.bound_op, operands)

@@ -63,7 +63,7 @@ class Source(NamedTuple):
 def drawn(shape: tuple[int, ...], device: Device) -> Value:
     """Random keys (*shape, 6), drawn now. Whoever runs the graph of a trace around draws others."""
     stream = STREAMS.of(device)
-    keys = np.array([stream.next_key() for _ in range(prod(shape))], np.uint64).reshape(*shape, 6)
+    keys = np.array([stream.next_key() for _ in range(prod(shape))], np.uint64).reshape(*shape, 6) if shape else stream.next_key()
     found = Value(backend_for(device).from_host(keys, device), device=device)
     if isinstance(tls.tape, Trace):
         tls.tape.owner.sources.append(Source((found, found), None, shape))
