@@ -148,12 +148,15 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
     if tls.tape.__class__ is Trace and _put_by_mask(x, index, value):
         return
-    if is_followed(index) or is_recorded(value):
+    if is_followed(index):
         INDEXER.put(x, index, value)
         return
     single = _without_arrays(index)
     # at an index without arrays, a value that is pending or on a device may be written later
-    if single is None or (root_of(x)._content.__class__ is PLAIN and not (isinstance(value, Array) and value._content.__class__ is Value)):
+    at_once = single is None or (
+        root_of(x)._content.__class__ is PLAIN and not (isinstance(value, Array) and value._content.__class__ is Value)
+    )
+    if at_once and not is_recorded(value):
         key, host = to_numpy(index) if single is None else single, to_numpy(value)
         if changed_inline(x, lambda target: HOST.write(target, key, apart(host, target))):
             return
