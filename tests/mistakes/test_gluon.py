@@ -261,10 +261,36 @@ def a_shape_inside_a_hybridized_block():
 
 @mistake(
     "Sequential: a child must be a Block: given [Dense(None -> 8, linear), Dense(None -> 2, linear)] of type list; pass each layer "
-    "as an argument; use Lambda for a function"
+    "as an argument, as in add(*layers)"
 )
 def a_list_of_layers():
     nn.Sequential().add([nn.Dense(8), nn.Dense(2)])
+
+
+@mistake(
+    "Children of HybridBlock must also be HybridBlock: given [Dense(None -> 8, linear)] of type list; pass each layer as an argument, "
+    "as in add(*layers)"
+)
+def a_list_of_layers_to_compile():
+    nn.HybridSequential().add([nn.Dense(8)])
+
+
+@mistake(
+    "a Symbol cannot be combined with NDArray: type <class 'twofold.ndarray.array.NDArray'> not supported; combine symbols with "
+    "symbols or numbers; bind arrays to variables, and declare those of a block by self.params.get_constant"
+)
+def an_array_of_a_block_that_is_compiled():
+    class Scaled(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.factors = nd.ones(3)
+
+        def hybrid_forward(self, F, x):
+            return x * self.factors
+
+    net = Scaled()
+    net.hybridize()
+    net(nd.ones((2, 3)))
 
 
 @mistake(

@@ -104,7 +104,7 @@ def an_array_in_a_symbol():
 
 @mistake(
     "a Symbol cannot be combined with NDArray: type <class 'twofold.ndarray.array.NDArray'> not supported; combine symbols with "
-    "symbols or numbers; bind arrays to variables"
+    "symbols or numbers; bind arrays to variables, and declare those of a block by self.params.get_constant"
 )
 def a_symbol_plus_an_array():
     sym.Variable("data") + nd.ones((2, 3))

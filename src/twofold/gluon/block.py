@@ -196,7 +196,7 @@ class Block:
             raise DTypeError(
                 f"{type(self).__name__}: a child must be a Block",
                 described(block),
-                "pass each layer as an argument; use Lambda for a function",
+                instead_of(block, "use Lambda for a function"),
             )
         self._children[str(len(self._children)) if name is None else name] = block
 
@@ -386,6 +386,11 @@ def _select(params: ParameterDict, pattern: re.Pattern[str]) -> ParameterDict:
 def described(value: object) -> str:
     """A value that is no layer, in an error."""
     return f"the function {value.__name__}" if inspect.isfunction(value) else f"{value!r} of type {type(value).__name__}"
+
+
+def instead_of(value: object, otherwise: str) -> str:
+    """What to do where a value that is no layer was to become a child."""
+    return "pass each layer as an argument, as in add(*layers)" if isinstance(value, (list, tuple)) else otherwise
 
 
 def _blocks_in(value: object) -> Iterable[Block]:

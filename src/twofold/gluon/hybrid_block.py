@@ -26,7 +26,7 @@ from ..numpy.array import ndarray
 from ..strictness import tolerate
 from ..symbol.compose import NotASymbol
 from ..symbol.symbol import Symbol
-from .block import Block, described
+from .block import Block, described, instead_of
 from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy, into_numpy
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
@@ -127,7 +127,7 @@ class HybridBlock(Block):
             raise ParameterError(
                 "Children of HybridBlock must also be HybridBlock",
                 described(block),
-                "use HybridLambda for a function; if you are using Sequential, try HybridSequential instead",
+                instead_of(block, "use HybridLambda for a function; if you are using Sequential, try HybridSequential instead"),
             )
         super().register_child(block, name)
         self._clear_cached_op()
