@@ -79,8 +79,8 @@ def combined(row: Binary, left: object, right: object) -> Symbol:
     for operand in (left, right):
         if not isinstance(operand, (Symbol, *NUMBERS)):
             what = f"a Symbol cannot be combined with {type(operand).__name__}: type {type(operand)} not supported"
-            todo = "combine symbols with symbols or numbers; bind arrays to variables, and declare those of a block by self.params.get_constant"
-            raise DTypeError(what, None, todo)
+            arrays = "bind arrays to variables, and declare those of a block by self.params.get_constant"
+            raise DTypeError(what, None, f"combine symbols with symbols or numbers; {arrays}")
     if isinstance(left, Symbol) and isinstance(right, Symbol):
         return _applied(row.symbols, left, right)
     if isinstance(left, Symbol):
