@@ -482,37 +482,42 @@ def _any_wholes(folder: Path) -> list[bytes]:
 KINDS = {kind.name: kind for kind in _kinds()}
 
 
+def reader_of(kind: Kind, wholes: list[bytes], folder: Path) -> Callable[[bytes], Ended]:
+    """How the reader of a kind of files ends with some bytes, which it finds in a file of the folder."""
+    path = folder / f"damaged.{kind.name}"
+    rights = []
+    for whole in wholes:
+        path.write_bytes(whole)
+        try:
+            rights.append(told(kind.load(path)))
+        except kind.refusals:  # such as the states of an optimizer that this reader does not have
+            continue
+    assert rights
+
+    def load(data: bytes) -> Ended:
+        try:
+            found = told(kind.load(path))
+        except kind.refusals:
+            return Ended("refused")
+        except Exception as error:
+            return Ended("undocumented error", f"{described(error)}: {data[:60]!r}")
+        if found in rights:
+            return Ended("right")
+        return Ended("different" if not kind.is_checked else "different value accepted", f"{data[:60]!r}")
+
+    def read(data: bytes) -> Ended:
+        path.write_bytes(data)
+        return measured(lambda: load(data), len(data))
+
+    return read
+
+
 def trial_of(kind: Kind) -> Callable[[Path], Trial]:
     """The trials of a kind of files."""
 
     def make(folder: Path) -> Trial:
         wholes = kind.wholes(folder)
-        path = folder / f"damaged.{kind.name}"
-        rights = []
-        for data in wholes:
-            path.write_bytes(data)
-            try:
-                rights.append(told(kind.load(path)))
-            except kind.refusals:  # such as the states of an optimizer that this reader does not have
-                continue
-        assert rights
-
-        def load(data: bytes) -> Ended:
-            try:
-                found = told(kind.load(path))
-            except kind.refusals:
-                return Ended("refused")
-            except Exception as error:
-                return Ended("undocumented error", f"{described(error)}: {data[:60]!r}")
-            if found in rights:
-                return Ended("right")
-            return Ended("different" if not kind.is_checked else "different value accepted", f"{data[:60]!r}")
-
-        def trial(seed: int) -> Ended:
-            data = kind.mutate[seed % len(kind.mutate)](seed, wholes)
-            path.write_bytes(data)
-            return measured(lambda: load(data), len(data))
-
-        return trial
+        read = reader_of(kind, wholes, folder)
+        return lambda seed: read(kind.mutate[seed % len(kind.mutate)](seed, wholes))
 
     return make

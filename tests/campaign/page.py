@@ -16,7 +16,8 @@ HEAD = """# The campaign
 that are interrupted or find no memory, threads, forks, random programs, and loops that might grow. A later run goes on where the last
 one stopped (`.campaign/progress.json`), and runs what has failed once more with `ARGS=--again`. `ARGS="--minutes 30 --only params,symbol"`
 limits it, `ARGS=--list` lists the searches, and `ARGS=--write` writes this page. The tests run some trials of each search
-(`tests/campaign/test_campaign.py`).
+(`tests/campaign/test_campaign.py`). One search needs `pip install .[fuzz]`: atheris sees which lines of a reader an input reaches, and
+changes those that reach new ones further; they stay in `.campaign/corpus`, and inputs that fail in `.campaign/failed`.
 
 Trials have seeds from 0 up. A trial fails if a reader raises an error that is not documented, takes more than 2 seconds of the processor or
 more memory than ten times the file and 64 MB, accepts a value other than the one that was written although the format has a checksum, or

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.campaign import graphs, processes, programs
+from tests.campaign import graphs, guided, processes, programs
 from tests.campaign.files import KINDS, trial_of
 from tests.campaign.saves import SAVES, full_disks, kills
 from tests.campaign.trials import Search
@@ -15,6 +15,7 @@ SAVED = ("old", "new", "some old, some new", "none left")
 
 SEARCHES = {f"file {name}": Search(f"files: {kind.title}", trial_of(kind), READ) for name, kind in KINDS.items()}
 SEARCHES |= {
+    "guided": Search("files: 2,000 inputs of a kind, guided by coverage", guided.trials, ("none failed", "none left"), 2 * 1900, 19, 1),
     "kill": Search("saves, killed at each system call", kills, SAVED, 500 * len(SAVES), 200, 60),
     "full disk": Search("saves, a full disk at each size", full_disks, SAVED, 6000 * len(SAVES), 200, 60),
 }

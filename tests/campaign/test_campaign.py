@@ -22,6 +22,7 @@ from tests.conftest import absent
 #: Searches that one process can run one after another.
 GROUPS = {
     "files": [name for name in SEARCHES if name.startswith("file ")],
+    "guided": ["guided"],
     "graphs": ["symbol parameters", "symbol grammar", "onnx grammar"],
     "saves": ["kill", "full disk"],
     "processes": ["interrupts", "forks", "full memory", "allocations", "threads"],
@@ -35,6 +36,8 @@ GROUPS = {
 def test_some_trials_of_each_search_end_as_promised(group: str, shared: Path) -> None:
     if group == "saves" and (reason := saves.can_trace()):
         absent(reason)
+    if group == "guided":
+        pytest.importorskip("atheris")
     names = GROUPS[group]
     command = [sys.executable, "-W", "ignore", "-m", "tests.campaign.trials", ",".join(names), "0", "0"]
     own = environment() | SEARCHES[names[-1]].environment
