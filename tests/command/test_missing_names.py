@@ -112,6 +112,14 @@ def test_a_class_of_its_own_may_have_such_state(report, monkeypatch):
         "from mxnet.gluon import Block\nclass A(Block):\n    def __init__(self):\n        self._secret = 1\nclass B(A):\n    _secret = 2\n"
     )
     assert report(derived)[0] == 1
+    of_another_kind = derived.replace("Block", "Parameter") + "    def f(self):\n        return self._secret\n"
+    assert report(of_another_kind)[0] == 0
+
+
+def test_functions_of_the_c_library_are_reported(report):
+    status, lines = report("import mxnet as mx\nmx.base.check_call(mx.base._LIB.MXNDArrayWaitAll())\n")
+    assert status == 1
+    assert lines[0].startswith("script.py:2: mxnet.base._LIB.MXNDArrayWaitAll: Twofold has no C library")
 
 
 def test_a_source_that_is_not_python_3_is_named_and_left_out(report):

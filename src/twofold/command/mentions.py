@@ -30,11 +30,11 @@ class Mention(NamedTuple):
 
 
 class ClassOfSource(NamedTuple):
-    """A class of a source: its bases' last names, whether one of them is MXNet's, and the attributes that it gives its objects."""
+    """A class of a source: its bases' last names, the paths of those that are MXNet's, and the attributes that it gives its objects."""
 
     name: str
     bases: set[str]
-    extends_mxnet: bool
+    of_mxnet: set[str]
     attributes: set[str]
 
 
@@ -146,7 +146,8 @@ class _Reader(ast.NodeVisitor):
         # other files know the class by this name, whatever they import it from
         bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
         own: Names = {}
-        made = ClassOfSource(node.name, bases, any(self._path(base) for base in node.bases), set())
+        of_mxnet = {path for base in node.bases if (path := self._path(base))}
+        made = ClassOfSource(node.name, bases, of_mxnet, set())
         self.classes.append(made)
         self.inner.append(made)
         self.enter(ast.Module(node.body, []), own)

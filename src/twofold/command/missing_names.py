@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..compat import mxnet_alias
-from ..errors import MissingFileError
+from ..errors import MissingFileError, MXNetError
 from ..suggestions import WHAT_RUNS, attribute_here
 from .mentions import FUNCTIONS, Source, read
 
@@ -90,13 +90,31 @@ def missing_in(sources: dict[Path, Source]) -> list[Missing]:
 
 
 def _own_attributes(sources: Iterable[Source]) -> set[str]:
-    """The attributes that classes define which are not derived from MXNet's: an object's private attribute of that name is theirs."""
+    """The attributes that the sources' classes define, but for private state of the classes of MXNet that they are derived from."""
     classes = [found for source in sources for found in source.classes]
-    derived = {found.name for found in classes if found.extends_mxnet}
     # bases are known by their last names only, as other files may import them from anywhere
-    while more := {found.name for found in classes if found.bases & derived} - derived:
-        derived |= more
-    return {name for found in classes if found.name not in derived for name in found.attributes}
+    ancestors: dict[str, set[str]] = {found.name: set() for found in classes}
+    for found in classes:
+        ancestors[found.name] |= found.bases | {name for path in found.of_mxnet for name in _lineage(path)}
+    grows = True
+    while grows:
+        grows = False
+        for names in ancestors.values():
+            more = set().union(*(ancestors.get(name, ()) for name in names)) - names
+            names |= more
+            grows |= bool(more)
+    return {name for found in classes for name in found.attributes if not _kinds_with(name) & ancestors[found.name]}
+
+
+def _lineage(path: str) -> list[str]:
+    """The names of a class of MXNet and its bases; none if Twofold lacks it."""
+    found = _found(path)
+    return [kind.__name__ for kind in found.__mro__] if isinstance(found, type) else []
+
+
+def _kinds_with(name: str) -> set[str]:
+    """The last names of the classes of MXNet that have a private attribute which Twofold's lack."""
+    return {kind.rpartition(".")[2] for kind, names in _table().items() if name in names}
 
 
 @cache
@@ -111,17 +129,23 @@ def missing_path(path: str) -> str | None:
 
 
 def _absent(path: str) -> str | None:
+    found = _found(path)
+    return str(found) if isinstance(found, MXNetError) else None
+
+
+def _found(path: str) -> object:
+    """What a dotted path of MXNet names, or the error that says what is missing."""
     # through the alias, so that each name is found as the program will find it
     root, *names = path.split(".")
     found: object = import_module(root)
     for name in names:
         try:
             found = getattr(found, name)
-        except (mxnet_alias.MissingName, mxnet_alias.MissingModule) as error:
-            return str(error)
+        except MXNetError as error:
+            return error
         except AttributeError:
-            return f"{path}: Twofold does not have it; {attribute_here(found, name) or WHAT_RUNS}"
-    return None
+            return MXNetError(f"{path}: Twofold does not have it", None, attribute_here(found, name) or WHAT_RUNS)
+    return found
 
 
 @cache
