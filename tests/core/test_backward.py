@@ -277,6 +277,21 @@ def test_backward_to_an_operation_that_another_loss_has_freed_raises(mode, creat
         near(x.grad, 4 * X)
 
 
+def test_a_result_that_no_loss_has_reached_is_constant_once_its_operation_is_used(mode):
+    for _ in range(3):
+        x = variable()
+        with autograd.record():
+            first, second = pair(x)
+            loss = first * 2.0
+        loss.backward()
+        with autograd.record():
+            z = second * x
+        z.backward()
+        near(x.grad, second.asnumpy())
+        with pytest.raises(AutogradError, match="not part of a recorded graph"):
+            second.backward()
+
+
 @pytest.mark.parametrize("head", [False, True])
 def test_a_defect_in_what_was_saved_is_not_reported_as_a_used_graph(inline, head):
     for _ in range(2):

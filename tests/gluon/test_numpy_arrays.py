@@ -460,3 +460,24 @@ def test_set_np_does_not_affect_other_threads(numpy_switched):
     thread.start()
     thread.join()
     assert seen == [False]
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("kind", [gluon.rnn.RNN, gluon.rnn.LSTM, gluon.rnn.GRU])
+def test_states_that_are_not_detached_are_constants_of_the_next_step(numpy_switched, kind, hybridized):
+    layer = kind(4)
+    layer.initialize(mx.init.One())
+    if hybridized:
+        layer.hybridize()
+    gradients = []
+    for detached in (False, True):
+        states = layer.begin_state(batch_size=2)
+        for k in range(3):
+            with autograd.record():
+                outputs, states = layer(np.ones((3, 2, 5)) * 0.1 * k, states)
+                loss_here = (outputs * outputs).mean()
+            loss_here.backward()
+            states = [s.detach() for s in states] if detached else states
+        gradients.append([p.grad().asnumpy() for p in layer.collect_params().values()])
+    for one, other in zip(*gradients, strict=True):
+        numpy.testing.assert_array_equal(one, other)

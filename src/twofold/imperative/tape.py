@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import ref
 
 from ..assembly import fragment
-from ..graph.ir import Leaf, Node
+from ..graph.build import item
+from ..graph.ir import Application, Node
 
 if TYPE_CHECKING:
     from ..device import Device
@@ -53,9 +54,10 @@ class TapeEntry:
     @property
     def is_used(self) -> bool:
         """Whether backward has used and freed the operation, or the operation that a bridge leaf continues."""
-        if isinstance(self.node, Leaf):
+        if not isinstance(self.node, Application):
             return bool(self.inputs) and self.inputs[0].is_used
-        return self.tape is None
+        # backward has passed only those of several results that lead to its heads
+        return self.tape is None or (self.node.bound_op.op is item and self.inputs[0].tape is None)
 
 
 #: In place of a request: the array's shape or dtype differs from the gradient's, so backward must not reach the variable.

@@ -62,7 +62,12 @@ class NamespaceInfo:
         """
         self._check(device)
         index = np.dtype(np.intp)
-        return {"real floating": np.dtype("float64"), "complex floating": np.dtype("complex128"), "integral": np.dtype(int), "indexing": index}
+        return {
+            "real floating": np.dtype("float64"),
+            "complex floating": np.dtype("complex128"),
+            "integral": np.dtype(int),
+            "indexing": index,
+        }
 
     def dtypes(self, *, device: Device | str | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, np.dtype]:
         """The standard's dtypes by name.
