@@ -1,15 +1,18 @@
 """What to do about an uncaught error of Python's own that a use of the package has caused: a changed text, or a note."""
 
 import re
+import sys
 from inspect import getattr_static
 from linecache import getline
 from types import FrameType, FunctionType, MemberDescriptorType, TracebackType
 
-from .suggestions import attribute_here, operand_here
+from .suggestions import attribute_here, import_here, operand_here
 from .wrong_arguments import explanation_of, named_in
 
 #: Python's texts about operands, and about items of a parameter, with the names of their classes.
 OPERANDS = re.compile(r"unsupported operand type\(s\) for .+: '(\w+)' and '(\w+)'|'(Parameter)' object is not (?:subscriptable|iterable)")
+#: Python's text about a name that a module does not have.
+NOT_IMPORTED = re.compile(r"cannot import name '(\w+)' from")
 #: A call of an attribute.
 CALLED = re.compile(r"([\w.]+)\.(\w+)\(")
 #: A use of a gradient.
@@ -32,11 +35,25 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
         advice = attribute_here(error.obj, error.name) or _of_method(error.obj, error.name) or (trace and _of_gradient(error, trace))
         if advice and advice not in str(error):
             error.add_note(advice)
+    elif isinstance(error, ImportError):
+        if (advice := _of_import(error)) and advice not in str(error):
+            error.add_note(advice)
     elif isinstance(error, TypeError) and trace is not None:
         if text := explanation_of(error, trace):
             error.args = (text,)
         elif note := next((note for advice_of in _OF_TYPE_ERRORS if (note := advice_of(error, trace))), ""):
             error.add_note(note)
+
+
+def _of_import(error: ImportError) -> str:
+    """Advice for ``from twofold.gluon.nn import Linear`` and ``import twofold.optim``."""
+    module, name = error.name or "", NOT_IMPORTED.match(str(error))
+    if isinstance(error, ModuleNotFoundError):
+        module, _, missing = module.rpartition(".")
+    else:
+        missing = name[1] if name else ""
+    found = sys.modules.get(module)
+    return import_here(found, missing) if missing and found is not None and module.partition(".")[0] == "twofold" else ""
 
 
 def _of_json(error: TypeError, trace: TracebackType) -> str:

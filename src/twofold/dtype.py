@@ -10,7 +10,7 @@ from functools import cache
 import ml_dtypes
 import numpy as np
 
-from .errors import DTypeError
+from .errors import DTypeError, UnsupportedDType
 from .suggestions import did_you_mean
 
 WEAK = {"weakf": float, "weaki": int}
@@ -61,9 +61,10 @@ def dtype_name(dtype: object) -> str:
         return FROM_MXNET_CODE[dtype]
     try:
         return NAME_OF[np.dtype(dtype)]  # type: ignore[call-overload]
-    except (TypeError, KeyError):
+    except (TypeError, KeyError) as error:
         todo = did_you_mean(str(dtype), NAMES, f"use one of {', '.join(NAMES)}")
-        raise DTypeError("dtype: unknown data type", repr(dtype), todo) from None
+        kind = UnsupportedDType if isinstance(error, KeyError) else DTypeError
+        raise kind("dtype: unknown data type", repr(dtype), todo) from None
 
 
 def scalar_dtype(number: bool | int | float) -> str:

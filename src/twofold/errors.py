@@ -114,6 +114,10 @@ class DTypeError(MXNetError, TypeError):
     """An element type, or the type of an argument, is not accepted."""
 
 
+class UnsupportedDType(DTypeError):
+    """A dtype that is not supported here; NumPy may support it."""
+
+
 class StorageError(MXNetError, TypeError):
     """A sparse array was given, or asked for, where only dense ones can be, such as in a graph."""
 

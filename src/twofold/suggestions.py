@@ -13,6 +13,10 @@ from .errors import OperatorError, UnknownKey
 WHAT_RUNS = 'the page "What runs" (docs/reference/mxnet-names.md) lists MXNet\'s names'
 
 
+#: The tables of names by the module in which a name was looked up, if their names differ.
+PLACES = {"": "twofold", "ndarray": "nd", "symbol": "nd", "numpy": "np", "numpy_extension": "npx"}
+
+
 @cache
 def _elsewhere() -> dict[str, dict[str, str]]:
     """Names of other libraries with ours, by the module in which users look for them."""
@@ -20,6 +24,31 @@ def _elsewhere() -> dict[str, dict[str, str]]:
 
     with open(os.path.join(os.path.dirname(__file__), "names_elsewhere.toml"), "rb") as file:
         return tomllib.load(file)
+
+
+Absent = dict[str, tuple[str, str]]
+
+
+@cache
+def absent_names() -> tuple[Absent, Absent]:
+    """MXNet's modules, and names of other modules, that have no counterpart: why, and what to do instead."""
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "absent_names.toml"), "rb") as file:
+        tables = tomllib.load(file)
+    modules, names = ({path: (why, todo) for path, (why, todo) in tables[kind].items()} for kind in ("modules", "names"))
+    return modules, names
+
+
+def _instead(module: str, name: str, place: str = "") -> str:
+    """What to do about a name that a module does not have, and MXNet or another library does; empty if nothing is known."""
+    head = module.partition(".")[2]
+    known = _elsewhere().get(place or PLACES.get(head, head), {})
+    if name in known:
+        return f"use {known[name]}"
+    modules, names = absent_names()
+    _, todo = (modules | names).get(f"{head}.{name}" if head else name, ("", ""))
+    return f"{todo}; {WHAT_RUNS}" if todo else ""
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "") -> str:
@@ -100,10 +129,36 @@ def attribute_here(shown: object, name: str) -> str:
     'use asnumpy()'
     """
     if isinstance(shown, ModuleType):
-        name_here = _elsewhere().get(shown.__name__.removeprefix("twofold."), {}).get(name)
-        return f"use {name_here}" if name_here else ""
+        return _instead(shown.__name__, name)
     places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if _is_ours(kind)]
     return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
+
+
+def assigned_here(shown: object, name: str, names: Iterable[str]) -> str:
+    """What to do instead of assigning to an attribute; empty if nothing is known.
+
+    Parameters
+    ----------
+    shown
+        The object.
+    name
+        The attribute.
+    names
+        Attributes that exist: one that differs in a letter or two is meant.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> weight = mx.gluon.Parameter("weight")
+    >>> assigned_here(weight, "grad_rq", ["grad_req", "shape"])
+    "did you mean 'grad_req'?"
+    """
+    from difflib import get_close_matches
+
+    places = [_elsewhere().get(f"assigned to {kind.__name__}", {}) for kind in type(shown).__mro__ if _is_ours(kind)]
+    known = next((place[name] for place in places if name in place), "")
+    near = () if known else get_close_matches(name, [n for n in names if n != name], 1, 0.88)
+    return f"did you mean {near[0]!r}?" if near else known
 
 
 def operand_here(given: object, function: str = "") -> str:
@@ -165,7 +220,9 @@ def renamed_argument(name: str, names: Collection[str]) -> str:
 def arguments_of(called: Callable[..., object]) -> list[str]:
     """The names of the arguments of a function, or of all constructors of a class: most pass on those that they do not take."""
     if isinstance(called, type):
-        functions = [vars(kind)["__init__"] for kind in called.__mro__ if kind is not object and "__init__" in vars(kind)]
+        own = [kind for kind in called.__mro__ if kind is not object and "__init__" in vars(kind)]
+        # what a private base takes beside its first subclass's arguments is for that subclass
+        functions = [vars(kind)["__init__"] for kind in own if kind is own[0] or not kind.__name__.startswith("_")]
     else:
         functions = [called]
     parameters = [p for function in functions for p in signature(function).parameters.values()]
@@ -184,4 +241,17 @@ def lookup(module: str, names: Iterable[str], place: str = "") -> Callable[[str]
 
 def missing_name(module: str, name: str, names: Iterable[str], place: str = "") -> OperatorError:
     """The error for a name that a module does not have: an `AttributeError`, as Python's own."""
-    return OperatorError(f"module {module!r} has no attribute {name!r}", None, did_you_mean(name, names, "see dir() of it", place))
+    todo = _instead(module, name, place) or did_you_mean(name, names, "see dir() of it")
+    return OperatorError(f"module {module!r} has no attribute {name!r}", None, todo)
+
+
+def import_here(module: ModuleType, name: str) -> str:
+    """What to do about a name that a program imports from a module that does not have it; empty if nothing is known.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> import_here(mx.gluon.nn, "Linear")
+    'use Dense'
+    """
+    return _instead(module.__name__, name) or did_you_mean(name, dir(module), "")

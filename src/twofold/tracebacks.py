@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 #: The errors whose text a notebook shows changed: those of the package, and those of Python that get advice.
-EXPLAINED = (MXNetError, AttributeError, TypeError)
+EXPLAINED = (MXNetError, AttributeError, ImportError, TypeError)
 #: Functions that add what to do to an uncaught error of Python, by the error and its traceback.
 ADVISERS: list[Callable[[BaseException, TracebackType | None], None]] = []
 

@@ -5,11 +5,13 @@ which the program never named. What the program called is found when the error i
 cost nothing.
 """
 
+import ast
 import re
 import sys
 from collections.abc import Callable
 from dis import Instruction, get_instructions
 from inspect import getattr_static, signature
+from linecache import getlines
 from types import FrameType, ModuleType, TracebackType
 
 from .origin import is_inside
@@ -88,6 +90,8 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
     if called is None or not _is_ours(called[0]):
         return ""
     names = arguments_of(called[0])
+    if missing and (unknown := [name for name in _keywords(last, links[-1].tb_lasti) if name not in names]):
+        return f"{called[1]}: there is no argument {unknown[0]!r}; {argument_here(unknown[0], called[0])}"
     return f"{called[1]}: {f'{missing} is missing' if missing else 'there are too many arguments'}; it takes {', '.join(names) or 'none'}"
 
 
@@ -143,6 +147,23 @@ def _called(frame: FrameType, position: int) -> Called | None:
         return None
     is_method = owner is not None and not isinstance(owner, (ModuleType, type))
     return found, f"{type(owner).__name__}.{found.__name__}" if is_method else found.__name__
+
+
+def _keywords(frame: FrameType, position: int) -> list[str]:
+    """The names of the arguments that a call passes by name, read from its source; none where there is no source."""
+    places = next((i.positions for i in get_instructions(frame.f_code) if i.offset == position), None)
+    if places is None or None in places:
+        return []
+    lines = [line.encode() for line in getlines(frame.f_code.co_filename, frame.f_globals)[places.lineno - 1 : places.end_lineno]]
+    if not lines:
+        return []
+    lines[-1] = lines[-1][: places.end_col_offset]  # before the first line is cut, which may be the same one
+    text = b"".join([lines[0][places.col_offset :], *lines[1:]]).decode(errors="replace")
+    try:
+        call = ast.parse(f"({text})", mode="eval").body
+    except SyntaxError:
+        return []
+    return [k.arg for k in call.keywords if k.arg is not None] if isinstance(call, ast.Call) else []
 
 
 def _method_of_first(frame: FrameType, function: str) -> Called | None:

@@ -370,6 +370,30 @@ def labels_of_another_batch():
     gluon.loss.SoftmaxCrossEntropyLoss()(nd.ones((4, 3)), nd.ones((5,)))
 
 
+@mistake("l1loss0: the labels do not match the predictions: given labels (4,) for predictions (4, 2); pass as many labels as predictions")
+def fewer_labels_than_predictions():
+    gluon.loss.L1Loss()(nd.ones((4, 2)), nd.ones(4))
+
+
+@mistake(
+    "kldivloss0: the labels do not match the predictions: given labels (4,) for predictions (4, 2); pass as many labels as predictions"
+)
+def class_numbers_for_distributions():
+    gluon.loss.KLDivLoss()(nd.ones((4, 2)), nd.ones(4))
+
+
+@mistake("can only convert an array of size 1 to a Python scalar: given shape (4,); pass an index, or reduce it first, as mean() does")
+def the_item_of_a_loss_per_sample():
+    gluon.loss.L2Loss()(nd.ones((4, 2)), nd.ones((4, 2))).item()
+
+
+@mistake("dense0: FullyConnected: operands must have the same dtype: given float64, float32, float32; cast one of them with astype")
+def inputs_of_another_dtype():
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    net(nd.ones((2, 3), dtype="float64"))
+
+
 @mistake("l2loss0: the labels do not match the predictions: given labels (4, 2) for predictions (4, 3); pass as many labels as predictions")
 def targets_of_another_shape():
     gluon.loss.L2Loss()(nd.ones((4, 3)), nd.ones((4, 2)))
@@ -442,7 +466,7 @@ def parameters_of_a_larger_network():
     smaller.load_parameters("large.params")
 
 
-@mistake('FullyConnected: operands must have the same dtype: given int32, float32, float32; cast integers with astype("float32")')
+@mistake('dense0: FullyConnected: operands must have the same dtype: given int32, float32, float32; cast integers with astype("float32")')
 def integers_into_a_layer():
     ready(nn.Dense(8, in_units=4))(nd.ones((2, 4), dtype="int32"))
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import MXNetError
 from ..extension_points import LOADERS
-from ..suggestions import WHAT_RUNS, did_you_mean
+from ..suggestions import PLACES, WHAT_RUNS, absent_names, did_you_mean
 
 #: The value of ``mxnet.__version__``, which scripts compare.
 MXNET_VERSION = "1.9.1"
@@ -27,13 +27,8 @@ EVERYWHERE: list[str] = _TABLES["everywhere"]
 IMPORTED: dict[str, list[str]] = _TABLES["imported"]
 NAMED: dict[str, dict[str, str]] = _TABLES["named"]
 SOURCES: dict[str, list[str]] = _TABLES["sources"]
-ABSENT: dict[str, tuple[str, str]] = {module: (reason, todo) for module, (reason, todo) in _TABLES["absent"].items()}
-ABSENT_NAMES: dict[str, tuple[str, str]] = {name: (reason, todo) for name, (reason, todo) in _TABLES["absent_names"].items()}
+ABSENT, ABSENT_NAMES = absent_names()
 INTERNAL: list[str] = _TABLES["internal"]
-
-
-#: The tables of `suggestions` by the module of MXNet in which a name was looked up, if their names differ.
-PLACES = {"": "twofold", "ndarray": "nd", "symbol": "nd", "numpy": "np"}
 
 
 #: The modules that give the classes of a module of MXNet their private state.

@@ -10,13 +10,13 @@ from ..device import Device, current_device
 from ..dtype import dtype_name
 from ..errors import (
     DeferredInitializationError,
+    DTypeError,
     IndexingError,
     MXNetError,
     ParameterError,
     ShapeError,
     ShapesNotInferred,
     Undefined,
-    WrongType,
 )
 from ..executor import Executor
 from ..graph.collector import RESTING
@@ -266,7 +266,7 @@ class HybridBlock(Block):
                 return self.hybrid_forward(Given.nd, *args, **params)
             with device:
                 return self.hybrid_forward(Given.nd, *args, **params)
-        except (ShapeError, IndexingError, WrongType, ParameterError) as error:
+        except (ShapeError, IndexingError, DTypeError, ParameterError) as error:
             self._name_in(error, args)
             raise
 
@@ -361,7 +361,7 @@ class HybridBlock(Block):
         # errors of other subclasses are the mistakes of a block's own code
         if error.layer is None and (not isinstance(error, ParameterError) or type(error) in (ParameterError, NotASymbol)):
             error.layer, shapes = self.name, shapes_of(args)
-            mistake = foreign_input(self.hybrid_forward, args) if isinstance(error, (WrongType, ParameterError)) else None
+            mistake = foreign_input(self.hybrid_forward, args) if isinstance(error, (DTypeError, ParameterError)) else None
             mistake = mistake or (self._mistake(*shapes) if shapes else None)
             what, error.given, error.todo = mistake or (error.what, error.given, error.todo)
             error.what = f"{self.name}: {what}"

@@ -20,10 +20,11 @@ from ..opdef import STORAGE_TYPES
 from ..origin import warn
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
+from .checked_attributes import CheckedAttributes
 from .copies import RENEWALS, Copies, context_list, rows_of
 from .numpy_arrays import as_active_class, as_legacy
 from .signatures import DTypeLike, InitializerLike, check_dtype_source
-from .wrong_inputs import is_size
+from .wrong_inputs import checked_shape
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -32,14 +33,6 @@ Contexts = Device | Sequence[Device] | None
 #: The initializer of models that specify none.
 DEFAULT = initializer.Uniform()
 GRAD_REQS = ("write", "add", "null")
-
-
-def _checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape as a tuple, with unknown sizes as 0, or -1 under ``npx.set_np``."""
-    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    if not all(map(is_size, sizes)):
-        raise ParameterError(f"Parameter '{name}': invalid shape", repr(shape), "pass non-negative integers, 0 for an unknown size")
-    return sizes
 
 
 class ParameterAttributes(TypedDict, total=False):
@@ -57,7 +50,7 @@ class ParameterAttributes(TypedDict, total=False):
     grad_stype: str
 
 
-class Parameter:
+class Parameter(CheckedAttributes):
     """A weight or other persistent array of a model.
 
     Parameters
@@ -110,7 +103,7 @@ class Parameter:
         grad_stype: str = "default",
     ) -> None:
         self.name = name
-        self._shape: Shape = None if shape is None else _checked_shape(name, shape)
+        self._shape: Shape = None if shape is None else checked_shape(name, shape)
         self._dtype = dtype
         self.lr_mult, self.wd_mult = lr_mult, wd_mult
         self.init = init

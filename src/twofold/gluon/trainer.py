@@ -13,6 +13,7 @@ from ..kvstore.create import check_kvstore, spans, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
 from ..optimizer.argument_errors import options_of
+from .checked_attributes import CheckedAttributes
 from .copies import RENEWALS
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
@@ -32,7 +33,7 @@ class StaleGradient(MXNetError, UserWarning):
     """A gradient that no backward pass has written since the last step, for which MXNet raises UserWarning."""
 
 
-class Trainer:
+class Trainer(CheckedAttributes):
     """Applies an optimizer to parameters.
 
     Parameters

@@ -23,6 +23,14 @@ def is_size(n: object) -> bool:
     return isinstance(n, (int, np.integer)) and int(n) >= -1
 
 
+def checked_shape(name: str, shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape as a tuple, with unknown sizes as 0, or -1 under ``npx.set_np``."""
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    if not all(map(is_size, sizes)):
+        raise ParameterError(f"Parameter '{name}': invalid shape", repr(shape), "pass non-negative integers, 0 for an unknown size")
+    return sizes
+
+
 def check_sizes(layer: object, *, unknown: int = 0, **sizes: object) -> None:
     """Check arguments of a layer that are numbers of values, in their own names instead of its parameters'.
 

@@ -169,6 +169,9 @@ class Array(Cell):
 
     def item(self, *index: int) -> Any:
         """An element as a Python scalar; without an index the array must have size 1."""
+        if not index and np.prod(self.shape) != 1:
+            what = "can only convert an array of size 1 to a Python scalar"
+            raise ParameterError(what, f"shape {self.shape}", "pass an index, or reduce it first, as mean() does")
         return host_of(self).item(*index)
 
     def tolist(self) -> Any:

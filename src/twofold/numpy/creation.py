@@ -12,7 +12,7 @@ import numpy as np
 from ..calls.host_calls import called, is_recorded, refuse_cut, stacked, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import DTypeError, ParameterError, WrongType
+from ..errors import DTypeError, ParameterError, UnsupportedDType, WrongType
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
 from ..imperative.views import view_of
@@ -207,10 +207,6 @@ def asarray(
     return array(a, dtype, copy=copy, device=device, ctx=ctx)
 
 
-class UnsupportedDType(DTypeError):
-    """An operand has a dtype that is not supported here; NumPy may support it."""
-
-
 def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
     """An operand of a function: `asarray`, placed on a device if it is not an `ndarray` yet.
 
@@ -240,7 +236,7 @@ def operands(*values: ArrayLike) -> list[ndarray]:
 
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     """The array itself if it is in row-major order, else a copy; it has at least one axis."""
-    out = asarray(a, dtype)
+    out = operand(a if dtype is None else asarray(a, dtype))
     out = out if out.shape else out.reshape(1)
     return out if _is_row_major(out) else out.copy()
 
@@ -294,7 +290,7 @@ def full(
     if isinstance(fill_value, (bool, int, float)):
         kind = np.asarray(fill_value).dtype if dtype is None else _type(dtype, "full", shape, fill_value)
         return fill(ndarray, shape, fill_value, kind, where)
-    value = asarray(fill_value, device=where)
+    value = operand(fill_value, where)
     out = empty(shape, value.dtype if dtype is None else dtype, device=where)
     out[...] = value
     return out
@@ -312,7 +308,7 @@ def _like(name: str, make: Callable[..., ndarray]) -> Callable[..., ndarray]:
         device: DeviceLike = None,
         ctx: DeviceLike = None,
     ) -> ndarray:
-        model = asarray(a)
+        model = operand(a)
         where = model.context if device is None and ctx is None else device_of_keywords(device, ctx)
         return make(model.shape if shape is None else shape, model.dtype if dtype is None else dtype, device=where)
 
@@ -334,7 +330,7 @@ def full_like(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """An array filled with a value, with another array's shape, dtype and device unless given."""
-    model = asarray(a)
+    model = operand(a)
     where = model.context if device is None and ctx is None else device_of_keywords(device, ctx)
     return full(model.shape if shape is None else shape, fill_value, model.dtype if dtype is None else dtype, device=where)
 

@@ -17,13 +17,13 @@ from ..calls import host_calls
 from ..calls.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF
-from ..errors import ParameterError, WrongArgument
+from ..errors import ParameterError, UnsupportedDType, WrongArgument
 from ..imperative.array import Array, adopted, apply_op
 from ..imperative.guards import apart
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
-from .creation import UnsupportedDType, operand
+from .creation import operand
 from .forms import FORMS
 from .indexing import changed_inline
 from .short_calls import short_call

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded
 from ..dtype import is_float, promote
-from ..errors import ParameterError, ShapeError
+from ..errors import ParameterError, ShapeError, UnsupportedDType
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
@@ -25,7 +25,7 @@ from ..opdef import Op, normalized_axis
 from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
 from . import shapes
 from .array import Out, ndarray
-from .creation import UnsupportedDType, broadcast_view, eye, operand, operands, zeros
+from .creation import broadcast_view, eye, operand, operands, zeros
 from .fallback import attribute, by_numpy
 from .linear import outer as outer
 from .linear import tensordot as tensordot

@@ -33,7 +33,7 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
     return {name: f for name, f in named.items() if f.__globals__ is vars(module)}
 
 
-#: Functions that create arrays return NumPy's for dtypes that Twofold lacks; functions of arrays need `guarded` for such operands.
+#: Functions that create arrays, and those of arrays: NumPy's are called for dtypes that Twofold lacks.
 MAKERS = functions_in(creation)
 OWN = functions_in(linear) | functions_in(parts) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
 
@@ -103,7 +103,9 @@ def find_attribute(name: str) -> Any:
         raise missing_name(PACKAGE, name, np.__all__, "np")
     numpys = getattr(np, name, None)
     if name in MAKERS:
-        found = in_short(name, MAKERS[name], getattr(np, name))
+        # what makes arrays of arrays returns NumPy's itself
+        made = MAKERS[name] if name in ("array", "asarray") else guarded(MAKERS[name], numpys)
+        found = in_short(name, made, numpys)
     elif name in OWN or name in ROWS:
         found = OWN.get(name) or function_of_row(ROWS[name])
         if numpys is not None:  # else a function of a newer NumPy than the one installed

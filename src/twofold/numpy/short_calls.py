@@ -32,6 +32,7 @@ from .array import ndarray, ndarrayElement, ndarrayView
 new = object.__new__
 #: The classes of arguments that are passed on unchanged.
 ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, EllipsisType, np.dtype, *[type(d) for d in NUMPY.values()]}
+ATOMS |= {cls for cls in vars(np.dtypes).values() if isinstance(cls, type)}  # arrays of text, records and dates are NumPy's own
 
 
 def short_call(

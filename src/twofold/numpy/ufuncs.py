@@ -11,7 +11,7 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..dtype import NUMPY, dtype_name
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError, UnsupportedDType
 from ..imperative.cell import HOST, wrap
 from ..imperative.invoke import host_of
 from ..imperative.views import ready_memory
@@ -19,7 +19,7 @@ from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef import OPS, Op, broadcast_shapes
 from ..ops import primitive_arithmetic
 from .array import Out, ndarray, ndarrayView
-from .creation import UnsupportedDType, broadcast_view, operands, zeros
+from .creation import broadcast_view, operands, zeros
 from .fallback import by_numpy, objects_of
 from .indexing import add_at, changed_inline
 from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short

@@ -22,6 +22,9 @@ class Loss(HybridBlock):
         ``prefix`` and ``params``, see `Block`.
     """
 
+    #: Whether each element of the predictions has a label, in the same number of elements.
+    _labels_elements = False
+
     def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(**kwargs)
         self._weight = weight
@@ -41,11 +44,14 @@ class Loss(HybridBlock):
         # `exclude`: over all axes but the batch axis, however many there are
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        if not self._labels_elements or math.prod(shapes[0]) == math.prod(shapes[1]):
+            return None
+        return unlike_predictions(shapes[0], shapes[1])
 
-def unlike_predictions(pred: Shape, label: Shape, *others: Shape) -> Mistake | None:
-    """What is wrong with labels that the predictions do not fit; None if it may be something else."""
-    if math.prod(label) in (math.prod(pred), math.prod(pred[:-1])):
-        return None
+
+def unlike_predictions(pred: Shape, label: Shape) -> Mistake:
+    """What is wrong with labels of another number than the predictions ask for."""
     return "the labels do not match the predictions", f"labels {label} for predictions {pred}", "pass as many labels as predictions"
 
 

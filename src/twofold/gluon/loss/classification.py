@@ -1,5 +1,6 @@
 """Classification losses: cross-entropies, divergences, margin losses, connectionist temporal classification."""
 
+import math
 from typing import Unpack
 
 from ...errors import InvalidValue, ParameterError
@@ -29,6 +30,8 @@ class SigmoidBinaryCrossEntropyLoss(Loss, arrays="nd"):
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
+
+    _labels_elements = True
 
     def __init__(self, from_sigmoid: bool = False, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
@@ -134,7 +137,8 @@ class SoftmaxCrossEntropyLoss(Loss, arrays="nd"):
             what = "the labels have a value for each class, where class numbers are expected"
             given = f"labels {shapes[1]} for predictions {shapes[0]}"
             return what, given, "pass class numbers, or make the loss with sparse_label=False"
-        return unlike_predictions(*shapes)
+        is_sparse = math.prod(shapes[1]) == math.prod(shapes[0][:-1])
+        return None if is_sparse or math.prod(shapes[0]) == math.prod(shapes[1]) else unlike_predictions(shapes[0], shapes[1])
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
@@ -156,6 +160,8 @@ class KLDivLoss(Loss, arrays="nd"):
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
+
+    _labels_elements = True
 
     def __init__(
         self, from_logits: bool = True, axis: int = -1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]
@@ -246,6 +252,8 @@ class HingeLoss(Loss, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
+    _labels_elements = True
+
     def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
@@ -287,6 +295,8 @@ class LogisticLoss(Loss, arrays="nd"):
     ParameterError
         If the format is unknown.
     """
+
+    _labels_elements = True
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, label_format: str = "signed", **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)

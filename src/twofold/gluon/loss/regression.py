@@ -3,9 +3,9 @@
 import math
 from typing import Unpack
 
-from ..hybrid_block import Mistake, Naming, Shape
+from ..hybrid_block import Naming
 from ..signatures import Functions, Operand
-from .base import Loss, unlike_predictions
+from .base import Loss
 
 
 class L2Loss(Loss, arrays="nd"):
@@ -28,6 +28,8 @@ class L2Loss(Loss, arrays="nd"):
     [1.0, 1.0]
     """
 
+    _labels_elements = True
+
     def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
@@ -36,9 +38,6 @@ class L2Loss(Loss, arrays="nd"):
         # Reshaped, not broadcast: labels (n,) of predictions (n, 1) must not make (n, n) errors.
         loss = F.square(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
-
-    def _mistake(self, *shapes: Shape) -> Mistake | None:
-        return unlike_predictions(*shapes)
 
 
 class L1Loss(Loss, arrays="nd"):
@@ -54,13 +53,12 @@ class L1Loss(Loss, arrays="nd"):
         ``prefix`` and ``params``, see `Block`.
     """
 
+    _labels_elements = True
+
     def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         loss = F.abs(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight))
-
-    def _mistake(self, *shapes: Shape) -> Mistake | None:
-        return unlike_predictions(*shapes)
 
 
 class HuberLoss(Loss, arrays="nd"):
@@ -81,6 +79,8 @@ class HuberLoss(Loss, arrays="nd"):
     -----
     Huber, Robust estimation of a location parameter, Annals of Mathematical Statistics 35 (1964).
     """
+
+    _labels_elements = True
 
     def __init__(self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[Naming]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
@@ -110,6 +110,8 @@ class PoissonNLLLoss(Loss, arrays="nd"):
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
+
+    _labels_elements = True
 
     def __init__(
         self,

@@ -1,0 +1,49 @@
+"""Arrays of text, records, dates and objects are NumPy's own, whatever names their dtype."""
+
+from contextlib import nullcontext
+
+import numpy
+import pytest
+
+import twofold as mx
+from twofold import np
+
+TEXT, RECORD, DATE = numpy.dtype("U5"), numpy.dtype([("a", "i4"), ("b", "U3")]), numpy.dtype("M8[D]")
+PROGRAMS = [
+    "np.zeros(3, TEXT)",
+    "np.zeros((2, 1), dtype=RECORD)",
+    "np.ones(2, object)",
+    "np.empty((2,), numpy.dtype(object))",
+    "np.full(2, 'abc', TEXT)",
+    "np.full(2, numpy.datetime64('2020-01-01'))",
+    "np.full((2,), None)",
+    "np.zeros_like(np.array(['a', 'b']))",
+    "np.ones_like(np.zeros(2, TEXT))",
+    "np.zeros_like(np.zeros((2, 2), DATE))",
+    "np.zeros_like(['a'])",
+    "np.zeros_like(np.ones(2), dtype=TEXT)",
+    "np.full_like(np.array(['2020-01-01'], DATE), numpy.datetime64('2021-01-01'))",
+    "np.full_like(np.array(['a']), 'b')",
+    "np.ascontiguousarray(numpy.array(['a', 'b'])[::-1])",
+    "np.eye(2, dtype=object)",
+    "np.identity(2, dtype=numpy.dtype(object))",
+    "np.tri(2, dtype=object)",
+    "np.copy(np.array([None]))",
+]
+
+
+@pytest.mark.parametrize("where", [nullcontext, mx.cpu], ids=["anywhere", "on a device"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_arrays_of_other_dtypes_are_numpys(program, where):
+    names = {"TEXT": TEXT, "RECORD": RECORD, "DATE": DATE, "numpy": numpy}
+    with where():
+        found = eval(program, names | {"np": np})
+    wanted = eval(program, names | {"np": numpy})
+    assert type(found) is numpy.ndarray
+    assert (found.dtype, found.shape, found.tolist()) == (wanted.dtype, wanted.shape, wanted.tolist())
+
+
+@pytest.mark.parametrize("make", [lambda: np.zeros(3, "nosuch"), lambda: np.ones(2).astype("nosuch"), lambda: mx.nd.zeros(3, dtype=TEXT)])
+def test_unknown_dtypes_raise(make):
+    with pytest.raises(TypeError, match=r"nosuch|unknown data type"):
+        make()
