@@ -462,6 +462,27 @@ def test_set_np_does_not_affect_other_threads(numpy_switched):
     assert seen == [False]
 
 
+class MaskedLoss(gluon.loss.SoftmaxCrossEntropyLoss):
+    """Prepares weights from lengths, then is the loss that it is derived from."""
+
+    def forward(self, pred, label, lengths):
+        weights = npx.sequence_mask(np.expand_dims(np.ones_like(label), axis=-1), lengths, True, axis=1)
+        return super().forward(pred, label, weights)
+
+
+@pytest.mark.parametrize("is_inner", [False, True])
+def test_a_layer_whose_forward_is_extended_computes_as_the_layer_does(numpy_switched, is_inner):
+    masked = MaskedLoss()
+    if is_inner:
+        around = gluon.nn.Sequential()
+        around.loss = masked
+        masked = around.loss
+    found = masked(np.ones((3, 4, 10)), np.ones((3, 4)), np.array([4, 2, 0]))
+    assert type(found) is type(np.ones(1))
+    # each step costs ln 10
+    numpy.testing.assert_allclose(found.asnumpy(), numpy.log(10) * numpy.array([1, 0.5, 0]), rtol=1e-6)
+
+
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("kind", [gluon.rnn.RNN, gluon.rnn.LSTM, gluon.rnn.GRU])
 def test_states_that_are_not_detached_are_constants_of_the_next_step(numpy_switched, kind, hybridized):

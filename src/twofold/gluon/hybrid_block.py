@@ -84,6 +84,7 @@ class HybridBlock(Block):
 
     #: The kind of arrays that `hybrid_forward` computes with when the block is called with arrays of `mx.np`.
     _arrays: ClassVar[ArrayKind] = "nd"
+    _replaces_forward: ClassVar[bool] = False  # by a user's own, which receives the arrays that the block was called with
     #: Whether `hybridize` compiles the block itself, besides its descendants.
     _is_compilable: ClassVar[bool] = True
 
@@ -91,10 +92,9 @@ class HybridBlock(Block):
         super().__init_subclass__()
         if arrays is not None:
             cls._arrays = arrays
-        elif not vars(cls).keys().isdisjoint(("forward", "hybrid_forward")):
-            # A class that defines its own computation, as users' classes do, does not inherit its base's declaration:
-            # it receives the arrays that it was called with.
-            cls._arrays = "np"
+        elif "hybrid_forward" in vars(cls):
+            cls._arrays = "np"  # a user's own computation: its base's declaration does not hold for it
+        cls._replaces_forward |= arrays is None and "forward" in vars(cls)
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object) -> None:
         # Before the base's constructor, which registers the children that subclasses' `params` and properties may bring.
@@ -303,7 +303,7 @@ class HybridBlock(Block):
         """Whether this block and all its descendants can compute with arrays of `mx.nd`, and so with symbols."""
         if self._accepts_legacy is None:
             children: Any = self._children.values()
-            self._accepts_legacy = self._arrays != "np" and all(child._all_accept_legacy() for child in children)
+            self._accepts_legacy = self._arrays != "np" and not self._replaces_forward and all(c._all_accept_legacy() for c in children)
         return self._accepts_legacy
 
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
