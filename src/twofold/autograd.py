@@ -219,7 +219,17 @@ class Function:
         raise Undefined(f"{type(self).__name__}: backward is not defined", None, "override backward()")
 
     def __call__(self, *inputs: Any) -> Any:
-        """Run forward, and record the call if recording is on."""
+        """Run forward, and record the call if recording is on.
+
+        With symbols, what `forward` computes is part of their graph, `backward` is not: there is a warning.
+
+        Raises
+        ------
+        DTypeError
+            If an input is neither an array nor a symbol, or is a symbol while recording.
+        """
+        if any(isinstance(x, Symbol) for x in inputs):
+            return self._composed(inputs)
         for x in inputs:
             if not isinstance(x, Cell):
                 raise DTypeError(
@@ -242,6 +252,15 @@ class Function:
         handle = _FunctionHandle(self, arrays, [(x.shape, x._dtype) for x in inputs], cls)
         out = call(handle, inputs, [(a.shape, a._dtype) for a in arrays], cls, needs=())
         return (tuple(out) if isinstance(results, tuple) else out) if several else out[0]
+
+    def _composed(self, inputs: Sequence[Any]) -> Any:
+        name, todo = type(self).__name__, "write it as mx.operator.CustomOp, which graphs contain"
+        if tls.tape is not None:
+            todo = f"do not hybridize the block, or {todo}"
+            raise DTypeError(f"{name}: a graph cannot contain its backward", "Symbol while recording", todo)
+        tolerate(f"{name}: a graph contains what its forward computes, but not its backward", "Symbol", todo, DTypeError)
+        with user_code(f"{name}: forward"):
+            return self.forward(*inputs)
 
 
 class _FunctionHandle(UserFunction):

@@ -174,7 +174,8 @@ class _Unpickled(Device):
         return Device(self).__enter__()
 
 
-_Unpickled.__name__ = _Unpickled.__qualname__ = Device.__name__
+_Unpickled.__qualname__ = Device.__qualname__
+Device.__name__ = _Unpickled.__name__ = "Context"  # MXNet's name, which programs compare with the type's
 
 
 CPU = Device("cpu", 0)

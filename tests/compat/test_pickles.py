@@ -63,7 +63,13 @@ def test_what_is_made_here_is_loaded_again(mxnet: Any, protocol: int) -> None:
 
 def test_a_program_needs_no_more_than_the_import() -> None:
     script = "import base64, mxnet as mx, pickle, sys\nprint(type(pickle.loads(base64.b64decode(sys.argv[1]))).__name__)"
-    names = {"array of mx.np": "ndarray", "symbol": "Symbol", "parameter": "Parameter", "context gpu": "Device", "rows": "RowSparseNDArray"}
+    names = {
+        "array of mx.np": "ndarray",
+        "symbol": "Symbol",
+        "parameter": "Parameter",
+        "context gpu": "Context",
+        "rows": "RowSparseNDArray",
+    }
     for name, kind in names.items():
         command = [sys.executable, "-m", "twofold", "run", "-c", script, STORED[name][0]]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -76,3 +76,11 @@ assert mx.gluon.model_zoo.vision.alexnet is made
 """
     done = subprocess.run([sys.executable, "-m", "twofold", "run", "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_executor_has_its_symbol() -> None:
+    package = import_module("mxnet")
+    symbol = package.sym.var("x") * 2
+    executor = symbol.bind(package.cpu(), {"x": package.nd.ones(2)})
+    assert executor._symbol.list_arguments() == ["x"]
+    assert executor._symbol.list_outputs() == symbol.list_outputs()

@@ -1,8 +1,10 @@
 """User code as operations: it may keep, write into or return its arguments, and keep what it returns."""
 
 import numpy as np
+import pytest
 
-from twofold import autograd, nd
+from twofold import autograd, gluon, nd
+from twofold.errors import DTypeError
 
 from .operators import SIZE, ramp
 
@@ -93,3 +95,38 @@ def test_returning_the_operand_gives_a_copy(mode):
             y = Passing()(x)
         y[:] = 0.0
         np.testing.assert_array_equal(x.asnumpy(), ramp())
+
+
+class Tripled(autograd.Function):
+    """Computes twice its input, with three times the gradient."""
+
+    def forward(self, x):
+        return x * 2
+
+    def backward(self, dy):
+        return dy * 3
+
+
+class Around(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return Tripled()(x) + 1
+
+
+def test_a_graph_contains_what_a_function_computes_but_not_its_gradient():
+    # as in MXNet 1.9.1, which says nothing
+    net, x = Around(), nd.array([1.0, 2.0])
+    x.attach_grad()
+    net.hybridize()
+    with pytest.warns(UserWarning, match="Tripled: a graph contains what its forward computes, but not its backward"):
+        np.testing.assert_array_equal(net(x).asnumpy(), [3.0, 5.0])
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [2.0, 2.0])
+
+
+def test_a_function_is_not_traced_while_recording_which_would_lose_its_gradient():
+    net = Around()
+    net.hybridize()
+    with autograd.record(), pytest.raises(DTypeError, match="Tripled: a graph cannot contain its backward: given Symbol while recording"):
+        net(nd.array([1.0]))

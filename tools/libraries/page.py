@@ -35,6 +35,36 @@ last section lists. `make test-libraries` makes this page (`tools/libraries` say
 
 """
 
+TRIED_ONCE = """
+## Others, tried once
+
+Other distributions of PyPI, unmodified, tried on 2026-11-26 with NumPy 2.0.2 beside MXNet 1.9.1 with NumPy 1.23.5. **Modules**: how many
+are imported by both, of those that MXNet imports (others need PyTorch, TensorFlow and the like).
+
+| library | modules | what gave MXNet's results |
+|---|---|---|
+| adversarial-robustness-toolbox-1.10.0 | 203 of 203 | |
+| autogluon-contrib-nlp-0.0.1b20220208 | 46 of 46 | |
+| cnocr-1.2.2 | 22 of 22 | |
+| cnstd-0.1.1 | 12 of 12 | |
+| d2l-0.14.4 | 2 of 2 | regression, recurrent and residual networks, sequence to sequence, attention, BERT, boxes: 220 lines of results |
+| foolbox-2.4.0 | 84 of 84 | gradients and 8 attacks on blocks and symbols |
+| gluoncv2-0.0.64 | 145 of 145 | outputs and exported graphs of 105 networks, one of each file |
+| gluonfr-1.0.2 | 15 of 15 | losses and their gradients |
+| insightface-0.1.5 | 13 of 13 | |
+| keras-mxnet-2.2.4.3 | 90 of 90 | layers, losses, optimizers, saved and exported models: 270 lines of results |
+| mxboard-0.1.0 | 19 of 19 | event files of all kinds |
+| mxfusion-0.3.1 | 80 of 80 | distributions, kernels, Gaussian processes, MAP and variational inference |
+| mxnet-model-server-1.0.8 | 31 of 31 | |
+| mxnet-octave-conv-0.1.0 | 2 of 2 | a training with `FeedForward` |
+| tensorly-0.5.1 | 63 of 63 | its tests: 99 of 99 |
+| xfer-ml-1.1.0 | 38 of 38 | features of layers; those of `act1` in MXNet lack its activation, which a subgraph's fusion has lost |
+
+What differs is random draws, and gradients without a scale, such as those of a bias before batch normalization, which Adam enlarges.
+AutoGluon 0.0.15 and openml-mxnet 0.0.2 are not imported: they need a ConfigSpace that was built for NumPy 1, and `np.sctypes`.
+Of shake-drop networks the graphs leave out a custom gradient, as MXNet's do, with a warning.
+"""
+
 
 def times(ours: Any, theirs: Any) -> dict[str, Any]:
     """The times of both sides, where both have them."""
@@ -173,7 +203,7 @@ def page(results: dict[str, Any], about: dict[str, str]) -> str:
     for library in known:
         parts += [f"* {library.title}: {name}: {reason}\n" for name, reason in (library.ignored | library.excepted).items()]
         parts += [f"* {library.title}: changed in {change['file']}: {change['reason']}\n" for change in library.mended]
-    return "".join(parts)
+    return "".join([*parts, TRIED_ONCE])
 
 
 def clean(text: str) -> str:

@@ -103,6 +103,11 @@ class ExecutorState(Executor):
         """The device."""
         return next((array.context for array in self.arg_arrays), current_device())
 
+    @property
+    def _symbol(self) -> object:
+        """The graph as a symbol."""
+        return self._source.symbol()
+
 
 for _cls, _state in ((NDArray, ArrayState), (BaseSparseNDArray, SparseState), (Executor, ExecutorState)):
     adopt(_cls, _state)
