@@ -274,6 +274,49 @@ add("per-sample index", lambda np, F, x: F.vmap(lambda row, k: row[k] ** 2)(x, n
 add("table by index", lambda np, F, t: F.vmap(lambda k: t[k] * 2)(np.array([2, 0, 0, -1])), (3, 2))
 add("column by index", lambda np, F, t: F.vmap(lambda k: t[:, k].sum())(np.array([1, 0, 1])) * t[0, 0], (3, 2))
 add("rows and slices by index", lambda np, F, t: F.vmap(lambda k: t[k, 1:] ** 2)(np.array([1, 0, 1])), (3, 3))
+# results that depend on values only as indices, counts and tests do
+add("searchsorted", lambda np, F, x, y: y[np.searchsorted(np.sort(x), y)] * x[0], (3,), (4,))
+add("searchsorted right", lambda np, F, x: np.searchsorted(np.arange(3.0), x, side="right") * x, (4,))
+add("digitize", lambda np, F, x: x * np.digitize(x, np.array([0.5, 1.0, 1.5])), (4,))
+add("histogram", lambda np, F, x: np.histogram(x, bins=4, range=(0, 2))[0] * x, (4,))
+add("histogram of bins", lambda np, F, x: np.histogram(x, bins=np.array([0.0, 0.5, 0.9, 3.0]))[0] * x[:3], (4,))
+add("histogram of weights", lambda np, F, x, w: np.histogram(x, bins=3, range=(0.5, 2), weights=w)[0] ** 2, (5,), (5,))
+add("histogram density", lambda np, F, x, w: np.histogram(x, bins=2, range=(0, 2), weights=w, density=True)[0], (5,), (5,))
+add("bincount", lambda np, F, x: np.bincount(np.floor(x * 2).astype(int), minlength=5, **_length(np, 5))[1:] * x, (4,))
+add("bincount of weights", lambda np, F, x, w: np.bincount(np.floor(x).astype(int), w, 3, **_length(np, 3)) ** 2, (4,), (4,))
+add("isin", lambda np, F, x: np.where(np.isin(np.floor(x), np.array([0, 2])), x**2, x), (5,))
+add("allclose", lambda np, F, x, y: np.where(np.allclose(x, y), x, x * y), (3,), (3,))
+add("array_equal", lambda np, F, x: np.where(np.array_equal(x, x + 0), x**2, x) * np.array_equiv(x, x[:1]), (3,))
+add("polyfit", lambda np, F, x, y: np.polyfit(x, y, 2), (5,), (5,))
+add("polyfit weighted", lambda np, F, x, y, w: np.polyfit(x, y, 1, w=w), (4,), (4,), (4,))
+add("lstsq", lambda np, F, x, y: np.linalg.lstsq(x, y, rcond=None)[0], (4, 2), (4,))
+add("lstsq residuals", lambda np, F, x, y: np.linalg.lstsq(x, y, rcond=None)[1], (4, 2), (4, 2))
+add("matrix_rank", lambda np, F, x: np.linalg.matrix_rank(x) * x, (3, 2))
+add("nanmedian", lambda np, F, x: np.nanmedian(np.where(x > 1.8, np.nan, x), axis=0), (4, 2))
+add("nanquantile", lambda np, F, x: np.nanquantile(np.where(x > 1.5, np.nan, x), np.array([0.3, 0.7])), (6,))
+add("nanargmax", lambda np, F, x: x[np.nanargmax(np.where(x > 1.5, np.nan, x))] * x + x[np.nanargmin(x)], (5,))
+add("partition", lambda np, F, x: np.partition(x, 2)[2] * x, (5,))
+add("lexsort", lambda np, F, x, y: x[np.lexsort((x, np.floor(y)))] * np.arange(4.0), (4,), (4,))
+add("unwrap", lambda np, F, x: np.unwrap(x * 4) ** 2, (5,))
+add("unwrap axis", lambda np, F, x: np.unwrap(x * 7, axis=0, period=3.0) ** 2, (4, 2))
+add("piecewise", lambda np, F, x: np.piecewise(x, [x < 0.8, x > 1.5], [lambda v: v**2, lambda v: 2 * v, lambda v: np.sin(v)]), (5,))
+add("choose", lambda np, F, x, y: np.choose(np.floor(x).astype(int) % 2, [x * y, y**2], mode="wrap"), (4,), (4,))
+add("ldexp and frexp", lambda np, F, x: np.ldexp(x, np.floor(x).astype(int)) * np.frexp(x)[0], (4,))
+add("signs", lambda np, F, x: x * np.signbit(x - 1) + x * np.isposinf(x) + x * np.isreal(x), (4,))
+add("integers", lambda np, F, x: x * np.gcd(np.floor(x * 9).astype(int), 6) * np.lcm(np.floor(x * 3).astype(int), 4), (4,))
+add("unravel_index", lambda np, F, x: x[np.unravel_index(np.argmax(x), (2, 3))] * x, (2, 3))
+add("ravel_multi_index", lambda np, F, x: x * np.ravel_multi_index((np.argmax(x) % 2, 2), (2, 3), mode="clip"), (2, 3))
+add("ix_", lambda np, F, x: x[np.ix_(np.argsort(x[0]), np.array([0, 1]))] ** 2, (3, 3))
+add("triangle of a matrix", lambda np, F, x: x[np.tril_indices_from(x)] ** 2, (3, 3))
+add("logsumexp", lambda np, F, x: F.logsumexp(x, axis=0) * F.logsumexp(x), (2, 3))
+for _name in ("softplus", "log_sigmoid", "silu", "digamma"):
+    add(_name, lambda np, F, x, name=_name: getattr(F, name)(x), (3,))
+add("logit", lambda np, F, x: F.logit(x / 2.1), (3,))
+
+
+def _length(np: Any, size: int) -> dict[str, int]:
+    """JAX's name for the size of counts whose numbers are not known."""
+    return {"length": size} if np.__name__.startswith("jax") else {}
 
 
 def _iterated(np: Any, x: Any) -> Any:

@@ -37,6 +37,12 @@ F = SimpleNamespace(
     erf=jax.scipy.special.erf,
     gammaln=jax.scipy.special.gammaln,
     conv=_conv,
+    logit=jax.scipy.special.logit,
+    logsumexp=jax.nn.logsumexp,
+    softplus=jax.nn.softplus,
+    log_sigmoid=jax.nn.log_sigmoid,
+    silu=jax.nn.silu,
+    digamma=jax.scipy.special.digamma,
 )
 
 

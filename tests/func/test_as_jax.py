@@ -39,6 +39,12 @@ F = SimpleNamespace(
     erf=npx.erf,
     gammaln=npx.gammaln,
     conv=_conv,
+    logit=npx.logit,
+    logsumexp=npx.logsumexp,
+    softplus=npx.softplus,
+    log_sigmoid=npx.log_sigmoid,
+    silu=npx.silu,
+    digamma=npx.digamma,
 )
 
 

@@ -81,7 +81,7 @@ class Batch:
             return [_along_axis(node, inputs[0])]
         rule = op.algebra.batch_rule
         got = None if rule is None else rule(G, self._size, flags, *inputs, **params)
-        return self._by_loop(node, inputs, flags) if got is None else [got]
+        return self._by_loop(node, inputs, flags) if got is None else got if isinstance(got, tuple) else [got]
 
     def _drawn(self, node: Application) -> Node | None:
         if self._draws is None:

@@ -52,7 +52,7 @@ def _tangents_of(node: Application, given: Sequence[Node | None]) -> Sequence[No
     if op.execution.user_method or op.reverse_only:
         what = f"{op.title} has no derivative in forward mode: its gradient is code of the user's"
         raise AutogradError(what, "an argument that depends on the inputs of jvp", "use reverse mode, or func.custom_jvp")
-    if not op.differentiable or (op.primitive and op.grad_rule is None):
+    if not op.differentiable or (op.primitive and op.grad_rule is None) or not any(map(has_tangent, node.parts)):
         return [None] * len(node.parts)
     if op.elementwise and op.primitive:
         return [_elementwise(node, given)]

@@ -17,14 +17,16 @@ from ..calls import host_calls
 from ..calls.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF
-from ..errors import ParameterError, UnsupportedDType, WrongArgument
+from ..errors import AutogradError, ParameterError, UnsupportedDType, WrongArgument
 from ..imperative.array import Array, adopted, apply_op
 from ..imperative.guards import apart
+from ..imperative.trace import is_followed
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import operand
 from .forms import FORMS
+from .host_steps import host_step
 from .indexing import changed_inline
 from .short_calls import short_call
 
@@ -64,6 +66,10 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
     # NotImplemented: this form has no gradient for these arguments. NumPy computes them, unless that would cut a gradient.
     if is_recorded(arrays) and (form := FORMS.get(function)) is not None:
         found = form(*args, **options)
+        if found is not NotImplemented:
+            return found
+    if writes is None and options.get("out") is None and any(map(is_followed, arrays)):
+        found = host_step(function, args, options)
         if found is not NotImplemented:
             return found
     if writes is not None and isinstance(args[writes], Array):
@@ -190,7 +196,16 @@ class vectorize(np.vectorize):  # type: ignore[misc]
     """NumPy's ``vectorize``, with our arrays as arguments and results."""
 
     def __call__(self, *args: object, **options: object) -> Any:
-        """Apply the function to every element of the broadcast arguments, on the host and without a gradient."""
+        """Apply the function to every element of the broadcast arguments, on the host and without a gradient.
+
+        Raises
+        ------
+        AutogradError
+            While a function around is traced: the elements have no values then.
+        """
+        if any(map(is_followed, arrays_in((args, options)))):
+            todo = "use func.vmap, whose function takes arrays without the axis, or call the function with whole arrays"
+            raise AutogradError("vectorize: calls a Python function of elements whose values are not known", None, todo)
         return by_numpy(super().__call__, args, options)
 
 

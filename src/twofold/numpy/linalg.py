@@ -20,6 +20,7 @@ from ..dtype import is_float, promote
 from ..errors import ParameterError, ShapeError, UnsupportedDType
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
+from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
 from ..opdef import Op, normalized_axis
 from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, ordering, primitive_gather
@@ -154,17 +155,24 @@ def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *,
 def lstsq(a: ndarray, b: ndarray, rcond: ArrayLike | None = None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """The minimum-norm least-squares solution ``x`` of a · x = b, the sums of squared residuals, and the rank and singular values of ``a``.
 
-    If recorded, ``x`` is computed with `pinv`.
+    If recorded, ``x`` is computed with `pinv`. While a function is traced, residuals are those of a matrix with full rank.
     """
+    if is_followed(a) or is_followed(b):
+        rank = by_numpy(np.linalg.matrix_rank, (a, None, False), {"rtol": rcond})
+        x = matmul(pinv(a, rcond), b)
+        return x, _squared_residuals(a, x, b) if a.shape[0] > a.shape[1] else zeros((0,), a.dtype), rank, svdvals(a)
     # detached: NumPy's results are not to raise for a cut gradient, as the recorded ones below replace them
     x, residuals, rank, values = by_numpy(np.linalg.lstsq, (a.detach(), b.detach(), rcond), {})
     if not is_recorded((a, b)):
         return x, residuals, rank, values
     x = matmul(pinv(a, rcond), b)
-    rest = b - matmul(a, x)
-    squares = sum(rest * rest, 0, keepdims=b.ndim == 1)
     # NumPy returns no residuals if the rank is deficient or the system is not overdetermined
-    return x, squares if residuals.size else residuals, rank, svdvals(a)
+    return x, _squared_residuals(a, x, b) if residuals.size else residuals, rank, svdvals(a)
+
+
+def _squared_residuals(a: ndarray, x: ndarray, b: ndarray) -> ndarray:
+    rest = b - matmul(a, x)
+    return sum(rest * rest, 0, keepdims=b.ndim == 1)
 
 
 @real_operands(2)

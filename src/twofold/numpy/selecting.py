@@ -339,18 +339,23 @@ def _unless_numbers(*values: ArrayLike) -> list[Any]:
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether `isclose` is true everywhere."""
-    return bool(all(isclose(a, b, rtol, atol, equal_nan)))
+    """Whether `isclose` is true everywhere; while a function is traced, an array without axes."""
+    return _answer(all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def _answer(found: ndarray) -> Any:
+    """A test's result as a bool, unless its value is not known."""
+    return found if trace.is_followed(found) else bool(found)
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
-    """Whether two arrays have the same shape and equal elements."""
+    """Whether two arrays have the same shape and equal elements; while a function is traced, an array without axes."""
     x, y = operands(a1, a2)
     return x.shape == y.shape and _all_equal(x, y, equal_nan)
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
-    """Whether two arrays can be broadcast and then have equal elements."""
+    """Whether two arrays can be broadcast and then have equal elements; see `array_equal`."""
     try:
         x, y = operands(a1, a2)
         return _all_equal(x, y, False)
@@ -362,7 +367,7 @@ def _all_equal(x: ArrayLike, y: ArrayLike, equal_nan: bool) -> bool:
     equal = x == y
     if equal_nan:
         equal = equal | (x != x) & (y != y)
-    return bool(all(equal))
+    return _answer(all(equal))
 
 
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None) -> ndarray:

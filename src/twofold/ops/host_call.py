@@ -1,7 +1,9 @@
 """The primitive that ``xp.host`` calls: a function of NumPy arrays as a step of programs."""
 
+from dataclasses import dataclass
+
 from ..errors import AutogradError, ShapeError
-from ..opdef import Static, primitive
+from ..opdef import Rule, Static, primitive
 
 
 def _call(np, *arrays, function, types, grad, given):
@@ -31,8 +33,39 @@ host_call.type(lambda *arrays, function, types, grad, given: list(types))
 def _(xp, dout, out, arrays, *, function, grad, given):
     if grad is None:
         what = f"the host function {getattr(function, '__name__', function)!s} has no gradient"
-        raise AutogradError(what, "a gradient that passes through it", "give xp.host a gradient rule, or use stop_gradient")
+        todo = "use stop_gradient if the result is a constant; an operator of your own gives xp.host a gradient rule"
+        raise AutogradError(what, "a gradient that passes through it", todo)
     return grad(xp, dout, out, *arrays, **dict(given))
+
+
+@dataclass(frozen=True)
+class _OfBatch:
+    """A function of arrays for a batch of examples. ``flags`` says which arrays have the batch as their first axis."""
+
+    function: Rule
+    flags: tuple[bool, ...]
+    size: int
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.function, "__name__", str(self.function))
+
+    def __call__(self, np, *arrays, **given):
+        """The results of the examples, stacked."""
+        rows = []
+        for k in range(self.size):
+            found = self.function(np, *[a[k] if f else a for a, f in zip(arrays, self.flags, strict=True)], **given)
+            rows.append(found if isinstance(found, (tuple, list)) else (found,))
+        return [np.stack(parts) for parts in zip(*rows, strict=True)]
+
+
+@host_call.batched
+def _(xp, size, flags, *arrays, function, types, grad, given):
+    if grad is not None or not size:
+        return None  # a gradient rule is one for an example: the batch is a loop of the program
+    # one step for all examples
+    batches = tuple([((size, *shape), dtype) for shape, dtype in types])
+    return xp.host_call(*arrays, function=_OfBatch(function, flags, size), types=batches, grad=None, given=given)
 
 
 def _product_of_rows(np, x):

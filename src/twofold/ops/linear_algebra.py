@@ -333,7 +333,8 @@ def _real_eigenvectors(np, A):
     w, v = np.linalg.eig(A)
     # NumPy's dtype depends on the values, which typed graphs cannot
     if np.iscomplexobj(w):
-        raise ParameterError("eig: a recorded matrix has complex eigenvalues", "no gradient", "call it inside autograd.pause()")
+        todo = "call it inside autograd.pause(), or outside of the function that is traced; eigh is for symmetric matrices"
+        raise ParameterError("eig: a recorded matrix has complex eigenvalues", "no gradient", todo)
     return w, v
 
 

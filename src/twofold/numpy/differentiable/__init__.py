@@ -4,4 +4,13 @@ Everything else is computed by NumPy itself, on the host. Where a result consist
 NumPy finds the positions: it runs on the elements' numbers or ranks. So order, ties and broadcasting are NumPy's.
 """
 
-from . import polynomials, positions, selection, signals, statistics, transforms, universal  # noqa: F401  (each enters its forms)
+from . import (  # noqa: F401  (each enters its forms)
+    counts,
+    polynomials,
+    positions,
+    selection,
+    signals,
+    statistics,
+    transforms,
+    universal,
+)

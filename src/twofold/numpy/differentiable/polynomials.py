@@ -71,9 +71,10 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
 def roots(p: ArrayLike) -> ndarray:
     """The roots of a polynomial, which must be real: the eigenvalues of its companion matrix."""
     a = operand(p) + 0.0
-    given = np.flatnonzero(host_of(a))
     if a.ndim != 1:
         return NotImplemented
+    # of coefficients that are not known none is 0
+    given = np.arange(a.size) if is_followed(a) else np.flatnonzero(host_of(a))
     if not given.size:
         return zeros((0,), device=a.context)
     # zero coefficients at the end are roots at 0; leading zeros are dropped
@@ -86,7 +87,7 @@ def roots(p: ArrayLike) -> ndarray:
     return concatenate([linalg.eigvals(matrix), rest])
 
 
-def _termwise(function: Callable[[ndarray, ndarray], ndarray]) -> Callable[..., Any]:
+def _termwise(function: Callable[[ndarray, ndarray], ndarray]) -> Callable[..., object]:
     def combined(a1: Any, a2: Any) -> Any:
         if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
             return NotImplemented
@@ -130,7 +131,8 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
         rest = concatenate([rest[1 : divisor.size] - quotient[-1] * divisor[1:], rest[divisor.size :]])
     if not quotient:
         return zeros((1,), rest.dtype, device=rest.context), rest
-    first = int(np.argmax(~np.isclose(host_of(rest), 0, rtol=1e-14))) if rest.size else 0  # NumPy drops leading zeros by this test
+    # NumPy drops leading zeros by this test
+    first = int(np.argmax(~np.isclose(host_of(rest), 0, rtol=1e-14))) if rest.size and not is_followed(rest) else 0
     return stack(quotient), rest[first:] if rest.size else zeros((1,), rest.dtype, device=rest.context)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from ...calls.host_calls import refuse_cut, to_numpy
 from ...dtype import promote
-from ...imperative.array import adopted
 from ...imperative.invoke import host_of
+from ...imperative.trace import is_followed
 from ...ndarray.types import ArrayLike, DTypeLike
 from ...opdef import normalized_axis
 from ...ops import primitive_gather
@@ -16,10 +16,10 @@ from ..array import Out, ndarray
 from ..creation import asarray, operand
 from ..fallback import by_numpy, ordered_unique_values
 from ..forms import form_of
-from ..parts import concatenate
+from ..parts import concatenate, stack
 from ..reductions import run
-from ..selecting import take
-from ..shapes import elements_at
+from ..selecting import FOLLOWED, argsort, take, take_along_axis
+from ..shapes import broadcast_arrays, elements_at, expand_dims
 from ..ufuncs import deliver
 
 
@@ -64,6 +64,10 @@ def block(arrays: object) -> ndarray:
 def choose(a: ArrayLike, choices: Any, out: Out = None, mode: Any = "raise") -> ndarray:
     """For each position the element of the array that an index selects."""
     elements, given = Numbered(), choices if isinstance(choices, (list, tuple)) else list(operand(choices))
+    if is_followed(operand(a)) and mode in FOLLOWED:
+        index, *arrays = broadcast_arrays(operand(a), *given)
+        places = FOLLOWED[mode](index, len(arrays))
+        return deliver(take_along_axis(stack(arrays), expand_dims(places, 0), 0)[0], out, "unsafe")
     return deliver(elements.elements(np.choose(to_numpy(a), elements.numbers(list(given)), mode=mode)), out, "unsafe")
 
 
@@ -77,8 +81,8 @@ def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = "intros
     """The elements partitioned: each position has the element that sorting puts there, smaller ones before it, larger ones after."""
     x = operand(a)
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
-    places = np.argpartition(host_of(x), to_numpy(kth), at, kind)
-    return run(primitive_gather.take_along_axis, x, adopted(ndarray, places, x.context), axis=at)
+    places = by_numpy(np.argpartition, (x, kth, at, kind), {})
+    return run(primitive_gather.take_along_axis, x, places, axis=at)
 
 
 @form_of(np.unique)
@@ -178,9 +182,25 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
 def sort_complex(a: ArrayLike) -> ndarray:
     """The elements sorted along the last axis, as complex numbers."""
     x = operand(a)
-    places = np.argsort(host_of(x), -1, kind="stable")
-    found = run(primitive_gather.take_along_axis, x, adopted(ndarray, places, x.context), axis=x.ndim - 1)
+    found = run(primitive_gather.take_along_axis, x, argsort(x, kind="stable"), axis=x.ndim - 1)
     return found.astype(np.sort_complex(np.zeros(1, x.dtype)).dtype, copy=False)
+
+
+if hasattr(np, "astype"):  # since NumPy 2.1
+
+    @form_of(np.astype)
+    def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: object = None) -> ndarray:
+        """The elements in a dtype."""
+        return operand(x).astype(dtype, copy=copy)
+
+
+@form_of(np.ix_)
+def ix_(*args: ArrayLike) -> object:
+    """Vectors of indices with one axis each, for all combinations of them."""
+    arrays = [operand(a) for a in args]
+    if any(a.ndim != 1 or a._dtype == "bool" for a in arrays):
+        return NotImplemented  # as many indices as a mask has true elements
+    return tuple([a.reshape([-1 if k == n else 1 for n in range(len(arrays))]) for k, a in enumerate(arrays)])
 
 
 @form_of(np.asanyarray, np.asfortranarray, np.asarray_chkfinite, np.require)

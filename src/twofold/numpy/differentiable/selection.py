@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...calls.host_calls import is_recorded, to_numpy
+from ...calls.host_calls import arrays_in, is_recorded, to_numpy
 from ...errors import DTypeError, ParameterError
+from ...imperative.trace import is_followed
 from ...ndarray.types import ArrayLike
 from ...opdef import broadcast_shapes, normalized_axis
 from ..array import ndarray
@@ -42,6 +43,13 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
     """Functions of the elements where conditions hold: the last function whose condition does."""
     a = operand(x)
+    if is_recorded(condlist) and any(map(is_followed, arrays_in(condlist))):
+
+        def part(function: Any) -> ndarray:
+            value: Any = function(a, *args, **kw) if callable(function) else function
+            return operand(value).astype(a.dtype, copy=False)
+
+        return _piecewise_followed(a, condlist, funclist, part)
     given = np.asarray(to_numpy(condlist), bool)
     # one condition may be given without a list around it
     if isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (list, tuple, ndarray, np.ndarray)) and a.ndim:
@@ -61,6 +69,28 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
             value: Any = function(a[condition] if a.ndim else a, *args, **kw)
             result[condition if a.ndim else ...] = value
     return result
+
+
+def _piecewise_followed(a: ndarray, condlist: Any, funclist: Sequence[object], part: Callable[..., ndarray]) -> ndarray:
+    """`piecewise` with conditions that are not known: each function is computed of all elements.
+
+    Raises
+    ------
+    ParameterError
+        If there are more or fewer functions than conditions, except for one that applies where none holds.
+    """
+    several = isinstance(condlist, (list, tuple)) or operand(condlist).ndim > a.ndim
+    conditions = [operand(c) for c in condlist] if several else [operand(condlist)]
+    functions = list(funclist)
+    result = zeros_like(a)
+    if len(functions) == len(conditions) + 1:
+        result = part(functions.pop())
+    elif len(functions) != len(conditions):
+        what = f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected"
+        raise ParameterError(what, str(len(functions)), "pass as many")
+    for condition, function in zip(conditions, functions, strict=True):
+        result = chosen(condition, part(function), result)
+    return result if result.shape == a.shape else broadcast_view(result, a.shape).copy()
 
 
 @form_of(np.apply_along_axis)

@@ -17,7 +17,7 @@ from ..array import ndarray
 from ..creation import broadcast_view, ones_like, operand, operands, zeros_like
 from ..forms import form_of
 from ..parts import concatenate, stack
-from ..reductions import run, sum
+from ..reductions import cumsum, run, sum
 from ..selecting import argsort, clip, diff, where
 from ..shapes import elements_at, expand_dims, moveaxis
 from ..ufuncs import chosen, function_of
@@ -158,6 +158,15 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
     if is_recorded((discont, period)):
         return NotImplemented
     x = operand(p)
+    if is_followed(x):
+        # differences of neighbors are moved into one period by whole periods, as the documentation of `numpy.unwrap` says
+        whole = x.dtype.kind in "iu" and isinstance(period, int)
+        step = diff(x, axis=axis)
+        moved = (step + period / 2) % period - period / 2 if not whole else (step + period // 2) % period - period // 2
+        moved = chosen((moved == -period / 2) & (step > 0), period / 2 if not whole else period // 2, moved)
+        jumps = chosen(abs(step) < (period / 2 if discont is None else discont), 0, moved - step)
+        first = jumps.take(np.arange(1), axis) * 0
+        return x + concatenate([first, cumsum(jumps, axis)], axis)
     host = host_of(x)
     return x + (np.unwrap(host, discont, axis, period=period) - host)
 

@@ -1,27 +1,25 @@
-"""Quantiles, reductions that ignore NaN or mask elements, covariances, counts with weights."""
+"""Quantiles, reductions that ignore NaN or mask elements, covariances."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...calls.host_calls import is_recorded, to_numpy
 from ...dtype import is_float
-from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...imperative.trace import is_followed
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef import normalized_axes
 from .. import parts, shapes
 from ..array import Out, ndarray
-from ..creation import broadcast_view, operand, operands, zeros
+from ..creation import broadcast_view, operand, operands
 from ..fallback import by_numpy
 from ..forms import form_of
-from ..indexing import add_at
 from ..linear import dot
 from ..reductions import all, average, cumprod, cumsum, max, min, sum
-from ..selecting import diff, sort
+from ..selecting import diff, sort, take_along_axis
 from ..shapes import elements_at
 from ..ufuncs import chosen, deliver, function_of
 
@@ -52,7 +50,7 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
     count = rows.shape[-1]
     if x.dtype.kind != "f":
         return NotImplemented
-    if is_followed(x) and x.size and options.get("weights") is None and "nan" not in numpys.__name__:
+    if is_followed(x) and x.size and options.get("weights") is None and ("nan" not in numpys.__name__ or _is_linear(options)):
         found = _by_sorting(numpys, rows, *q, **options)
         shape = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
         return found.reshape(*found.shape[: found.ndim - len(kept)], *shape) if keepdims else found
@@ -83,14 +81,30 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
 
 def _by_sorting(numpys: Callable[..., Any], rows: ndarray, *q: np.ndarray, **options: Any) -> ndarray:
     """A quantile of rows whose values are not known: that of their ranks says where in the sorted rows it is."""
-    at = np.asarray(numpys(np.arange(float(rows.shape[-1])), *q, **options))
     ordered = sort(rows)
+    if "nan" in numpys.__name__:
+        return _by_sorting_numbers(ordered, np.asarray(numpys(np.arange(2.0), *q)))
+    at = np.asarray(numpys(np.arange(float(rows.shape[-1])), *q, **options))
     lower, upper = [ordered[..., k(at).astype(np.int64)] for k in (np.floor, np.ceil)]
     value = _between(lower, upper, (at - np.floor(at)).astype(rows.dtype))
     # NaN is sorted to the end
     last = ordered[..., -1]
     value = chosen(function_of("isnan")(shapes.expand_dims(last, -1) if at.ndim else last), np.nan, value)
     return shapes.moveaxis(value, -1, 0) if at.ndim else value
+
+
+def _is_linear(options: Mapping[str, object]) -> bool:
+    return options.get("method", "linear") == "linear"
+
+
+def _by_sorting_numbers(ordered: ndarray, fraction: np.ndarray) -> ndarray:
+    """Quantiles of the elements of sorted rows that are numbers: at fractions of the way from the first to the last."""
+    count = sum(~isnan(ordered), -1, keepdims=True)
+    place = fraction.reshape(-1) * function_of("maximum")(count - 1, 0)
+    low = function_of("floor")(place)
+    lower, upper = [take_along_axis(ordered, k.astype("int64"), -1) for k in (low, function_of("ceil")(place))]
+    value = chosen(lower == upper, lower, lower + (upper - lower) * (place - low).astype(ordered.dtype))
+    return shapes.moveaxis(value, -1, 0) if fraction.ndim else value[..., 0]
 
 
 def _between(lower: ndarray, upper: ndarray, part: np.ndarray) -> ndarray:
@@ -288,34 +302,3 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
 for _name in ("trapezoid", "trapz"):  # newer and older releases of NumPy
     if hasattr(np, _name):
         form_of(getattr(np, _name))(trapezoid)
-
-
-@form_of(np.bincount)
-def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> ndarray:
-    """The sums of the weights of each number."""
-    places = np.asarray(to_numpy(x))
-    if not places.size:
-        return operand(np.bincount(places.astype(np.int64), minlength=minlength))
-    counts = np.bincount(places, minlength=minlength)
-    w = operand(weights)  # type: ignore[arg-type]  # nothing else can be recorded
-    if w.shape != places.shape:
-        raise ParameterError("The weights and list don't have the same length.", f"{w.shape} for {places.shape}", "pass one for each")
-    result = zeros(counts.shape, "float64", device=w.context)
-    add_at(result, places, w.astype("float64", copy=False))
-    return result
-
-
-@form_of(np.histogram)
-def histogram(a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike | None = None) -> Any:
-    """The sums of the weights in each bin, and the edges, which are constants."""
-    if weights is None or is_recorded((a, bins, range)):
-        return NotImplemented
-    host, w = np.asarray(to_numpy(a)).ravel(), operand(weights).reshape(-1)
-    _, edges = np.histogram(host, to_numpy(bins), range, weights=host_of(w))
-    # bins are half-open, except the last one, which includes its right edge
-    inside = (host >= edges[0]) & (host <= edges[-1])
-    places = np.minimum(np.searchsorted(edges, host[inside], "right") - 1, len(edges) - 2)
-    totals = bincount(places, w[np.flatnonzero(inside)], len(edges) - 1).astype(w.dtype, copy=False)
-    if density:
-        totals = totals / np.diff(edges) / sum(totals)
-    return totals, operand(edges, w.context)

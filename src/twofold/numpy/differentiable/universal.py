@@ -10,6 +10,7 @@ from ...calls.host_calls import to_numpy
 from ...dtype import is_float
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
+from ...imperative.trace import is_followed
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef import normalized_axes, normalized_axis
 from ...ops import determinants, linear_algebra
@@ -18,6 +19,7 @@ from ..array import Out, ndarray
 from ..creation import operand, operands, zeros_like
 from ..fallback import by_numpy
 from ..forms import FORMS, form_of
+from ..host_steps import host_step
 from ..parts import stack
 from ..reductions import run
 from ..selecting import take_along_axis
@@ -37,16 +39,21 @@ def modf(x: ArrayLike) -> tuple[ndarray, ndarray]:
 def frexp(x: ArrayLike) -> tuple[ndarray, ndarray]:
     """A number m with 0.5 <= abs(m) < 1 and an integer e with x = m · 2**e."""
     a = operand(x)
-    _, exponent = np.frexp(host_of(a))
-    return ldexp(a, -exponent), operand(exponent, a.context)
+    exponent = host_step(np.frexp, (a.detach(),), {})[1] if is_followed(a) else operand(np.frexp(host_of(a))[1], a.context)
+    return ldexp(a, -exponent), exponent
 
 
 @form_of(np.ldexp)
 def ldexp(x1: ArrayLike, x2: ArrayLike) -> ndarray:
     """x1 · 2**x2."""
-    a, exponent = operand(x1), np.asarray(to_numpy(x2))
+    a, exponent = operand(x1), operand(x2)
     half = exponent // 2  # in two factors that do not overflow
-    return a * np.ldexp(np.ones((), a.dtype), half) * np.ldexp(np.ones((), a.dtype), exponent - half)
+    return a * _power_of_two(half, a) * _power_of_two(exponent - half, a)
+
+
+def _power_of_two(exponent: ndarray, like: ndarray) -> ArrayLike:
+    one = np.ones((), like.dtype)
+    return host_step(np.ldexp, (one, exponent), {}) if is_followed(exponent) else np.ldexp(one, to_numpy(exponent))
 
 
 @form_of(np.fix)
