@@ -265,6 +265,20 @@ add(
 add("cond for each row", lambda np, F, x: F.vmap(lambda r: F.cond(r[0] > r[1], lambda: r**3, lambda: np.exp(r)))(x - x.T), (3, 3))
 add("cond in a scan", lambda np, F, x: F.scan(lambda c, r: (F.cond(r > c, np.tanh, np.sin, c * r),) * 2, x[0], x)[1], (4,))
 add("scan in a cond", lambda np, F, x: F.cond(x[0] > 0, lambda y: F.scan(lambda c, r: (c * r, c), y[0], y)[0], np.sum, x), (3,))
+add("fori_loop", lambda np, F, x: F.fori_loop(1, 4, lambda i, c: np.sin(c) * x + i, x), (3,))
+add("fori_loop without steps", lambda np, F, x: F.fori_loop(2, 2, lambda i, c: c * i, x * x), (3,))
+add(
+    "fori_loop of trees",
+    lambda np, F, x: F.fori_loop(0, 3, lambda i, c: {"a": c["b"], "b": c["a"] * x[i]}, {"a": x, "b": x + 1})["a"],
+    (3,),
+)
+_BRANCHES = [lambda v: v**2, lambda v: v * 3.0, lambda v: v[::-1] * v]
+for _place in (-1, 0, 1, 2, 5):
+    add(f"switch {_place}", lambda np, F, x, place=_place: F.switch(np.argmin(x) * 0 + place, _BRANCHES, x), (3,))
+add("switch for each row", lambda np, F, x: F.vmap(lambda r: F.switch(np.argmax(r), _BRANCHES, r))(x), (3, 3))
+add("switch in a scan", lambda np, F, x: F.scan(lambda c, r: (F.switch(np.argmax(r), _BRANCHES, c * r), c), x[0], x)[0], (4, 3))
+add("scan in a scan", lambda np, F, x: F.scan(lambda c, r: (F.scan(lambda d, s: (np.sin(d * s), d), c, r)[0],) * 2, x[0, 0], x)[1], (3, 2))
+add("scan that reads from outside", lambda np, F, x, w: F.scan(lambda c, r: (np.tanh(w @ c) * r, c @ w), x[0], x)[1], (3, 2), (2, 2))
 add("inner gradient", lambda np, F, x: F.grad(lambda y: np.sum(np.sin(y) * x))(x * 2), (3,))
 add("inner vmap", lambda np, F, x, y: F.vmap(lambda row: np.tanh(row * y).sum())(x), (3, 2), (2,))
 add("inner jvp", lambda np, F, x: F.jvp(lambda y: y**3, (x,), (np.ones_like(x),))[1], (3,))

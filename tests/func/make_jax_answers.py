@@ -43,6 +43,8 @@ F = SimpleNamespace(
     log_sigmoid=jax.nn.log_sigmoid,
     silu=jax.nn.silu,
     digamma=jax.scipy.special.digamma,
+    fori_loop=jax.lax.fori_loop,
+    switch=jax.lax.switch,
 )
 
 

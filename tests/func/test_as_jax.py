@@ -45,6 +45,8 @@ F = SimpleNamespace(
     log_sigmoid=npx.log_sigmoid,
     silu=npx.silu,
     digamma=npx.digamma,
+    fori_loop=func.fori_loop,
+    switch=func.switch,
 )
 
 

@@ -1,4 +1,4 @@
-"""`scan` and `cond`: a loop and a choice, each one operation of functions that are traced once."""
+"""`scan`, `cond` and `switch`: a loop and choices, each one operation of functions that are traced once."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from ..imperative.array import Array
 from ..imperative.cell import Value, wrap
 from ..imperative.invoke import device_of
 from ..imperative.trace import Trace, drawn
-from .pytree import Tree, shown
+from .pytree import Structure, Tree, shown
 from .traced_calls import Function, Result, arguments, called, cell_value, class_of, operator_of, run
 
 
@@ -61,19 +61,21 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
     >>> float(total), sums.tolist()
     (6.0, [1.0, 3.0, 6.0])
     """
-    start, data = arguments("scan", [init]), arguments("scan", [xs])
+    return scanned("scan", f, init, xs, length, reverse)
+
+
+def scanned(what: str, f: Function, init: Tree, xs: Tree, length: int | None, reverse: bool) -> tuple[Tree, Tree]:
+    """`scan`, with the name of the function for messages."""
+    start, data = arguments(what, [init]), arguments(what, [xs])
     steps = _steps({c.shape[0] if c.shape else None for c in data.cells}, length)
     states, rows = [cell_value(c) for c in start.cells], [cell_value(c) for c in data.cells]
     device = next((device_of(v) for v in (*states, *rows)), None) or current_device()
     # a trace without values: the body stands for every step
-    trace = Trace("scan")
+    trace = Trace(what)
     slices = [wrap(class_of(c), trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
     carry = [wrap(class_of(c), trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
     new, outs = called(trace, f, [*start.trees(carry), *data.trees(slices)], {}, "carry, y")
-    if new.structure != start.structures[0] or None in new.nodes:
-        what = "scan: the new carry differs from the old one"
-        raise WrongArgument(what, f"{shown(new.structure)} for {shown(start.structures[0])}", "return arrays nested in the same way")
-    _check_carry(trace.inputs[len(rows) : len(rows) + len(states)], new.arrays)
+    check_carry(what, start.structures[0], trace.inputs[len(rows) : len(rows) + len(states)], new)
 
     # random keys are slices: each step has its own. Without any, the steps are counted
     outside = trace.inputs[len(rows) + len(states) :]
@@ -140,19 +142,72 @@ def cond(pred: Array | bool, true_fun: Function, false_fun: Function, *operands:
     >>> root(np.array([4.0])).tolist(), root(np.array([-4.0])).tolist()
     ([2.0], [4.0])
     """
-    chosen, given = arguments("cond", [pred]), arguments("cond", operands)
+    return _chosen("cond", pred, (true_fun, false_fun), operands)
+
+
+def switch(index: Array | int, branches: Sequence[Function], *operands: Tree) -> Tree:
+    """Compute one of several functions, chosen by a number that need not be known while a function around it is traced.
+
+    Parameters
+    ----------
+    index
+        An array of one integer, or an integer. Below 0 it chooses the first function, and beyond the end the last one, as in JAX.
+    branches
+        Functions as for `cond`. Each is called once, with arrays that have no values.
+    *operands
+        Pytrees of arrays.
+
+    Returns
+    -------
+    pytree
+        What the chosen function returns.
+
+    Raises
+    ------
+    ShapeError, WrongArgument, AutogradError
+        As `cond`; also if there is no function, or the index is no integer.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> np = mx.np
+    >>> pick = mx.func.jit(lambda k, x: mx.func.switch(k, [np.sin, np.square, np.negative], x))
+    >>> pick(np.array(1), np.array([3.0])).tolist(), pick(np.array(7), np.array([3.0])).tolist()
+    ([9.0], [-3.0])
+    """
+    functions = list(branches)
+    if not functions:
+        raise WrongArgument("switch: there is no function", "an empty sequence", "pass functions")
+    (chosen,) = arguments("switch", [index]).cells or [None]
+    if chosen is None or np.dtype(chosen.__numpy_dtype__).kind not in "iu":
+        raise WrongArgument("switch: the index is no integer", type(index).__name__, "pass an array of one integer; cond takes a condition")
+
+    # by halves: a function is reached by as many choices as their number has digits, in base two
+    def among(first: int, last: int, place: Array, *given: Tree) -> Tree:
+        if last - first == 1:
+            return functions[first](*given)
+        middle = (first + last) // 2
+        halves = [lambda k, *g: among(first, middle, k, *g), lambda k, *g: among(middle, last, k, *g)]
+        return _chosen("switch", place < middle, halves, (place, *given))
+
+    return among(0, len(functions), chosen, *operands)
+
+
+def _chosen(what: str, pred: Array | bool, functions: Sequence[Function], operands: Sequence[Tree]) -> Tree:
+    """What the first of two functions returns where a condition holds, else what the second one does."""
+    chosen, given = arguments(what, [pred]), arguments(what, operands)
     if [c.size for c in chosen.cells] != [1]:
         found = ", ".join(f"shape {c.shape}" for c in chosen.cells) or "no array"
-        raise ShapeError("cond: pred has one element", found, "reduce it by all() or any(), or choose between elements by np.where")
+        name = "pred" if what == "cond" else "the index"
+        raise ShapeError(f"{what}: {name} has one element", found, "reduce it by all() or any(), or choose between elements by np.where")
     predicate, values = cell_value(chosen.cells[0]), [cell_value(c) for c in given.cells]
     device = next((device_of(v) for v in (*values, predicate)), None) or current_device()
-    trace = Trace("cond")
+    trace = Trace(what)
     inner = [trace.argument(None, *v.type, device) for v in values]
     both = [
-        called(trace, f, given.trees([wrap(class_of(c), v) for c, v in zip(given.cells, inner, strict=True)]), {})[0]
-        for f in (true_fun, false_fun)
+        called(trace, f, given.trees([wrap(class_of(c), v) for c, v in zip(given.cells, inner, strict=True)]), {})[0] for f in functions
     ]
-    _check_branches(*both)
+    _check_branches(what, *both)
     leaves = trace.inputs
     inputs = [leaf(("cond", "pred"), *predicate.type), *(leaf(("cond", k), n.shape, n.dtype, n.tracked) for k, n in enumerate(leaves))]
 
@@ -165,8 +220,8 @@ def cond(pred: Array | bool, true_fun: Function, false_fun: Function, *operands:
     return both[0].tree(run(bound_op, [predicate, *values, *trace.operands[len(values) :]]))
 
 
-def _check_branches(first: Result, second: Result) -> None:
-    """Check that both functions of `cond` return the same.
+def _check_branches(what: str, first: Result, second: Result) -> None:
+    """Check that both functions return the same.
 
     Raises
     ------
@@ -177,15 +232,15 @@ def _check_branches(first: Result, second: Result) -> None:
     """
     if None in (*first.nodes, *second.nodes):
         other = next(c for r in (first, second) for n, c in zip(r.nodes, r.classes, strict=True) if n is None)
-        raise WrongArgument("cond: a function returns something that is no array", type(other).__name__, "return np.array(…) of it")
+        raise WrongArgument(f"{what}: a function returns something that is no array", type(other).__name__, "return np.array(…) of it")
     if first.structure != second.structure:
         given = f"{shown(first.structure)} and {shown(second.structure)}"
-        raise WrongArgument("cond: the functions return different structures", given, "return arrays nested in the same way")
+        raise WrongArgument(f"{what}: the functions return different structures", given, "return arrays nested in the same way")
     if found := first_difference(first.arrays, second.arrays):
         k, one, other = found
-        what = "arrays" if len(first.arrays) == 1 else f"arrays, number {k},"
+        kind = "arrays" if len(first.arrays) == 1 else f"arrays, number {k},"
         raise ShapeError(
-            f"cond: the functions return {what} of different types",
+            f"{what}: the functions return {kind} of different types",
             f"{one} and {other}",
             "return the same shapes and dtypes; astype converts",
         )
@@ -212,19 +267,24 @@ def _steps(sizes: set[int | None], length: int | None) -> int:
     return steps
 
 
-def _check_carry(old: Sequence[Node], new: Sequence[Node]) -> None:
-    """Check that the carry keeps its types.
+def check_carry(what: str, structure: Structure, old: Sequence[Node], new: Result) -> None:
+    """Check that the carry keeps its structure and types.
 
     Raises
     ------
+    WrongArgument
+        If its structure changes.
     ShapeError
         If the shape or dtype of an array changes.
     """
-    if found := first_difference(old, new):
+    if new.structure != structure or None in new.nodes:
+        given = f"{shown(new.structure)} for {shown(structure)}"
+        raise WrongArgument(f"{what}: the new carry differs from the old one", given, "return arrays nested in the same way")
+    if found := first_difference(old, new.arrays):
         k, before, after = found
-        what = "the carry" if len(old) == 1 else f"array {k} of the carry"
+        part = "the carry" if len(old) == 1 else f"array {k} of the carry"
         raise ShapeError(
-            f"scan: {what} changes its type from one step to the next",
+            f"{what}: {part} changes its type from one step to the next",
             f"{before} becomes {after}",
             "return a carry of the shapes and dtypes of init; astype converts",
         )

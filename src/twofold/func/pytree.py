@@ -1,6 +1,7 @@
 """Pytrees: nested tuples, lists and dictionaries as a list of leaves and a hashable structure."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..errors import WrongArgument
@@ -69,6 +70,72 @@ def _unflatten(structure: Structure, leaves: Iterator[object]) -> Tree:
         return kind(zip(keys, parts, strict=True))
     # a named tuple takes its fields one by one
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+@dataclass(frozen=True)
+class TreeDef:
+    """The structure of a pytree: equal for trees that are nested in the same way.
+
+    Attributes
+    ----------
+    structure
+        See `Structure`.
+    """
+
+    structure: Structure
+
+    @property
+    def num_leaves(self) -> int:
+        """Number of leaves."""
+        return count_of(self.structure)
+
+    def __repr__(self) -> str:
+        return f"TreeDef({shown(self.structure)})"
+
+
+def count_of(structure: Structure) -> int:
+    """Number of leaves of a structure."""
+    if structure is None or isinstance(structure, str):
+        return 0 if structure is None else 1
+    return sum(map(count_of, structure[2]))
+
+
+def tree_flatten(tree: Tree) -> tuple[list[Tree], TreeDef]:
+    """The leaves of a pytree, as `tree_leaves`, and its structure, for `tree_unflatten`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> leaves, structure = mx.func.tree_flatten({"b": [3, None], "a": (1, 2)})
+    >>> leaves, structure, structure.num_leaves
+    ([1, 2, 3], TreeDef({'a': (*, *), 'b': [*, None]}), 3)
+    """
+    leaves, structure = flatten(tree)
+    return leaves, TreeDef(structure)
+
+
+def tree_unflatten(treedef: TreeDef, leaves: Iterable[Tree]) -> Tree:
+    """The pytree of a structure with these leaves.
+
+    Raises
+    ------
+    WrongArgument
+        If there are more or fewer leaves, or ``treedef`` is no structure.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> leaves, structure = mx.func.tree_flatten({"a": (1, 2), "b": 3})
+    >>> mx.func.tree_unflatten(structure, [10 * leaf for leaf in leaves])
+    {'a': (10, 20), 'b': 30}
+    """
+    if not isinstance(treedef, TreeDef):
+        raise WrongArgument("tree_unflatten: the first argument is no structure", type(treedef).__name__, "pass what tree_flatten returned")
+    given = list(leaves)
+    if len(given) != treedef.num_leaves:
+        todo = "pass one leaf for each"
+        raise WrongArgument("tree_unflatten: the number of leaves differs", f"{len(given)} for {treedef.num_leaves}", todo)
+    return unflatten(treedef.structure, given)
 
 
 def tree_leaves(tree: Tree) -> list[Tree]:

@@ -24,7 +24,7 @@ from ..numpy import array as numpy_array
 from ..opdef import BoundOp
 from ..program.cache import Cache, CacheEntry
 from ..symbol.symbol import Symbol
-from .pytree import Structure, Tree, flatten, unflatten
+from .pytree import Structure, Tree, count_of, flatten, unflatten
 
 #: A function of the user's: any arguments, and a result that is a pytree of arrays.
 Function = Callable[..., Tree]
@@ -56,13 +56,6 @@ class Arguments(NamedTuple):
             found.append(unflatten(structure, leaves[at : at + count]))
             at += count
         return found
-
-
-def count_of(structure: Structure) -> int:
-    """Number of leaves of a structure."""
-    if structure is None or isinstance(structure, str):
-        return 0 if structure is None else 1
-    return sum(map(count_of, structure[2]))
 
 
 def positions(what: str, argnums: int | Sequence[int], args: Sequence[object]) -> list[int]:

@@ -11,8 +11,8 @@ from ..graph.ir import Node, leaf, leaves_of
 from ..imperative.array import Array
 from ..imperative.cell import wrap
 from ..imperative.trace import Trace
-from .pytree import Structure, Tree, flatten, shown, unflatten
-from .traced_calls import Function, called, cell_value, class_of, count_of, operator_of, run
+from .pytree import Structure, Tree, count_of, flatten, shown, unflatten
+from .traced_calls import Function, called, cell_value, class_of, operator_of, run
 
 #: An axis, None for an argument that all examples share, or a pytree of these.
 Axes: TypeAlias = Tree

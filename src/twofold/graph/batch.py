@@ -12,7 +12,7 @@ from ..opdef import Input, Op, normalized_axes
 from ..ops.primitive_gather import random_bits
 from ..origin import warn
 from .build import G, apply, item
-from .control_flow import SubGraph, apply_foreach, cond, foreach
+from .control_flow import SubGraph, apply_foreach, cond, foreach, while_loop
 from .gradient import input_gradients
 from .ir import Application, Node, applies, leaf, topological
 from .rewrite import lower, substitute
@@ -75,6 +75,8 @@ class Batch:
             return self._loop(node, inputs, flags)
         if op is cond:
             return self._choice(node, inputs, flags)
+        if op is while_loop and params["limit"] is None:
+            return self._while(node, inputs, flags)
         if op.elementwise or op.algebra.batch == "leading":
             return apply(node.bound_op, self._aligned(node, inputs, flags)).parts
         if op.algebra.batch == "axis":
@@ -175,6 +177,47 @@ class Batch:
         last = range(len(body.outputs) - states, len(body.outputs))
         return [r if k in last else G.moveaxis(r, 1, 0) for k, r in enumerate(results)]
 
+    def _while(self, node: Application, inputs: Sequence[Node | None], flags: Sequence[bool]) -> Sequence[Node | None]:
+        """A ``while_loop`` without a limit: if the test differs between examples, until no example goes on; one that has ended stays."""
+        test, body, variables = (node.bound_op.params[name] for name in ("test", "body", "variables"))
+        is_batch = list(flags)
+        # a variable that is the same for all examples stays one, such as a counter: until nothing changes, since one reads the other
+        while True:
+            of_examples = _computed_from(
+                [n for n, b in zip(body.leaves, is_batch, strict=True) if b], [*body.outputs, *test.call(body.leaves)]
+            )
+            ends_apart = test.call(body.leaves)[0] in of_examples
+            now = [b or ends_apart or o in of_examples for b, o in zip(is_batch, body.outputs, strict=False)]
+            if now == is_batch[:variables]:
+                break
+            is_batch[:variables] = now
+        arrays = [
+            self.repeated(i) if b and not f else i for i, f, b in zip([i for i in inputs if i is not None], flags, is_batch, strict=True)
+        ]
+        leaves = [leaf(("batch", k), i.shape, i.dtype, n.tracked) for k, (i, n) in enumerate(zip(arrays, body.leaves, strict=True))]
+        pairs = list(zip(body.leaves, leaves, is_batch, strict=True))
+        given, same = {e: n for e, n, b in pairs if b}, {e: n for e, n, b in pairs if not b}
+        batches = substitute(self.of([o for o, b in zip(body.outputs, is_batch, strict=False) if b], given), same)
+        found = iter(batches)
+        new = [next(found) if b else o for o, b in zip(substitute(body.outputs, same), is_batch, strict=False)]
+        (goes_on,) = substitute(self.of(test.call(body.leaves), given) if ends_apart else test.call(body.leaves), same)
+        if ends_apart:
+            # steps that an example no longer takes are computed, and dropped
+            new = [
+                G.where(G.reshape(goes_on, shape=(self._size, *[1] * (len(n.shape) - 1))), n, old)
+                for n, old in zip(new, leaves, strict=False)
+            ]
+            goes_on = G.any(goes_on)
+        results = G.while_loop(
+            *arrays,
+            test=SubGraph.of([goes_on], leaves, "batch test"),
+            body=SubGraph.of(new, leaves, "batch"),
+            variables=variables,
+            limit=None,
+        )
+        parts = results if isinstance(results, tuple) else (results,)
+        return [p if b else None for p, b in zip(parts, is_batch, strict=False)]
+
     def _choice(self, node: Application, inputs: Sequence[Node | None], flags: Sequence[bool]) -> Sequence[Node]:
         """A ``cond``: both branches and a selection if the predicate differs between examples."""
         predicate, *arrays = (i for i in inputs if i is not None)
@@ -191,6 +234,15 @@ class Batch:
         is_true = G.not_equal(predicate, 0)
         pairs = zip(branches[0].call(arrays), branches[1].call(arrays), strict=True)
         return [G.where(G.reshape(is_true, shape=(self._size, *[1] * (len(a.shape) - 1))), a, b) for a, b in pairs]
+
+
+def _computed_from(given: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
+    """Some nodes, and those below outputs that are computed from them."""
+    found = set(given)
+    for n in topological(outputs):
+        if not found.isdisjoint(n.inputs):
+            found.add(n)
+    return found
 
 
 def _along_axis(node: Application, data: Node | None) -> Node:

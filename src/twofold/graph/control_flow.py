@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dtype import COMPLEX, WEAK, is_float
-from ..errors import ShapeError
+from ..errors import AutogradError, ShapeError
 from ..opdef import Static, primitive
 from .build import G
 from .gradient import accumulate
@@ -156,25 +156,36 @@ def _several(results: AnyNode | tuple[AnyNode, ...]) -> tuple[AnyNode, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
-# while_loop: inputs are loop variables and closure; results: outputs (padded with zeros), last variables, variables before each step, steps
+# while_loop: inputs are loop variables and closure; results are outputs (padded with zeros), last variables, variables before each step,
+# steps. Without a limit nothing of a step is kept: there are no outputs, and the results are the last variables
 
 
-@primitive(outputs=lambda test, body, variables, limit: len(body.outputs) + variables + 1, run_by_program=True, complex_gradient=True)
+def _count_of_results(test: SubGraph, body: SubGraph, variables: int, limit: int | None) -> int:
+    return variables if limit is None else len(body.outputs) + variables + 1
+
+
+@primitive(outputs=_count_of_results, run_by_program=True, complex_gradient=True)
 def while_loop(xp, *arrays, test: Static, body: Static, variables: int, limit: Static):
     """Run ``body(variables, closure) -> (outputs, new variables)`` while ``test(variables, closure)``, at most ``limit`` times."""
 
 
 @while_loop.type
-def _(*arrays, test: SubGraph, body: SubGraph, variables: int, limit: int):
+def _(*arrays, test: SubGraph, body: SubGraph, variables: int, limit: int | None):
     count = len(body.outputs) - variables
     _check_states(while_loop.title, arrays[:variables], body.outputs[count:])
+    if limit is None:
+        return _types(body.outputs)
     stacked = [((limit, *o.shape), o.dtype) for o in body.outputs[:count]]
     before = [((limit, *v.shape), v.dtype) for v in arrays[:variables]]
     return [*stacked, *_types(body.outputs[count:]), *before, ((), "int64")]
 
 
 @while_loop.grad
-def _(xp, dout, out, arrays, *, test: SubGraph, body: SubGraph, variables: int, limit: int):
+def _(xp, dout, out, arrays, *, test: SubGraph, body: SubGraph, variables: int, limit: int | None):
+    if limit is None:
+        what = "a loop whose number of steps depends on values has no gradient in reverse mode"
+        todo = "use func.scan or func.fori_loop with a fixed number of steps, or forward mode: jvp, jacfwd"
+        raise AutogradError(what, "while_loop, or fori_loop with bounds that are arrays", todo)
     count = len(body.outputs) - variables
     before, steps = out[count + variables : count + 2 * variables], out[-1]
     closure = arrays[variables:]

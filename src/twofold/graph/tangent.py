@@ -3,8 +3,8 @@
 A linear primitive is applied to the tangents of its operands, a multilinear one to each in turn (`opdef.facets.Algebra.linear`). The
 gradient rule of an element-wise primitive multiplies by the derivative, be it a head gradient or a tangent. Of all others the gradient rule
 gives a graph that is linear in the head gradient, and the gradient of that graph with respect to the head gradient is the tangent:
-transposing twice. This is exact, because rules use the head gradient in linear operators only; extrema, products, sorting, linear algebra
-and loops are of this kind.
+transposing twice. This is exact, because rules use the head gradient in linear operators only; extrema, products, sorting and linear
+algebra are of this kind. Loops and choices have rules of their own, in `loop_tangents`.
 
 Complex numbers need no convention here: tangents are derivatives along a real parameter.
 """
@@ -15,11 +15,15 @@ from ..dtype import COMPLEX, WEAK, is_float
 from ..errors import AutogradError
 from ..opdef import Op
 from .build import G, apply, item
+from .control_flow import cond, foreach, while_loop
 from .gradient import accumulate, input_gradients, rule_results
 from .ir import Application, Node, applies, const, leaf, topological
+from .loop_tangents import of_cond, of_foreach, of_while_loop
 from .rewrite import lower, substitute
 
 Tangents = dict[Node, Node]
+#: Loops of steps, choices, and loops without a limit (`while_loop` with one is transposed twice).
+_CONTROL_FLOW = {foreach: of_foreach, while_loop: of_while_loop, cond: of_cond}
 
 
 def tangents(outputs: Sequence[Node], given: Mapping[Node, Node]) -> list[Node | None]:
@@ -52,6 +56,8 @@ def _tangents_of(node: Application, given: Sequence[Node | None]) -> Sequence[No
     if op.execution.user_method or op.reverse_only:
         what = f"{op.title} has no derivative in forward mode: its gradient is code of the user's"
         raise AutogradError(what, "an argument that depends on the inputs of jvp", "use reverse mode, or func.custom_jvp")
+    if (rule := _CONTROL_FLOW.get(op)) is not None and node.bound_op.params.get("limit") is None:
+        return rule(node, given, lambda outputs, at: tangents(outputs, at))
     if not op.differentiable or (op.primitive and op.grad_rule is None) or not any(map(has_tangent, node.parts)):
         return [None] * len(node.parts)
     if op.elementwise and op.primitive:

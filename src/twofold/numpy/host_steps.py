@@ -118,7 +118,9 @@ def host_step(function: Callable[..., Any], args: tuple[Any, ...], options: dict
         return call.found([np.broadcast_to(np.zeros((), a.dtype), a.shape) for a in arrays])
     if not isinstance(function, np.ufunc) and function not in OF_KNOWN_SHAPE:
         return NotImplemented
+    # a call of the same kind has run before: nothing is computed to find its types
     types, form = _results_of(call, tuple([(a.shape, a.dtype) for a in arrays]))
+    # constants of NumPy's are operands too, as they cannot be part of a key
     device = next(a.context for a in arrays if isinstance(a, Array))
     operands = [a if isinstance(a, Array) else adopted(ndarray, a, device) for a in arrays]
     bound_op = host_call.host_call.bind(function=call, types=types, grad=None, given=())

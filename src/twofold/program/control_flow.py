@@ -83,6 +83,20 @@ def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Ca
     params = node.bound_op.params
     body, variables, limit = params["body"], params["variables"], params["limit"]
     test, program, count = compile_(params["test"]), compile_(body), len(body.outputs) - variables
+
+    def goes_on(state: list[Array], closure: list[Array]) -> bool:
+        # the host needs the value to go on, so a device finishes its work here in every iteration
+        return bool(backend.to_host(test([*state, *closure])[0]).item())
+
+    def run_without_limit(*arrays: Array) -> object:
+        # copies: without any step these are the results, which share no memory with operands
+        state, closure = [backend.xp.contiguous(v) for v in arrays[:variables]], list(arrays[variables:])
+        while goes_on(state, closure):
+            state = list(program([*state, *closure]))
+        return _single(state)
+
+    if limit is None:
+        return run_without_limit
     types = [(p.shape, p.dtype) for p in node.parts]
 
     def run(*arrays: object) -> list[object]:
@@ -90,8 +104,7 @@ def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Ca
         # rows of iterations that do not run stay zero
         stacks = [copy(backend.constant(0, *t)) for t in (*types[:count], *types[count + variables : -1])]
         state, closure, steps = [copy(v) for v in arrays[:variables]], list(arrays[variables:]), 0
-        # the host needs the value to go on, so a device finishes its work here in every iteration
-        while steps < limit and bool(backend.to_host(test([*state, *closure])[0]).item()):
+        while steps < limit and goes_on(state, closure):
             for stack, before in zip(stacks[count:], state, strict=True):
                 backend.write(stack, steps, before)
             results = program([*state, *closure])

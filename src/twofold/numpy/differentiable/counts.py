@@ -90,8 +90,10 @@ def _histogram(x: ndarray, edges: ndarray, density: bool | None, weights: ArrayL
     places = by_numpy(np.searchsorted, (edges, x), {"side": "right"}) - 1
     count = edges.size - 1
     inside = (x >= edges[0]) & (x <= edges[-1])
+    # an element at the last edge belongs to the last bin
     places = function_of("minimum")(function_of("maximum")(places, 0), count - 1)
     if weights is None:
+        # elements outside of all bins are counted in one more, which is dropped
         totals = _bincount_followed(chosen(inside, places, count), None, count + 1)[:-1]
     else:
         w = operand(weights).reshape(-1)

@@ -99,6 +99,7 @@ def _is_linear(options: Mapping[str, object]) -> bool:
 
 def _by_sorting_numbers(ordered: ndarray, fraction: np.ndarray) -> ndarray:
     """Quantiles of the elements of sorted rows that are numbers: at fractions of the way from the first to the last."""
+    # NaN is sorted to the end, so the numbers are the first elements
     count = sum(~isnan(ordered), -1, keepdims=True)
     place = fraction.reshape(-1) * function_of("maximum")(count - 1, 0)
     low = function_of("floor")(place)
