@@ -47,6 +47,21 @@ def test_functions_and_operators_of_arrays_cast_their_operands(target):
     )
 
 
+def test_blocks_that_have_run_compiled_are_traced_again():
+    text = """
+    import twofold as mx
+    from twofold.contrib import amp
+    net = mx.gluon.nn.Dense(2, in_units=2)
+    net.initialize()
+    net.hybridize()
+    x = mx.nd.ones((1, 2))
+    before = net(x)
+    amp.init("bfloat16")
+    assert before.dtype.__name__ == "float32" and net(x).dtype.__name__ == "bfloat16"
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(text)], check=True, timeout=300)
+
+
 @pytest.mark.ci
 def test_a_second_call_has_no_effect():
     run("amp.init('bfloat16'); assert mx.nd.FullyConnected(single, single, no_bias=True, num_hidden=2).dtype == np.float16")

@@ -1,5 +1,7 @@
 """`mx.func` by forward mode: Jacobian-vector products, linearization, Jacobians, second derivatives in a direction."""
 
+import sys
+
 import numpy as host
 import pytest
 
@@ -161,3 +163,29 @@ def test_code_of_the_users_has_no_forward_mode():
 
     with pytest.raises(AutogradError, match="forward mode"):
         func.jvp(lambda x: Double()(x), (np.ones(2),), (np.ones(2),))
+
+
+def test_a_step_of_a_compiled_loop_enters_few_functions():
+    def entered(steps):
+        looped = func.jit(lambda x: func.scan(lambda c, row: (np.tanh(c * 0.5 + row), c), x[0], x)[0])
+        x, calls = np.ones((steps, 4)), []
+        for _ in range(4):
+            looped(x)
+        sys.setprofile(lambda frame, event, arg: calls.append(event))
+        looped(x)
+        sys.setprofile(None)
+        return calls.count("call")
+
+    # the body's program and kernel, a row of the data, two rows that are written
+    assert (entered(48) - entered(16)) / 32 <= 12
+
+
+def test_the_direction_of_a_loop_is_one_loop_of_directions():
+    x = np.ones(3)
+
+    def step(c, r):
+        return (np.sin(c * r), c)
+
+    wanted = [func.jvp(lambda v, k=k: func.scan(step, v, x[:k])[0], (x,), (x,))[1] for k in (1, 2)]
+    equal(wanted[0], host.cos(1) * host.ones(3))
+    equal(wanted[1], host.cos(host.sin(1)) * host.cos(1) * host.ones(3))

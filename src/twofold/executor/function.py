@@ -16,6 +16,7 @@ from ..config import recomputes
 from ..device import Device
 from ..graph.build import G
 from ..graph.ir import Node
+from ..graph.recomputed_regions import Region
 from ..imperative.cell import Cell, Content
 from ..imperative.generator import STREAMS
 from ..imperative.transfer import store
@@ -76,6 +77,8 @@ class TypedGraph:
         Operations that change states when backward runs.
     passed
         The operations in ``updates`` that gradients of the outputs flow through, in the order in which backward visits them.
+    regions
+        Parts that backward computes again.
     """
 
     inputs: Sequence[Node]
@@ -85,6 +88,7 @@ class TypedGraph:
     written: Mapping[int, Node] = field(default_factory=dict)
     updates: Sequence[StateUpdate] = ()
     passed: Sequence[StateUpdate] = ()
+    regions: Sequence[Region] = ()
 
 
 def new_states(updates: Iterable[StateUpdate]) -> dict[int, Node]:

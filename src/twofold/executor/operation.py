@@ -8,6 +8,7 @@ outputs.
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ..device import Device
@@ -15,6 +16,7 @@ from ..graph.build import item
 from ..graph.collector import RESTING
 from ..graph.gradient import accumulate, starts_below
 from ..graph.ir import TABLES, Application, Node, leaf, topological
+from ..graph.recomputed_regions import Region, with_copies
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.array import Array
@@ -172,9 +174,14 @@ class Operation:
             arrays = len(leaves) - self.draws - len(self.objects)
             graph = self._make_graph(leaves[:arrays], self._training)
             nodes = [*graph.outputs, *graph.written.values(), *(h.of(graph) for h in self._hidden)]
+            count, sizes = len(nodes), [(len(r.inputs), len(r.outputs)) for r in graph.regions]
+            nodes += [n for r in graph.regions for n in (*r.inputs, *r.outputs)]
             if graph.keys or graph.objects:
                 nodes = substitute(nodes, dict(zip([*graph.keys, *(o.leaf for o in graph.objects)], leaves[arrays:], strict=True)))
-            return _Typed(stabilise(nodes), leaves)
+            nodes = stabilise(nodes)
+            ends = iter(nodes[count:])
+            regions = [Region(tuple(islice(ends, reads)), tuple(islice(ends, makes))) for reads, makes in sizes]
+            return _Typed(nodes[:count], leaves, regions)
 
         return self._typed.get_or((tuple(leaves), TABLES.generation), build)  # every gradient of the operation needs it again
 
@@ -248,10 +255,13 @@ class _Typed(CacheEntry):
         them. The others stay whole, because their own gradient rules count in gradients of gradients too.
     """
 
-    def __init__(self, outputs: list[Node], inputs: Sequence[Node]) -> None:
+    def __init__(self, outputs: list[Node], inputs: Sequence[Node], regions: Sequence[Region]) -> None:
         self.inputs, self.outputs = inputs, outputs
+        # what is differentiated: the same nodes where nothing is computed again
+        self._differentiated, self._originals = with_copies(outputs, regions) if regions else (outputs, {})
         self.heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
-        inner = [n for n in topological(outputs, until=set(inputs)) if isinstance(n, Application) and n.body]
+        below = topological(dict.fromkeys([*outputs, *self._differentiated]), until=set(inputs))
+        inner = [n for n in below if isinstance(n, Application) and n.body]
         self._shares = frozenset(n.bound_op.op for n in inner if not n.bound_op.op.ignores_head and cache_of(n).positions)
         self._boundaries = [p for n in inner for p in n.parts]
         self._gradients: dict[tuple[int, ...], tuple[list[int], list[Node]]] = {}
@@ -264,9 +274,10 @@ class _Typed(CacheEntry):
             has_losses = starts_below(self.outputs, self.inputs)  # they have gradients even below outputs without a head gradient
             ends = [k for k, o in enumerate(self.outputs) if k in given or (has_losses and o.tracked)]
             heads = [self.heads[k] if k in given else None for k in ends]
-            by_node = accumulate([self.outputs[k] for k in ends], heads, stop=self.inputs)
+            by_node = accumulate([self._differentiated[k] for k in ends], heads, stop=self.inputs)
             places = [k for k, i in enumerate(self.inputs) if i.tracked and i in by_node]
-            found = self._gradients[given] = places, self._open([by_node[self.inputs[k]] for k in places])
+            gradients = substitute([by_node[self.inputs[k]] for k in places], self._originals)
+            found = self._gradients[given] = places, self._open(gradients)
         return found
 
     def _open(self, nodes: Sequence[Node]) -> list[Node]:

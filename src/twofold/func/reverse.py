@@ -1,5 +1,6 @@
 """Transforms by reverse mode: gradients, vector-Jacobian products, Jacobians and recomputation."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import wraps
 
@@ -18,6 +19,7 @@ from ..imperative.array import Array
 from ..imperative.cell import Content, Operand, wrap
 from ..imperative.invoke import invoke
 from ..ops.primitive_arithmetic import astype
+from ..symbol.naming import AttrScope
 from ..symbol.symbol import Symbol
 from .pytree import Tree, flatten, matching
 from .traced_calls import (
@@ -358,6 +360,10 @@ def unit_vectors(size: int, dtype: str) -> Node:
     return G.astype(G.equal(G.reshape(places, shape=(size, 1)), places), dtype=dtype)
 
 
+#: Numbers of the parts of blocks that are computed again.
+_STAGES = itertools.count(1)
+
+
 class _Recomputed(Operation):
     """A graph whose backward computes it again from its inputs."""
 
@@ -376,8 +382,8 @@ def checkpoint(fun: Function) -> Function:
     Returns
     -------
     callable
-        Computes the same. On a tape, and under the transforms of this module, backward takes the memory of the arguments and results only,
-        and the time of one more forward.
+        Computes the same. On a tape, in hybridized blocks and under the transforms of this module, backward takes the memory of the
+        arguments and results only, and the time of one more forward.
 
     Raises
     ------
@@ -395,6 +401,10 @@ def checkpoint(fun: Function) -> Function:
 
     @wraps(fun)
     def recomputed(*args: Tree, **options: Tree) -> Tree:
+        if any(isinstance(value, Symbol) for value in flatten((args, options))[0]):
+            # in a hybridized block, whose compiled graph computes what has one of these numbers again
+            with AttrScope(force_mirroring="True", mirror_stage=str(next(_STAGES))):
+                return fun(*args, **options)
         # numbers and other arguments are the function's own business
         places = [k for k, value in enumerate(args) if _has_arrays(value)]
         followed = arguments("checkpoint", [args[k] for k in places])
@@ -408,5 +418,4 @@ def checkpoint(fun: Function) -> Function:
 
 def _has_arrays(tree: object) -> bool:
     leaves, _ = flatten(tree)
-    # symbols are refused with the arrays
-    return bool(leaves) and all(isinstance(value, (Array, Symbol)) for value in leaves)
+    return bool(leaves) and all(isinstance(value, Array) for value in leaves)

@@ -189,7 +189,9 @@ class Program:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
 
     def _sub_program(self, sub: SubGraph) -> Run:
-        return Program(sub.outputs, sub.leaves, self.backend).run
+        program = Program(sub.outputs, sub.leaves, self.backend)
+        # the program around runs in `quietly` already
+        return program._function if program.launcher is None else program.run
 
     @cached_property
     def source(self) -> str:

@@ -7,6 +7,7 @@ from ..device import Device
 from ..executor.function import StateUpdate, TypedGraph, UserObject
 from ..graph.gradient import backward_order
 from ..graph.ir import Node, leaf
+from ..graph.recomputed_regions import Region
 from ..graph.rewrite import substitute
 from ..ndarray.array import NDArray
 from . import loops  # noqa: F401  (enters the nodes of control flow)
@@ -127,6 +128,7 @@ class Replayer:
         self._number = {n: k for k, n in enumerate(self.variables)}
         self._differentiated = differentiated(self.order)
         self._open = any(n.op is not None and is_open(n) for n in self.order)
+        self._regions = _recomputed(self.order, self.heads)
 
     def __call__(self, inputs: Sequence[Node], training: bool) -> TypedGraph:
         """The typed graph for inputs and a training mode."""
@@ -147,10 +149,34 @@ class Replayer:
         updates = replay.updates(self._number)
         passed = [updates[n] for n in passed_by_gradient(self.heads, replay.values) if n in updates] if updates else []
         objects = replay.user_objects(self._number)
-        return TypedGraph(inputs, outputs, replay.keys, objects, written, list(updates.values()), passed)
+        regions = (
+            []
+            if own
+            else [
+                Region(*[tuple([replay.values[h] for h in ends if h.node not in replay.written]) for ends in region])
+                for region in self._regions
+            ]
+        )
+        return TypedGraph(inputs, outputs, replay.keys, objects, written, list(updates.values()), passed, regions)
 
     def _wants(self, number: int) -> bool:
         return self.variables[number] in self._differentiated
+
+
+def _recomputed(order: Sequence[SymbolNode], heads: Iterable[Head]) -> list[tuple[list[Head], list[Head]]]:
+    """What goes into and comes out of each part that `func.checkpoint` has marked."""
+    stages: dict[str, dict[SymbolNode, None]] = {}
+    for n in order:
+        if not n.is_variable and n.attrs.get("__force_mirroring__") == "True" and (stage := n.attrs.get("__mirror_stage__")):
+            stages.setdefault(stage, {})[n] = None
+    read_by = [(n, h) for n in order for h in n.inputs] if stages else []
+    return [
+        (
+            list(dict.fromkeys(h for n, h in read_by if n in nodes and h.node not in nodes)),
+            list(dict.fromkeys([*[h for n, h in read_by if n not in nodes and h.node in nodes], *[h for h in heads if h.node in nodes]])),
+        )
+        for nodes in stages.values()
+    ]
 
 
 def passed_by_gradient(heads: Iterable[Head], values: Mapping[Head, Node]) -> list[SymbolNode]:

@@ -5,6 +5,7 @@ replaced in their namespaces; symbols get casts as nodes when they are composed,
 """
 
 import functools
+import gc
 import inspect
 import logging
 import sys
@@ -16,6 +17,8 @@ from ... import ndarray as nd
 from ...context import num_gpus
 from ...dtype import DTypeLike, dtype_name
 from ...errors import InvalidValue
+from ...gluon.hybrid_block import HybridBlock
+from ...gluon.symbol_block import SymbolBlock
 from ...ndarray.array import NDArray
 from ...ndarray.namespace import NAMESPACES, registered_name
 from ...ndarray.operators import ARITHMETIC, COMPARISON
@@ -53,7 +56,10 @@ def init(
     conditional_fp32_ops: Conditions | None = None,
     fp32_ops: Sequence[str] | None = None,
 ) -> None:
-    """Switch automatic mixed precision on for this process. Call it before networks are made; later calls have no effect.
+    """Switch automatic mixed precision on for this process; later calls have no effect.
+
+    It holds for operations on arrays, new symbols, and hybridized blocks, which are traced again if they have run before. Symbols that
+    exist, networks from files, and functions that `compile` has traced keep their precision: see `convert_symbol`, `convert_hybrid_block`.
 
     Parameters
     ----------
@@ -90,6 +96,15 @@ def init(
     for name in names | losses:
         REWRITES[name] = functools.partial(_with_casts, rules, name in losses)
     _replace_functions(rules, names, losses)
+    _trace_again()
+
+
+def _trace_again() -> None:
+    """Drop the graphs of compiled blocks, which have no casts: the next call traces each block again."""
+    for found in gc.get_objects():
+        # by the class alone: asking a proxy would ask what it stands for. A `SymbolBlock` is its graph
+        if issubclass(type(found), HybridBlock) and not issubclass(type(found), SymbolBlock):
+            found._clear_cached_op()
 
 
 #: Functions of arrays or numbers that are written by hand, by the operator that they apply.
