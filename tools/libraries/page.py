@@ -44,19 +44,21 @@ are imported by both, of those that MXNet imports (others need PyTorch, TensorFl
 | library | modules | what gave MXNet's results |
 |---|---|---|
 | adversarial-robustness-toolbox-1.10.0 | 203 of 203 | |
-| autogluon-contrib-nlp-0.0.1b20220208 | 46 of 46 | |
-| cnocr-1.2.2 | 22 of 22 | |
-| cnstd-0.1.1 | 12 of 12 | |
+| autogluon-contrib-nlp-0.0.1b20220208 | 46 of 46 | small BERT, ALBERT, ELECTRA, RoBERTa and MobileBERT: outputs and gradients |
+| cnocr-1.2.2 | 22 of 22 | four networks with CTC: outputs and gradients |
+| cnstd-0.1.1 | 12 of 12 | its loss and gradient |
 | d2l-0.14.4 | 2 of 2 | regression, recurrent and residual networks, sequence to sequence, attention, BERT, boxes: 220 lines of results |
+| d2lzh-1.0.0 | 2 of 2 | networks and training loops |
 | foolbox-2.4.0 | 84 of 84 | gradients and 8 attacks on blocks and symbols |
 | gluoncv2-0.0.64 | 145 of 145 | outputs and exported graphs of 105 networks, one of each file |
 | gluonfr-1.0.2 | 15 of 15 | losses and their gradients |
-| insightface-0.1.5 | 13 of 13 | |
+| insightface-0.1.5 | 13 of 13 | alignment of faces |
 | keras-mxnet-2.2.4.3 | 90 of 90 | layers, losses, optimizers, saved and exported models: 270 lines of results |
 | mxboard-0.1.0 | 19 of 19 | event files of all kinds |
 | mxfusion-0.3.1 | 80 of 80 | distributions, kernels, Gaussian processes, MAP and variational inference |
-| mxnet-model-server-1.0.8 | 31 of 31 | |
+| mxnet-model-server-1.0.8 | 31 of 31 | its functions on images and texts |
 | mxnet-octave-conv-0.1.0 | 2 of 2 | a training with `FeedForward` |
+| smdebug-1.0.34 | 94 of 94 | what its hook saves of a training: parameters, gradients, inputs and outputs of layers |
 | tensorly-0.5.1 | 63 of 63 | its tests: 99 of 99 |
 | xfer-ml-1.1.0 | 38 of 38 | features of layers; those of `act1` in MXNet lack its activation, which a subgraph's fusion has lost |
 
