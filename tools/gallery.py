@@ -42,10 +42,11 @@ class Example(NamedTuple):
 
 #: The small setting of the language model.
 SMALL = ("--num-hidden", "24", "--num-embed", "16", "--num-layers", "1", "--num-epochs", "8")
-#: The examples in the order of the gallery. `digits_cluster` is `make demo-cluster`, `mnist_cnn` needs MNIST's files.
+#: The examples in the order of the gallery; `mnist_cnn` needs MNIST's files.
 LISTED = {
     "character_gpt": Example("A GPT that learns to write"),
     "gpt_cluster": Example("The GPT in two processes", by=("-m", "twofold", "launch", "-n", "2")),
+    "digits_cluster": Example("Digits in two processes", by=("-m", "twofold", "launch", "-n", "2")),
     "low_rank": Example("Low-rank fine-tuning"),
     "vae": Example("A variational autoencoder", picture="The plane of codes as the decoder draws it, and held-out digits as points in it"),
     "diffusion": Example("Digits out of noise", picture="Six drawings of each digit"),
@@ -114,7 +115,7 @@ def page_of(name: str, lines: list[str], seconds: float) -> str:
 {printed}
 ```
 {picture}
-It takes {seconds:.0f} seconds of processor time.
+It takes {seconds:.0f} second{"s" * (round(seconds) != 1)} of processor time.
 
 ```{{literalinclude}} ../../examples/{name}.py
 :language: python

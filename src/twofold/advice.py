@@ -4,7 +4,7 @@ import re
 import sys
 from inspect import getattr_static
 from linecache import getline
-from types import FrameType, FunctionType, MemberDescriptorType, TracebackType
+from types import FrameType, FunctionType, MemberDescriptorType, ModuleType, TracebackType
 
 from .suggestions import attribute_here, import_here, operand_here
 from .wrong_arguments import explanation_of, named_in
@@ -35,6 +35,7 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
         advice = attribute_here(error.obj, error.name) or _of_method(error.obj, error.name) or (trace and _of_gradient(error, trace))
         if advice and advice not in str(error):
             error.add_note(advice)
+            error.name = None  # Python would suggest the nearest name, a private one perhaps
     elif isinstance(error, ImportError):
         if (advice := _of_import(error)) and advice not in str(error):
             error.add_note(advice)
@@ -82,6 +83,8 @@ def _of_called(error: TypeError, trace: TracebackType) -> str:
     frame, line = _last(trace)
     for call in CALLED.finditer(line):
         owner = named_in(frame, call[1].split("."))
+        if isinstance(owner, ModuleType) and isinstance(getattr(owner, call[2], None), ModuleType):
+            return attribute_here(owner, call[2])
         is_data = isinstance(getattr_static(type(owner), call[2], None), (property, MemberDescriptorType))
         if is_data and type(owner).__module__.startswith("twofold."):
             instead = f"{call[1]}.shape, or {call[1]}.shape[0] for one size" if call[2] in ("size", "shape") else f"{call[1]}.{call[2]}"

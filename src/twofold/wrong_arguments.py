@@ -72,6 +72,8 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
     function, last = found[1], links[-1].tb_frame
     missing = found[2] if found.re is MISSING else ""
     if is_inside(last):
+        if function == "Initializer.__call__" and last.f_code.co_name == "apply":
+            return "Block.apply: an initializer is no function of blocks; call initialize(init), or collect_params().initialize(init)"
         if type(last.f_locals.get("self")).__name__ == "HybridLambda" and not function.endswith("hybrid_forward"):
             return "HybridLambda: the function cannot be called with F and the inputs; write its parameters as in lambda F, x: …"
         kind = _block_of(last, function)
@@ -152,13 +154,14 @@ def _called(frame: FrameType, position: int) -> Called | None:
 def _keywords(frame: FrameType, position: int) -> list[str]:
     """The names of the arguments that a call passes by name, read from its source; none where there is no source."""
     places = next((i.positions for i in get_instructions(frame.f_code) if i.offset == position), None)
-    if places is None or None in places:
+    first, last, begin, end = places or (None,) * 4
+    if first is None:
         return []
-    lines = [line.encode() for line in getlines(frame.f_code.co_filename, frame.f_globals)[places.lineno - 1 : places.end_lineno]]
+    lines = [line.encode() for line in getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]]
     if not lines:
         return []
-    lines[-1] = lines[-1][: places.end_col_offset]  # before the first line is cut, which may be the same one
-    text = b"".join([lines[0][places.col_offset :], *lines[1:]]).decode(errors="replace")
+    lines[-1] = lines[-1][:end]  # before the first line is cut, which may be the same one
+    text = b"".join([lines[0][begin:], *lines[1:]]).decode(errors="replace")
     try:
         call = ast.parse(f"({text})", mode="eval").body
     except SyntaxError:

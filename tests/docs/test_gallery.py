@@ -7,8 +7,8 @@ import pytest
 from tests.house.sources import ROOT
 from tools.gallery import EXAMPLES, LISTED, PAGES, about, command_of, index
 
-#: Run by other targets of the Makefile, or on files that are not in the repository.
-WITHOUT_PAGE = {"digits_cluster", "mnist_cnn"}
+#: Runs on files that are not in the repository.
+WITHOUT_PAGE = {"mnist_cnn"}
 
 
 def test_every_example_has_a_page():

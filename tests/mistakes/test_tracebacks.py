@@ -184,7 +184,7 @@ ATTRIBUTES = [
     ("mx.nd.ones((2, 2))[0].to('cpu')", "'NDArray' object has no attribute 'to'", "use as_in_context(device) or astype(dtype)"),
     (
         "mx.np.ones(2).__array_interface__",  # as Pillow's Image.fromarray asks for
-        "'ndarray' object has no attribute '__array_interface__'. Did you mean: '__array_namespace__'?",
+        "'ndarray' object has no attribute '__array_interface__'",
         "use asnumpy()",
     ),
     ("mx.gluon.nn.Dense(2).parameters()", "'Dense' object has no attribute 'parameters'", "use collect_params()"),
@@ -298,6 +298,10 @@ POSITIONS = [
         "mx.gluon.nn.HybridLambda(lambda x: 2 * x)(x)",
         "HybridLambda: the function cannot be called with F and the inputs; write its parameters as in lambda F, x: …",
     ),
+    (
+        NET + "net.apply(mx.init.Xavier())",
+        "Block.apply: an initializer is no function of blocks; call initialize(init), or collect_params().initialize(init)",
+    ),
     # the program's own functions
     ("def f(x): pass\nf()", ""),
 ]
@@ -339,6 +343,7 @@ def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(prog
             ("class X: grad = None\nX.grad.sum", "AttributeError: 'NoneType' object has no attribute 'sum'"),
             ("class X:\n  def f(self): pass\nX().f.shape", "AttributeError: 'function' object has no attribute 'shape'"),
             ("def size(): pass\nsize.size = 3\nsize.size(0)", "TypeError: 'int' object is not callable"),
+            ("mx.device('cuda')", "use mx.gpu or mx.cpu"),
             ("mx.jit", "twofold.errors.OperatorError: module 'twofold' has no attribute 'jit'; use mx.func.jit"),
             ("mx.func.select", "use mx.np.where"),
             ("with mx.cpu as device:\n  pass", "call it: with mx.cpu():"),
@@ -381,7 +386,12 @@ def test_python_names_the_function_of_a_caught_error():
 def test_what_is_advised_exists_and_what_is_not_found_does_not(place):
     net = mx.gluon.nn.Dense(2)
     net.initialize()
-    shown = {"Array": [mx.nd.ones(2), mx.np.ones(2)], "Block": [net], "Trainer": [mx.gluon.Trainer(net.collect_params(), "sgd")]}
+    shown = {
+        "Array": [mx.nd.ones(2), mx.np.ones(2)],
+        "Block": [net],
+        "Parameter": [net.weight],
+        "Trainer": [mx.gluon.Trainer(net.collect_params(), "sgd")],
+    }
     things = shown[place.removeprefix("attributes of ")]
     for name, advice in tomllib.loads(NAMES.read_text(encoding="utf-8"))[place].items():
         # what one kind of arrays has needs no advice there

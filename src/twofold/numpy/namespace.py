@@ -101,7 +101,7 @@ def find_attribute(name: str) -> Any:
     """
     if name not in np.__all__ and name not in vars(np) and name not in ROWS:
         raise missing_name(PACKAGE, name, np.__all__, "np")
-    numpys = getattr(np, name, None)
+    numpys: Any = getattr(np, name, None)
     if name in MAKERS:
         # what makes arrays of arrays returns NumPy's itself
         made = MAKERS[name] if name in ("array", "asarray") else guarded(MAKERS[name], numpys)
