@@ -343,7 +343,8 @@ def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(prog
             ("class X: grad = None\nX.grad.sum", "AttributeError: 'NoneType' object has no attribute 'sum'"),
             ("class X:\n  def f(self): pass\nX().f.shape", "AttributeError: 'function' object has no attribute 'shape'"),
             ("def size(): pass\nsize.size = 3\nsize.size(0)", "TypeError: 'int' object is not callable"),
-            ("mx.device('cuda')", "use mx.gpu or mx.cpu"),
+            ("mx.device('cuda')", "twofold.errors.OperatorError: module 'twofold' has no attribute 'device'; use mx.gpu or mx.cpu"),
+            ("mx.gluon.nn.Dense(2)\nmx.device('cuda')", "use mx.gpu or mx.cpu"),  # the layers have imported the module
             ("mx.jit", "twofold.errors.OperatorError: module 'twofold' has no attribute 'jit'; use mx.func.jit"),
             ("mx.func.select", "use mx.np.where"),
             ("with mx.cpu as device:\n  pass", "call it: with mx.cpu():"),
