@@ -27,6 +27,7 @@ parser.add_argument("--mpi")
 parser.add_argument("--ntasks", type=int, required=True)
 parser.add_argument("--label", action="store_true", required=True)
 parser.add_argument("--kill-on-bad-exit", choices=["1"], required=True)
+parser.add_argument("--export", choices=["ALL"], required=True)
 parser.add_argument("words", nargs=REMAINDER)
 given = parser.parse_args()
 root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

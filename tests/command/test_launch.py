@@ -112,7 +112,7 @@ def test_the_log_leaves_out_what_open_mpi_says_of_an_abort(tmp_path: Path, capfd
     lines = ["Traceback", *abort, "ValueError: boom", "", rule, "of the program", rule, rule, *abort, rule]
     (tmp_path / "log").write_text("".join(f"[1]{line}\n" for line in lines))
     ended = run_labelled(["cat", str(tmp_path / "log")], os.environ, re.compile(r"\[(?P<rank>\d)\]"), lambda rank: f"worker {rank}")
-    assert ended == (0, None)
+    assert (ended.status, ended.rank) == (0, None)
     kept = ["Traceback", "ValueError: boom", "", rule, "of the program", rule, rule, rule]
     assert capfd.readouterr().out.splitlines() == [f"worker 1 | {line}" for line in kept]
 

@@ -32,6 +32,7 @@ from .merged_log import Ended, run_labelled, say
 from .mpi import THREADS, Engine, Job, check_timeout, engine, threads_each
 from .mpi_job import mpi_job
 from .plan_arguments import add_plan_arguments, check_plan_arguments
+from .slurm import allocated_hosts, check_pmix, cores_each, explained
 
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
 DRAWN = 24
@@ -115,7 +116,7 @@ def execute(given: argparse.Namespace) -> int:
     workers, servers = _counts(given, hosts)
     _check_spares(given, workers, servers)
     if not (given.k8s or given.ray):
-        _check_interface(given.iface, hosts)
+        _check_interface(given.iface, hosts or allocated_hosts())
     if given.k8s:
         print(mpi_job(workers, servers, given.image, ["twofold", "launch", *_options(given), *program]), end="")
         return 0
@@ -126,20 +127,18 @@ def execute(given: argparse.Namespace) -> int:
         if not CLASS.fullmatch(name):
             raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
     with _folder_of_notes(given) as folder:
-        job = Job(workers, servers, hosts, given.iface, given.ft, spares=given.spares)
+        job = Job(workers, servers, hosts or allocated_hosts(), given.iface, given.ft, spares=given.spares)
         found = engine(hosts)
         check_timeout(job)
         machines = check_machines(hosts)
         for remark in filter(None, (machine.remark for machine in machines)):
             say(remark)
-        threads = SETTINGS.threads or fewest_threads(machines, threads_each(job))
+        threads = SETTINGS.threads or cores_each(os.environ) or fewest_threads(machines, threads_each(job))
         job = replace(job, variables=_variables(job, threads, given, folder))
         say(f"{_described(job)}, {counted(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
-        ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
+        ended = _judged(job, found, _run(found, job, [sys.executable, "-m", "twofold", "run", *program]), Path(folder))
         if given.trace:
             _write_trace(job, Path(folder), given.trace)
-        if given.ft and not (ended.status or job.is_remote or Path(folder, FINISHED).is_file()):
-            ended = Ended(1, None)  # Open MPI's status is 0 even if all have died
         if ended.status:
             say(_failure(job, ended, Path(folder)))
         return ended.status
@@ -195,23 +194,27 @@ def _program(given: argparse.Namespace) -> list[str]:
 def _hosts(given: argparse.Namespace) -> tuple[Host, ...]:
     if given.hosts:
         return hosts_of(given.hosts)
-    return hosts_of_file(given.hostfile) if given.hostfile and not given.k8s else ()
+    if given.hostfile:
+        return () if given.k8s else hosts_of_file(given.hostfile)
+    # Slurm's srun ends all processes when one dies, so that Open MPI has to start them
+    return allocated_hosts(must_be_known=True) if given.ft and not (given.k8s or given.ray) else ()
 
 
 def _counts(given: argparse.Namespace, hosts: Sequence[Host]) -> tuple[int, int]:
     """The numbers of workers and servers: as given, by ps-lite's variables, or to fill the hosts or the allocation."""
     servers = _from_environment("DMLC_NUM_SERVER", 0) if given.servers is None else given.servers
+    others = servers + given.spares
     slots = sum(host.slots for host in hosts)
     room = slots or (_from_environment("SLURM_NTASKS", 0) if "SLURM_JOB_ID" in os.environ else 0)
-    # servers get their places first, and workers fill the rest
-    workers = given.workers or _from_environment("DMLC_NUM_WORKER", room - servers if room > servers else 0)
+    # servers and spares get their places first, and workers fill the rest
+    workers = given.workers or _from_environment("DMLC_NUM_WORKER", max(0, room - others))
     if not workers:
         given.usage_error("pass the number of workers: -n 2")
-    if slots and workers + servers + given.spares > slots:
+    if slots and workers + others > slots:
         raise LaunchError(
             "launch: the hosts have too few places",
             f"{workers} workers and {servers} servers{f' and {given.spares} spares' if given.spares else ''} for {slots} places",
-            "raise the numbers of --hosts",
+            "raise the numbers of --hosts, or of the tasks of Slurm's allocation",
         )
     return workers, servers
 
@@ -285,7 +288,7 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
 
 def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
     # MPI hands the variables on as well; here they are for the launcher of MPI itself, and for processes on this machine
-    environment = {**os.environ, **(job.variables or {})}
+    environment = {**os.environ, **(job.variables or {}), **found.variables(job)}
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers, where Open MPI would refuse
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if job.is_remote:
@@ -293,6 +296,20 @@ def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
     # roles are numbered upwards, so the longest names are those of the first and the last of a role
     width = max(len(_role(job, 0)), len(_role(job, job.processes - 1)), len(_role(job, job.workers - 1)))
     return run_labelled(found.command(job, words), environment, found.label(), lambda rank: _role(job, rank).ljust(width))
+
+
+def _judged(job: Job, found: Engine, ended: Ended, folder: Path) -> Ended:
+    """How a job ended, where the status of the program that started the processes does not say it."""
+    if found.kind == "Slurm":
+        check_pmix(ended)
+        return explained(ended)
+    has_finished = (folder / FINISHED).is_file()
+    if job.is_fault_tolerant and not (ended.status or job.is_remote or has_finished):
+        return Ended(1, None)  # Open MPI's status is 0 even if all have died
+    if job.is_fault_tolerant and ended.is_machine_lost and has_finished:
+        say("the connection to a machine has ended; the others have finished")
+        return Ended(0, None)
+    return ended
 
 
 def _role(job: Job, rank: int) -> str:
@@ -338,7 +355,8 @@ def _failure(job: Job, ended: Ended, folder: Path) -> str:
         others = alone = "others have finished"
     else:  # workers on other machines leave no note that they have finished
         others = alone = "all processes have ended" if job.is_remote else "no worker has finished"
-    who = alone if ended.rank is None else f"{_role(job, ended.rank)}{_place(job, ended.rank)} failed, and {others}"
+    place = f" (on {ended.place})" if ended.place else "" if ended.rank is None else _place(job, ended.rank)
+    who = alone if ended.rank is None else f"{_role(job, ended.rank)}{place} failed, and {others}"
     # worker 0 notes it on its own machine
     none = "no checkpoint was written" if all(map(is_local, job.hosts[:1])) else "no checkpoint is known on this machine"
     last = last_checkpoint(folder)

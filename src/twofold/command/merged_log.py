@@ -15,6 +15,8 @@ from typing import IO, NamedTuple
 
 #: Seconds that processes have to end after an interrupt.
 PATIENCE = 8.0
+#: The most lines of a launcher of MPI that are kept.
+SAID = 200
 #: The messages of Open MPI, MPICH and Slurm about the process that ended first.
 FIRST_ENDED = (
     re.compile(r"MPI_ABORT was invoked on rank (?P<rank>\d+)"),
@@ -31,8 +33,12 @@ ABORT = re.compile(
     r"|exactly when Open MPI kills them\.|prterun has exited due to process rank|\"abort\"\. This may have caused other processes"
     r"|terminated by signals sent by prterun"
 )
-#: What a process says just before it ends all the others; see `kvstore.cluster`.
-ENDS_ALL = re.compile(r"twofold: (worker|server) \d+: |\[.*\] \*\*\* MPI_ERRORS_ARE_FATAL")
+#: What a process says just before it ends all the others; see `kvstore.cluster`. The first form is this library's, and the status is 1.
+ENDS_ALL = re.compile(r"(?P<own>twofold: (worker|server) \d+: )|\[.*\] \*\*\* MPI_ERRORS_ARE_FATAL")
+#: What Open MPI says when a process ends all the others, after an error of the program for example.
+ABORTED = re.compile(r"MPI_ABORT was invoked on rank \d+|  Errorcode: (?P<status>\d+)$")
+#: Open MPI's status when the connection to a machine has ended, whatever the processes' statuses are.
+LOST = 255
 #: The line above and below each message of Open MPI.
 RULE = "-" * 74
 
@@ -46,10 +52,22 @@ class Ended(NamedTuple):
         The exit status: 0 if all succeeded; 128 plus the signal's number after an interrupt.
     rank
         The process that failed first; None if no process did, or if it is unknown.
+    said
+        What the launcher of MPI itself said, up to `SAID` lines.
+    ends_all
+        The process that said that it ends all others; None if there is none.
+    place
+        The machine of the process that failed; empty if it follows from the order of the hosts.
+    is_machine_lost
+        Whether the connection to a machine has ended. The status is 1 then, unless a process has failed by itself.
     """
 
     status: int
     rank: int | None
+    said: str = ""
+    ends_all: int | None = None
+    place: str = ""
+    is_machine_lost: bool = False
 
 
 def say(text: str) -> None:
@@ -85,7 +103,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
         start_new_session=True,
     )
     interrupts, ending = _Interrupts(process), _Ending(process)
-    printing, found = threading.Lock(), list[int]()
+    printing, found, said = threading.Lock(), list[int](), list[str]()
     logs: dict[tuple[int, str], _Log] = {}
     assert process.stdout is not None
     assert process.stderr is not None
@@ -96,13 +114,17 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
             if match is None:
                 # only lines without a label: they come from the launcher of MPI, and not from the program
                 found.extend(int(m["rank"]) for pattern in FIRST_ENDED if (m := pattern.search(line)))
+                said.extend([line] * (len(said) < SAID))
             prefix = "" if match is None else f"{name(int(match['rank']))} | "
-            own = line[match.end() if match else 0 :].rstrip("\n\0")  # Open MPI ends its messages with a zero byte
+            # Open MPI ends its messages with a zero byte, which may come before the next line
+            own = line[match.end() if match else 0 :].rstrip("\n").strip("\0")
             # a line of Open MPI that is a zero byte alone is dropped, an empty line of the program is not
             if own or line.endswith("\n"):
                 # one lock for both streams: on a terminal a line of one must not cut a line of the other
-                if match is not None and ENDS_ALL.match(own):
-                    ending.begin()
+                if match is not None and (end := ENDS_ALL.match(own)):
+                    ending.begin(*(int(match["rank"]), 1) if end["own"] else (None, None))
+                elif abort := ABORTED.match(own):
+                    ending.begin(None, int(abort["status"]) if abort["status"] else None)
                 with printing:
                     for text in logs.setdefault((source.fileno(), prefix), _Log()).take(own):
                         print(prefix + text, file=target, flush=True)
@@ -122,10 +144,12 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
     ending.cancel()
     if interrupts.number:
         return Ended(128 + interrupts.number, None)
-    if ending.is_forced:
-        return Ended(1, found[0] if found else None)
+    is_machine_lost = status == LOST and (ending.status is not None or not found)
+    if ending.is_forced or is_machine_lost:
+        first = found[0] if found else ending.rank
+        return Ended(ending.status or 1, first, "".join(said), ending.rank, is_machine_lost=is_machine_lost)
     # Popen reports a signal as a negative number, a shell as 128 plus the number
-    return Ended(status if status >= 0 else 128 - status, found[0] if found and status else None)
+    return Ended(status if status >= 0 else 128 - status, found[0] if found and status else None, "".join(said), ending.rank)
 
 
 class _Ending:
@@ -133,13 +157,18 @@ class _Ending:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process, self.is_forced = process, False
+        #: The first process that has said so by this library's message, and the status with which the first ended all.
+        self.rank: int | None = None
+        self.status: int | None = None
         self._timer = threading.Timer(PATIENCE, self._end)
         self._timer.daemon = True
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
+    def begin(self, rank: int | None, status: int | None) -> None:
         """A process has said that it ends all: from now on the launcher has some seconds."""
         with self._lock:
+            self.rank = rank if self.rank is None else self.rank
+            self.status = status if self.status is None else self.status
             if self._timer.ident is None:
                 self._timer.start()
 

@@ -108,6 +108,10 @@ class Engine:
         options = {"Open MPI": _open_mpi, "MPICH": _mpich, "Slurm": _slurm}[self.kind](job)
         return [self.path, *options, *words]
 
+    def variables(self, job: Job) -> dict[str, str]:
+        """The environment variables that tell MPI what no option of this program tells it."""
+        return {"OMPI_MCA_btl_tcp_if_include": job.interface} if job.interface and self.kind == "Slurm" else {}
+
     def label(self) -> re.Pattern[str]:
         """The beginning of a line of a process's output; the group ``rank`` is its rank."""
         patterns = {
@@ -183,8 +187,11 @@ def _mpich(job: Job) -> Iterator[str]:
 
 
 def _slurm(job: Job) -> Iterator[str]:
-    # the environment is passed to the processes unchanged; without PMIx each would be a cluster of one
-    yield from ("--mpi=pmix", f"--ntasks={job.processes}", "--label", "--kill-on-bad-exit=1")
+    # the whole environment is passed to the processes, whatever `sbatch --export` says; without PMIx each would be a cluster of one
+    yield from ("--mpi=pmix", f"--ntasks={job.processes}", "--label", "--kill-on-bad-exit=1", "--export=ALL")
+    each = os.environ.get("SLURM_CPUS_PER_TASK")  # of `sbatch`, which srun does not read since Slurm 22.05
+    if each:
+        yield f"--cpus-per-task={each}"
 
 
 def _listed(hosts: Sequence[Host]) -> str:
