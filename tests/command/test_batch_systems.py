@@ -64,7 +64,7 @@ def test_slurms_tasks_are_the_workers_and_find_one_another(tmp_path: Path) -> No
 def test_the_task_that_fails_is_named(tmp_path: Path, failure: str, status: int) -> None:
     found = under_slurm(tmp_path, SUM, FAIL=failure)
     assert found.returncode == status
-    last = f"launch: worker 1 failed, and the others were ended (status {status}); no checkpoint was written"
+    last = f"launch: worker 1 (on node1) failed, and the others were ended (status {status}); no checkpoint was written"
     assert found.stderr.splitlines()[-1] == last
 
 

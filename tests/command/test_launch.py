@@ -148,7 +148,7 @@ def test_slurm_starts_the_processes_inside_its_allocation(tmp_path: Path) -> Non
     srun.chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     found = launched(tmp_path, "", "-s", "1", "program.py", PATH=path, SLURM_JOB_ID="3", SLURM_NTASKS="4")
-    options = "--mpi=pmix --ntasks=4 --label --kill-on-bad-exit=1"
+    options = "--mpi=pmix --ntasks=4 --label --kill-on-bad-exit=1 --export=ALL"
     assert found.stdout.splitlines() == [f"worker 0 | {options} python -m twofold run program.py", "worker 1 | 3 1"]
 
 

@@ -139,7 +139,7 @@ class Outcome(NamedTuple):
         promise = self.fault.tolerant if self.role.is_tolerant else self.fault.promise
         ended = self.status != 0 and self.is_named and self.seconds <= PROMISED
         # with --ft one side of a long cut may go on, and the other ends as soon as it learns that it is alone
-        is_one_side = promise == EITHER and self.status != 0 and re.search(TRAINED, self.log, re.MULTILINE) is not None
+        is_one_side = promise == EITHER and re.search(TRAINED, self.log, re.MULTILINE) is not None
         goes_on = (self.is_trained and self.status == 0) or is_one_side
         return (promise != ENDS and goes_on) or (promise != GOES_ON and ended)
 
