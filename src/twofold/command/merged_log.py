@@ -144,12 +144,17 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
     ending.cancel()
     if interrupts.number:
         return Ended(128 + interrupts.number, None)
-    is_machine_lost = status == LOST and (ending.status is not None or not found)
+    return _ended(status, found, "".join(said), ending)
+
+
+def _ended(status: int, failed: Sequence[int], said: str, ending: "_Ending") -> Ended:
+    """How the processes ended, by the launcher's status, the processes that it named, what it said, and whether a process ended all others."""
+    is_machine_lost = status == LOST and (ending.status is not None or not failed)
     if ending.is_forced or is_machine_lost:
-        first = found[0] if found else ending.rank
-        return Ended(ending.status or 1, first, "".join(said), ending.rank, is_machine_lost=is_machine_lost)
+        first = failed[0] if failed else ending.rank
+        return Ended(ending.status or 1, first, said, ending.rank, is_machine_lost=is_machine_lost)
     # Popen reports a signal as a negative number, a shell as 128 plus the number
-    return Ended(status if status >= 0 else 128 - status, found[0] if found and status else None, "".join(said), ending.rank)
+    return Ended(status if status >= 0 else 128 - status, failed[0] if failed and status else None, said, ending.rank)
 
 
 class _Ending:
