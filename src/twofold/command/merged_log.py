@@ -148,7 +148,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
 
 
 def _ended(status: int, failed: Sequence[int], said: str, ending: "_Ending") -> Ended:
-    """How the processes ended, by the launcher's status, the processes that it named, what it said, and whether a process ended all others."""
+    """How the processes ended, by the status of their launcher, the ranks that it named, what it said, and who ended all others."""
     is_machine_lost = status == LOST and (ending.status is not None or not failed)
     if ending.is_forced or is_machine_lost:
         first = failed[0] if failed else ending.rank

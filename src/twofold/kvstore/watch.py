@@ -83,6 +83,8 @@ class Watch:
         #: The operations that each finished worker had begun; `FOREVER` of a dead worker, which is invited to nothing.
         self._finished: dict[int, int] = {}
         self._lost: set[int] = set()
+        #: When the last worker was lost: the others begin the operation again.
+        self._lost_at = 0.0
         #: The number of the operation of each worker that has answered, and whether the worker is in it.
         self._answers: dict[int, tuple[int, int]] = {}
         #: After this worker has finished: operations of the others that it takes part in, with their numbers.
@@ -128,6 +130,8 @@ class Watch:
         """Note that a worker has died: no worker waits for it any more."""
         with self._lock:
             self._finished[worker] = FOREVER
+            if worker not in self._lost:
+                self._lost_at = monotonic()
             self._lost.add(worker)
 
     def regroup(self, notices: Any, members: Sequence[int], workers: int, count: int) -> None:
@@ -217,7 +221,7 @@ class Watch:
         while not self._stopped.wait(LOOK):
             self._listen()
             current = self._current
-            if current is not None and monotonic() - current[2] > self._patience(current[1]):
+            if current is not None and monotonic() - max(current[2], self._lost_at) > self._patience(current[1]):
                 self._give_up(current)
                 return
 
