@@ -219,6 +219,7 @@ class Record(NamedTuple):
         """The record of an outcome."""
         note = f"{one.role.title}, {one.fault.title}, seed {one.seed}, {name(one.hosts[0])}: {one.seconds:.0f} s, status {one.status}"
         note += f"{', trained' * one.is_trained}{', named' * one.is_named}{', checkpoint damaged' * (not one.is_whole)}"
+        note += ", wrong sum" * ("wrong sum" in one.log)
         date = time.strftime("%Y-%m-%d")
         return cls(one.role.title, one.fault.title, one.seed, round(one.seconds, 1), one.is_trained, one.is_as_promised, note, date)
 
