@@ -50,6 +50,23 @@ def test_forward_mode():
     assert func.vmap(func.jacfwd(root))(np.array([4.0, 25.0])).tolist() == pytest.approx([1 / 4, 1 / 10])
 
 
+def test_forward_mode_of_compiled_loops():
+    value, slope = func.jvp(func.jit(root), (np.array(9.0),), (np.array(2.0),))
+    assert value.item() == 3.0
+    assert slope.item() == pytest.approx(2 / 6)
+    assert func.jit(func.jacfwd(func.jit(root)))(np.array(4.0)).item() == pytest.approx(1 / 4)
+
+
+def test_a_recorded_loop_raises_when_backward_comes_to_it():
+    x = np.array(9.0)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = root(x)
+    assert y.item() == 3.0
+    with pytest.raises(AutogradError, match=r"no gradient in reverse mode"):
+        y.backward()
+
+
 def test_a_direction_that_arises_in_the_loop():
     # the second variable depends on x from the second step on
     def f(x):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from ..backend.kernel import Array
 from ..backend.protocol import Backend
+from ..errors import AutogradError
 from ..graph.build import G, run_rule
 from ..graph.collector import RESTING
 from ..graph.gradient import input_gradients
@@ -100,7 +101,7 @@ def _derive(node: Application, cache: NodeCache) -> None:
     inputs = {i for i in node.inputs if i is not None}
     inner = _inner_nodes(node, node.body)
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
-    grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
+    grads = _gradients_of(node, douts) if node.tracked else []
     used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.bound_op.op.recompute))
     # values that the gradient reads inside the definition: forward gives them as further results, so backward need not recompute them
     shared = [n for n in inner if n in used and n not in node.body]
@@ -123,6 +124,15 @@ def _derive(node: Application, cache: NodeCache) -> None:
     cache.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.bound_op.op.execution.waits_from
     is_known = node.bound_op.op.elementwise or (node.bound_op.op.python != "" and cache.largest < SMALL)
     cache.fast = node.is_primitive and len(node.parts) == 1 and is_known
+
+
+def _gradients_of(node: Application, douts: Sequence[Node]) -> list[Node]:
+    """The gradients of the inputs that have one."""
+    try:
+        return [g for g in input_gradients(node, douts) if g is not None]
+    except AutogradError:
+        # nothing is saved for an operation without reverse mode: it raises if a backward comes to it, and forward mode may do without
+        return []
 
 
 def stands_for(node: Application, saved: Saved) -> list[Node]:
