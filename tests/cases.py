@@ -34,6 +34,11 @@ def later_in_ci(values: Iterable[Any], kept: int = 1) -> list[Any]:
     return given[:kept] + [pytest.param(*(v if isinstance(v, tuple) else (v,)), marks=pytest.mark.ci) for v in given[kept:]]
 
 
+def spread_in_ci(values: Iterable[Any], one_in: int = 2) -> list[Any]:
+    """The values of a parameter: `make test` takes the first one and every so many after it, and CI takes all."""
+    return [value if k % one_in == 0 else pytest.param(value, marks=pytest.mark.ci) for k, value in enumerate(values)]
+
+
 #: Which cases are run, and what precedes each: of its name, ``file::function[case]``. `tests.on_gpu` adds its own.
 CHOSEN: list[Callable[[str], bool]] = []
 BEFORE: list[Callable[[str], None]] = []

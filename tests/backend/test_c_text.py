@@ -71,6 +71,7 @@ def on_host(tmp_path_factory):
     return compile_for_host(unit.source, tmp_path_factory.mktemp("kernels")), unit.names
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_host_kernels_match_numpy(on_host, name):
     library, kernels = on_host

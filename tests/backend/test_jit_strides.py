@@ -21,6 +21,7 @@ from twofold_numpy.jit.structure import BROADCAST, STRIDE_2, STRIDED, UNIT_STRID
 from tests.backend.jit import SPECIAL, EagerBackend, chain, fresh, machine_code, offer_all, one, outputs_of, same_bits, two_threads
 from tests.backend.test_jit import EXACT, by_default, random_program
 from tests.backend.test_jit_rows import random_rows, row_outputs
+from tests.cases import later_in_ci, spread_in_ci
 from tests.core.test_slices import WINDOWS, pool, random_graph
 
 __all__ = ["fresh", "two_threads"]
@@ -65,7 +66,7 @@ def relaid(draw, array):
     return view
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", later_in_ci(range(60), 24))
 def test_random_programs_over_random_layouts_match_the_default_kernel_bitwise(seed):
     program, inputs = random_program(seed, EXACT, [*SPECIAL, 3.0, -0.25])
     want = by_default(program, inputs)
@@ -86,7 +87,7 @@ def check_rows(seed):
         assert same_bits(g, w), f"seed {seed}: {program}: {[a.strides for a in given]}: {g} should be {w}"
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", later_in_ci(range(50), 20))
 def test_rows_of_random_layouts_match_contiguous_ones_bitwise(seed):
     check_rows(seed)
 
@@ -99,7 +100,7 @@ def test_layouts_with_shorter_vectors(bits, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float32", "float64"])
-@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 31, 32, 33, 64, 65, 200])
+@pytest.mark.parametrize("size", spread_in_ci([1, 2, 15, 16, 17, 31, 32, 33, 64, 65, 200], 3))
 def test_every_dtype_and_length(dtype, size):
     base = np.arange(4 * size + 4).astype(dtype)
     run = machine_code(one("maximum" if dtype != "bool" else "logical_or", dtype, dtype, size=size))

@@ -21,6 +21,7 @@ from twofold_numpy.jit.availability import is_installed
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.products import CUT, multiply, pieces_of
 
+from tests.cases import spread_in_ci
 from tests.conftest import absent
 
 if blas() is None:
@@ -96,7 +97,7 @@ def test_vectors_are_cut_into_parts():
 
 
 @pytest.mark.parametrize("with_machine_code", WAYS)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", spread_in_ci(["float32", "float64", "complex64", "complex128"], 3))
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_products_are_numpys_in_every_layout(sizes, dtype, with_machine_code, monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit", with_machine_code)

@@ -9,6 +9,8 @@ from functools import partial
 
 import pytest
 
+from tests.cases import spread_in_ci
+
 DESCRIBE = """
 import sys
 names = ("__name__", "__file__", "__package__", "__cached__", "__doc__")
@@ -110,7 +112,7 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", spread_in_ci(ENDINGS, 3))
 def test_a_program_ends_as_in_python(same, files, ending):
     files(
         script=ENDINGS[ending],

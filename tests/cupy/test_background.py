@@ -21,6 +21,7 @@ from twofold.graph.ir import drop_generation
 from twofold.testing.backend_conformance import step
 from twofold.testing.op_conformance import check_backend
 
+from tests.cases import spread_in_ci
 from tests.cupy.captured import drawn, perceptron, same, trained
 from tests.cupy.conftest import SIMULATION, simulated, two_gpus
 from tests.cupy.test_operators import SAMPLES
@@ -125,7 +126,7 @@ NETS = {
 
 
 @pytest.mark.parametrize("hybrid", [True, False])
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("name", spread_in_ci(NETS))
 def test_dry_runs_predict_every_kernel_of_a_training_step(gpus, graphs, seen, name, hybrid):
     make, shape = NETS[name]
     net, optimizer = make(), "adam" if name == "lstm" else "sgd"

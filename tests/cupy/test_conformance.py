@@ -8,6 +8,7 @@ from twofold.opdef.registry import primitives
 from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_cases import REAL, cases
 
+from tests.cases import spread_in_ci
 from tests.cupy.conftest import SIMULATION
 
 #: The dtypes tested at each push; each further one takes a compilation of every source.
@@ -28,7 +29,7 @@ def gather(backend, name, dtypes):
                         way(backend, case)
 
 
-@pytest.mark.parametrize("name", conformance.names())
+@pytest.mark.parametrize("name", spread_in_ci(conformance.names()))
 def test_primitive_gives_what_numpy_gives(backend, name):
     dtypes = EIGHT_BITS if name in ("integer_matmul", "integer_convolve") else SPREAD
     gather(backend, name, dtypes)

@@ -9,7 +9,7 @@ from twofold.device import Device
 from twofold.dtype import NUMPY
 
 from tests.backend.compilers import compile_for_gpu
-from tests.cases import later_in_ci
+from tests.cases import later_in_ci, spread_in_ci
 from tests.cupy.conftest import launches_of, simulated
 
 GPU = Device("gpu", 0)
@@ -168,7 +168,7 @@ def test_running_sums_of_unsplit_rows_go_segment_by_segment(backend, length):
 
 
 @pytest.mark.sanitizer
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "bool"])
+@pytest.mark.parametrize("dtype", later_in_ci(["int8", "uint8", "int32", "bool"], 2))
 @pytest.mark.parametrize(("shape", "axis"), [((3, 9000), 1), ((4097, 2), 0), ((8192,), 0), ((1000, 10), 1)])
 def test_running_sums_of_integers_match_numpy(backend, dtype, shape, axis):
     x = np.random.default_rng(3).integers(0, 100, shape).astype(NUMPY[dtype])
@@ -204,7 +204,7 @@ def test_the_sums_of_very_many_parts_are_scanned_in_parts(backend, monkeypatch):
 # sources
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "bool"])
+@pytest.mark.parametrize("dtype", spread_in_ci(["float32", "float64", "float16", "bfloat16", "int8", "bool"], 3))
 @pytest.mark.parametrize("rows", [True, False])
 @pytest.mark.parametrize(("among_found", "finds"), [(False, True), (True, True), (True, False)])
 def test_arg_reductions_of_parts_compile(dtype, rows, among_found, finds):

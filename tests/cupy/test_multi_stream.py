@@ -12,7 +12,7 @@ from twofold.config import SETTINGS
 from twofold.errors import IndexingError
 from twofold.graph.ir import drop_generation
 
-from tests.cases import later_in_ci
+from tests.cases import later_in_ci, spread_in_ci
 from tests.cupy.captured import STEPS, bits, drawn, same, trained
 from tests.cupy.captured import perceptron as chain
 from tests.cupy.conftest import SIMULATION, simulated
@@ -107,7 +107,7 @@ def used(monkeypatch):
 
 @pytest.mark.sanitizer
 @pytest.mark.usefixtures("schedule")
-@pytest.mark.parametrize("net", NETS)
+@pytest.mark.parametrize("net", spread_in_ci(NETS))
 def test_branches_change_no_bit(gpus, monkeypatch, graphs, used, net):
     same(lambda: NETS[net](gpus[0]), monkeypatch, graphs)
     assert max(used) >= 2

@@ -11,6 +11,7 @@ import twofold as mx
 from twofold.func.pytree import flatten
 
 from .jax_cases import CASES, TRANSFORMS, arguments
+from tests.cases import spread_in_ci
 
 np, npx, func = mx.np, mx.npx, mx.func
 _STORED = host.load(Path(__file__).with_name("jax_answers.npz"))
@@ -50,7 +51,7 @@ F = SimpleNamespace(
 )
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", spread_in_ci(CASES, 3))
 def test_transforms_agree_with_jax(name):
     case = CASES[name]
     args = tuple(map(np.array, arguments(case)))

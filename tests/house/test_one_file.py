@@ -89,6 +89,7 @@ def copied(tmp_path):
     return tmp_path
 
 
+@pytest.mark.ci
 def test_a_primitive_and_a_composite_are_one_file_each(tmp_path):
     tree = copied(tmp_path)
     (tree / "src/twofold/ops/probe_primitives.py").write_text(PRIMITIVES, encoding="utf-8")

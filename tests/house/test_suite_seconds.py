@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.house.sources import ROOT
 from tests.suite_seconds import suite_of, table
 
@@ -19,6 +21,7 @@ def test_a_suite_over_its_budget_says_so_and_the_slowest_comes_first():
     assert lines == ["slow                      9.0 s of    5  over budget", "fast                      1.0 s of    0  over budget"]
 
 
+@pytest.mark.ci
 def test_the_table_precedes_the_last_line_with_several_workers():
     command = [sys.executable, "-m", "pytest", "-n", "2", "-k", "belongs_to_its_folder", "tests/house/test_suite_seconds.py"]
     lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
