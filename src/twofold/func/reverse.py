@@ -108,7 +108,8 @@ def value_and_grad(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -
 
     Notes
     -----
-    The gradient with respect to a complex number a + ib is dL/da + i dL/db, as everywhere in Twofold.
+    The gradient with respect to a complex number a + ib is dL/da + i dL/db, as everywhere in Twofold. States of blocks, such as the moving
+    averages of `BatchNorm`, do not change.
 
     Examples
     --------
@@ -389,6 +390,10 @@ def checkpoint(fun: Function) -> Function:
     ------
     AutogradError
         If ``fun`` writes to an array from outside.
+
+    Notes
+    -----
+    Moving averages, such as those of `BatchNorm`, change in backward only if this is used inside a hybridized block.
 
     Examples
     --------
