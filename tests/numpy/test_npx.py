@@ -18,9 +18,10 @@ from tests.numpy.expressions import listed
 OPERATORS = [n for n in dir(npx) if n in npx.OTHERS or (f"_npx_{n}" in NAMES and not NAMES[f"_npx_{n}"].numpy)]
 
 
-def deterministic(name):
+def is_in_nd(name):
+    """Whether ``nd`` has the operator, and it gives the same each time; those of ``npx`` alone are compared with JAX's."""
     op = getattr_op(name)
-    return not op.random and not op.variadic
+    return not op.random and not op.variadic and not op.names[0].startswith("_npx_")
 
 
 def getattr_op(name):
@@ -43,7 +44,7 @@ def nd_function(op):
     return getattr(nd, name)
 
 
-@pytest.mark.parametrize("name", list(filter(deterministic, OPERATORS)))
+@pytest.mark.parametrize("name", list(filter(is_in_nd, OPERATORS)))
 def test_an_operator_matches_nd(name):
     op = getattr_op(name)
     for sample in samples_of(op):
