@@ -6,7 +6,8 @@
     ├── ShapeError (ValueError)                 shapes that do not match
     │   └── WrongShape (AssertionError)         one of those that MXNet asserts
     ├── DTypeError (TypeError)                  element types, or types of arguments
-    │   └── WrongType (AssertionError)          one of those that MXNet asserts
+    │   ├── WrongType (AssertionError)          one of those that MXNet asserts
+    │   └── UnsupportedDType                    a dtype that NumPy has and Twofold lacks
     ├── StorageError (TypeError)                sparse arrays where only dense ones can be
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
     │   ├── InvalidValue (AssertionError)       one of those that MXNet asserts
@@ -28,6 +29,7 @@
     ├── NotReady (AssertionError)               a method called before the one that it needs
     ├── Undefined (NotImplementedError)         a method that a subclass must define
     ├── AutogradError                           recording and gradients
+    │   └── NoReverseMode                       a gradient through what has derivatives in forward mode only
     ├── DeferredInitializationError             a parameter whose shape is not known yet
     ├── EngineError                             the scheduler, its lanes and its worker processes
     ├── ClusterError                            the processes of a distributed store, their messages and transports
@@ -115,7 +117,7 @@ class DTypeError(MXNetError, TypeError):
 
 
 class UnsupportedDType(DTypeError):
-    """A dtype that is not supported here; NumPy may support it."""
+    """A dtype that is not supported here, and that NumPy has."""
 
 
 class StorageError(MXNetError, TypeError):
@@ -208,6 +210,10 @@ class BackendUnavailable(DeviceError):
 
 class AutogradError(MXNetError):
     """Recording or gradients failed: nothing was recorded, the graph was freed, or a recorded array was written to."""
+
+
+class NoReverseMode(AutogradError):
+    """A gradient in reverse mode passes through an operation that has derivatives in forward mode only."""
 
 
 class DeferredInitializationError(MXNetError):

@@ -245,7 +245,7 @@ def test_every_function_has_a_gradient_or_a_reason():
         assert not missing, f"{module.__name__}: {missing}"
 
 
-@pytest.mark.parametrize("name", sorted({"spacing", "nextafter", "histogram_bin_edges"}))
+@pytest.mark.parametrize("name", ["nextafter", "spacing"])
 def test_a_result_of_floats_without_a_gradient_raises(name):
     x = np.array([1.0, 2.0])
     x.attach_grad()

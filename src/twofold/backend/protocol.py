@@ -174,10 +174,6 @@ class Backend(ABC):
         """``target[key] = value`` in place; ``key`` is a basic index."""
         target[key] = value
 
-    def row(self, array: Array, t: int) -> Array:
-        """``array[t]``, an array also where no axis is left: a view where the library has views."""
-        return array[t, ...]
-
     def scalar(self, value: float | int | bool, dtype: str) -> Array:
         """A Python scalar as a 0-d array; it may be shared, and is never written."""
         return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), Device(self.target.kind))

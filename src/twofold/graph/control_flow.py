@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dtype import COMPLEX, WEAK, is_float
-from ..errors import AutogradError, ShapeError
+from ..errors import NoReverseMode, ShapeError
 from ..opdef import Static, primitive
 from .build import G
 from .gradient import accumulate
@@ -185,7 +185,7 @@ def _(xp, dout, out, arrays, *, test: SubGraph, body: SubGraph, variables: int, 
     if limit is None:
         what = "a loop whose number of steps depends on values has no gradient in reverse mode"
         todo = "use func.scan or func.fori_loop with a fixed number of steps, or forward mode: jvp, jacfwd"
-        raise AutogradError(what, "while_loop, or fori_loop with bounds that are arrays", todo)
+        raise NoReverseMode(what, "while_loop, or fori_loop with bounds that are arrays", todo)
     count = len(body.outputs) - variables
     before, steps = out[count + variables : count + 2 * variables], out[-1]
     closure = arrays[variables:]

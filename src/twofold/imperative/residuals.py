@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from ..backend.kernel import Array
 from ..backend.protocol import Backend
-from ..errors import AutogradError
+from ..errors import NoReverseMode
 from ..graph.build import G, run_rule
 from ..graph.collector import RESTING
 from ..graph.gradient import input_gradients
@@ -130,8 +130,8 @@ def _gradients_of(node: Application, douts: Sequence[Node]) -> list[Node]:
     """The gradients of the inputs that have one."""
     try:
         return [g for g in input_gradients(node, douts) if g is not None]
-    except AutogradError:
-        # nothing is saved for an operation without reverse mode: it raises if a backward comes to it, and forward mode may do without
+    except NoReverseMode:
+        # nothing is saved: the error is raised if a backward comes to it, and forward mode does without
         return []
 
 

@@ -49,17 +49,17 @@ def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Calla
     program, count = compile_(body), len(body.outputs) - states
     types = [(p.shape, p.dtype) for p in node.parts]
 
-    def run(*arrays: object) -> object:
+    def run(*arrays: Array) -> object:
         # allocated once and written row by row: stacking a list of results would hold all of them in memory twice
         stacks = [backend.empty(*t) for t in (*types[:count], *types[count + states :])]
         outs, befores, rows = stacks[:count], stacks[count:], arrays[:data]
         state, closure = list(arrays[data : data + states]), list(arrays[data + states :])
         # what a step enters counts: a body takes microseconds
-        row, write = backend.row, backend.write
+        write = backend.write
         for t in range(types[-1][0][0] if states else types[0][0][0]):
             for stack, before in zip(befores, state, strict=True):
                 write(stack, t, before)
-            results = program([*[row(a, t) for a in rows], *state, *closure])
+            results = program([*[a[t, ...] for a in rows], *state, *closure])
             for stack, new in zip(outs, results, strict=False):
                 write(stack, t, new)
             state = results[count:]
