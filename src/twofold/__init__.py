@@ -4,6 +4,7 @@ The composition root: it lists the public names, which are loaded on first use, 
 """
 
 import importlib as _importlib
+import sys as _sys
 from typing import Any as _Any
 
 from . import startup as _startup  # noqa: F401  (runs on import)
@@ -96,6 +97,8 @@ __all__ = sorted(_PUBLIC)
 def __getattr__(name: str) -> _Any:
     where = _PUBLIC.get(name)
     if where is None:
+        if _sys._getframe(1).f_code.co_name == "_handle_fromlist":  # `from twofold import ops`: Python looks for a module next
+            raise AttributeError(name)
         from .suggestions import missing_name  # not needed by programs that run
 
         raise missing_name(__name__, name, __all__, __name__)

@@ -241,7 +241,9 @@ def lookup(module: str, names: Iterable[str], place: str = "") -> Callable[[str]
 
 def missing_name(module: str, name: str, names: Iterable[str], place: str = "") -> OperatorError:
     """The error for a name that a module does not have: an `AttributeError`, as Python's own."""
-    todo = _instead(module, name, place) or did_you_mean(name, names, "see dir() of it")
+    # Python's own questions, such as for `__path__`, load no tables
+    known = "" if name.startswith("__") else _instead(module, name, place) or did_you_mean(name, names, "")
+    todo = known or "see dir() of it"
     return OperatorError(f"module {module!r} has no attribute {name!r}", None, todo)
 
 
