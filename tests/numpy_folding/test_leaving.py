@@ -184,7 +184,8 @@ q = queue.Queue()
 CHECKS = {
     "kinds(y)": [True],
     "kinds(y + 1.0, k=x * 2.0)": [True, True],
-    "library.same(y, y), library.same(y, y[1:]), library.same(x[1:], x[1:])": (True, False, False),
+    # two views that both live: an array that is dropped before the other leaves may have its place, and be taken for it
+    "library.same(y, y), library.same(y, y[1:]), (lambda a, b: library.same(a, b))(x[1:], x[1:])": (True, False, False),
     "library.kinds(*holder, **options)": [True, False, True, False],
     "library.inside(holder)": [True, False],
     "library.inside([y, x * 2.0])": [True, True],
