@@ -31,12 +31,17 @@ class Group(NamedTuple):
 def later_in_ci(values: Iterable[Any], kept: int = 1) -> list[Any]:
     """The values of a parameter: `make test` takes the first ``kept``, and CI takes all."""
     given = list(values)
-    return given[:kept] + [pytest.param(*(v if isinstance(v, tuple) else (v,)), marks=pytest.mark.ci) for v in given[kept:]]
+    return given[:kept] + [_in_ci(value) for value in given[kept:]]
 
 
 def spread_in_ci(values: Iterable[Any], one_in: int = 2) -> list[Any]:
     """The values of a parameter: `make test` takes the first one and every so many after it, and CI takes all."""
-    return [value if k % one_in == 0 else pytest.param(value, marks=pytest.mark.ci) for k, value in enumerate(values)]
+    return [value if k % one_in == 0 else _in_ci(value) for k, value in enumerate(values)]
+
+
+def _in_ci(value: Any) -> Any:
+    """A value, or the values of several parameters, for CI alone."""
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.ci)
 
 
 #: Which cases are run, and what precedes each: of its name, ``file::function[case]``. `tests.on_gpu` adds its own.

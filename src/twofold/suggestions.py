@@ -40,12 +40,17 @@ def absent_names() -> tuple[Absent, Absent]:
     return modules, names
 
 
+def _known(name: str, place: str) -> str:
+    """What another library's name is called here, by a table of ``names_elsewhere.toml``; empty if it is not there."""
+    found = _elsewhere().get(place, {}).get(name)
+    return f"use {found}" if found else ""
+
+
 def _instead(module: str, name: str, place: str = "") -> str:
     """What to do about a name that a module does not have, and MXNet or another library does; empty if nothing is known."""
     head = module.partition(".")[2]
-    known = _elsewhere().get(place or PLACES.get(head, head), {})
-    if name in known:
-        return f"use {known[name]}"
+    if known := _known(name, place or PLACES.get(head, head)):
+        return known
     modules, names = absent_names()
     _, todo = (modules | names).get(f"{head}.{name}" if head else name, ("", ""))
     return f"{todo}; {WHAT_RUNS}" if todo else ""
@@ -74,9 +79,8 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str, place: str = "
     """
     from difflib import get_close_matches
 
-    known = _elsewhere().get(place, {})
-    if name in known:
-        return f"use {known[name]}"
+    if known := _known(name, place):
+        return known
     names = [n for n in dict.fromkeys(names) if not n.startswith("_")]
     # without regard to capital letters first: `relu` for `ReLU`
     # reversed, so that of names that differ in capitals the first one is kept

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ..errors import LaunchError
 from .hosts import Host, is_local
 from .mpi import INSTALL, forwarded
+from .slurm import is_allocation
 
 #: Seconds for ssh to connect, for a machine's answer, and for both on Kubernetes, where ssh servers start with the launcher.
 CONNECT, ANSWER, PODS = 7, 11.0, 90.0
@@ -86,7 +87,7 @@ def check_machines(hosts: Sequence[Host]) -> list[Machine]:
 def _ssh() -> list[str]:
     """The command line of ssh as Open MPI runs it; empty if it starts processes in another way."""
     starter = shlex.split(os.environ.get(STARTER, "ssh").partition(":")[0])
-    is_other = os.environ.get(MEANS, "ssh") != "ssh" or "SLURM_JOB_ID" in os.environ
+    is_other = os.environ.get(MEANS, "ssh") != "ssh" or is_allocation()
     if is_other or not starter or os.path.basename(starter[0]) != "ssh":
         return []
     options = ["-x", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT}"]

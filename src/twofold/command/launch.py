@@ -32,7 +32,7 @@ from .merged_log import Ended, run_labelled, say
 from .mpi import THREADS, Engine, Job, check_timeout, engine, threads_each
 from .mpi_job import mpi_job
 from .plan_arguments import add_plan_arguments, check_plan_arguments
-from .slurm import allocated_hosts, check_pmix, cores_each, explained
+from .slurm import allocated_hosts, check_pmix, cores_each, explained, is_allocation
 
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
 DRAWN = 24
@@ -167,7 +167,7 @@ def _check_interface(name: str | None, hosts: Sequence[Host]) -> None:
 def _answer_old_launchers(given: argparse.Namespace) -> None:
     if given.launcher in ("sge", "yarn"):
         raise LaunchError("launch: unsupported launcher", given.launcher, "start the processes with Slurm, Kubernetes (--k8s) or --hosts")
-    if given.launcher == "slurm" and "SLURM_JOB_ID" not in os.environ:
+    if given.launcher == "slurm" and not is_allocation():
         raise LaunchError("launch: --launcher slurm: not inside an allocation of Slurm", None, "make one first: sbatch or salloc")
     if given.sync_dst_dir:
         todo = "copy them first: rsync -r . HOST:DIR, or use a shared folder"
@@ -205,7 +205,7 @@ def _counts(given: argparse.Namespace, hosts: Sequence[Host]) -> tuple[int, int]
     servers = _from_environment("DMLC_NUM_SERVER", 0) if given.servers is None else given.servers
     others = servers + given.spares
     slots = sum(host.slots for host in hosts)
-    room = slots or (_from_environment("SLURM_NTASKS", 0) if "SLURM_JOB_ID" in os.environ else 0)
+    room = slots or (_from_environment("SLURM_NTASKS", 0) if is_allocation() else 0)
     # servers and spares get their places first, and workers fill the rest
     workers = given.workers or _from_environment("DMLC_NUM_WORKER", max(0, room - others))
     if not workers:

@@ -14,6 +14,7 @@ from ..backend.workers import available
 from ..config import SETTINGS
 from ..errors import LaunchError
 from .hosts import Host, is_local
+from .slurm import is_allocation
 
 INSTALL = "pip install 'twofold[dist]'"
 #: Variables that say how many threads a process computes with.
@@ -219,7 +220,7 @@ def engine(hosts: Sequence[Host]) -> Engine:
     # tested once here, instead of in every process that would fail
     if find_spec("mpi4py") is None:
         raise LaunchError("launch: the package 'mpi4py' is not installed", None, f"run: {INSTALL}")
-    if "SLURM_JOB_ID" in os.environ and not hosts:
+    if is_allocation() and not hosts:
         path = shutil.which("srun")
         if path is None:
             raise LaunchError("launch: inside a Slurm allocation, but there is no srun", None, "add it to PATH, or pass --hosts")

@@ -32,9 +32,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
     if not places.size:
         return operand(np.bincount(places.astype(np.int64), minlength=minlength))
     counts = np.bincount(places, minlength=minlength)
-    w = operand(weights)  # type: ignore[arg-type]  # nothing else can be recorded
-    if w.shape != places.shape:
-        raise ParameterError("The weights and list don't have the same length.", f"{w.shape} for {places.shape}", "pass one for each")
+    w = _weights(weights, places.shape)  # type: ignore[arg-type]  # nothing else can be recorded
     result = zeros(counts.shape, "float64", device=w.context)
     add_at(result, places, w.astype("float64", copy=False))
     return result
@@ -56,12 +54,24 @@ def _bincount_followed(x: ndarray, weights: ArrayLike | None, size: int) -> ndar
         result = zeros((size,), "int64", device=x.context)
         add_at(result, places, 1)
         return result
-    w = operand(weights)
-    if w.shape != x.shape:
-        raise ParameterError("The weights and list don't have the same length.", f"{w.shape} for {x.shape}", "pass one for each")
+    w = _weights(weights, x.shape)
     result = zeros((size,), "float64", device=x.context)
     add_at(result, places, w.reshape(-1).astype("float64", copy=False))
     return result
+
+
+def _weights(weights: ArrayLike, shape: tuple[int, ...]) -> ndarray:
+    """The weights of `bincount`.
+
+    Raises
+    ------
+    ParameterError
+        If there is not one for each number.
+    """
+    w = operand(weights)
+    if w.shape != shape:
+        raise ParameterError("The weights and list don't have the same length.", f"{w.shape} for {shape}", "pass one for each")
+    return w
 
 
 @form_of(np.histogram)
