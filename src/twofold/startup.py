@@ -34,7 +34,7 @@ LAZY = {
 LAZY |= {
     f"visualization {name}": f"visualization.html:{name}"
     for name in (
-        *("array", "block", "executor", "loader", "memory_plan", "metric", "module", "optimizer"),
+        *("array", "block", "executor", "iterator", "loader", "memory_plan", "metric", "module", "optimizer"),
         *("parameter", "parameters", "profile", "report", "symbol", "trainer"),
     )
 }

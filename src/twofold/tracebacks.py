@@ -5,6 +5,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
@@ -33,6 +34,8 @@ def install(adviser: Callable[[BaseException, TracebackType | None], None]) -> N
     # a hook of the program, of a debugger or of IPython takes precedence
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = show
+    if threading.excepthook is threading.__excepthook__:
+        threading.excepthook = show_in_thread
     # IPython shows the errors of cells by its own means
     ipython = sys.modules.get("IPython")
     if ipython is not None and (shell := ipython.get_ipython()) is not None:
@@ -52,6 +55,17 @@ def show(kind: type[BaseException], error: BaseException, trace: TracebackType |
         sys.__excepthook__(kind, error, trace)
     else:
         sys.stderr.write(text_of(error, trace, is_explained))
+
+
+def show_in_thread(given: threading.ExceptHookArgs) -> None:
+    """Print an error that has ended a thread."""
+    error, trace = given.exc_value, given.exc_traceback
+    is_explained = error is not None and _advise(error, trace)
+    if error is None or isinstance(error, SystemExit) or not _folds(error, trace):
+        threading.__excepthook__(given)
+    else:
+        name = given.thread.name if given.thread is not None else threading.get_ident()
+        sys.stderr.write(f"Exception in thread {name}:\n{text_of(error, trace, is_explained)}")
 
 
 def text_of(error: BaseException, trace: TracebackType | None, is_explained: bool = False) -> str:

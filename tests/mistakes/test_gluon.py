@@ -74,11 +74,11 @@ def a_misspelt_cell():
 
 
 @mistake(
-    "dense0_rellu: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; "
-    "did you mean 'relu'?"
+    "dense0_swish: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'swish'; "
+    "valid values are: relu, sigmoid, softrelu, softsign, tanh"
 )
-def a_misspelt_activation():
-    ready(nn.Dense(8, activation="rellu", in_units=4))(nd.ones((2, 4)))
+def an_activation_of_others():
+    ready(nn.Dense(8, activation="swish", in_units=4))(nd.ones((2, 4)))
 
 
 @mistake("Dense: there is no argument 'activaton'; did you mean 'activation'?")

@@ -7,6 +7,7 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, gluon, nd
+from twofold.errors import ParameterError
 from twofold.gluon import nn
 
 from .table import Mistakes, message_of
@@ -227,11 +228,11 @@ def a_large_kernel_inside_a_network():
 
 
 @mistake(
-    "dense0_rellu: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you "
-    "mean 'relu'?"
+    "dense0_swish: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'swish'; valid "
+    "values are: relu, sigmoid, softrelu, softsign, tanh"
 )
-def a_misspelt_activation_of_a_layer():
-    called(nn.Dense(8, activation="rellu"), 2, 3)
+def an_activation_of_others_before_shapes_are_known():
+    called(nn.Dense(8, activation="swish"), 2, 3)
 
 
 @mistake("Compose: transforms must be a list: given ToTensor; write Compose([ToTensor(…)])")
@@ -264,11 +265,11 @@ def a_parameter_as_an_array():
 
 
 @mistake(
-    "dense0_rellu: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'rellu'; did you "
-    "mean 'relu'?"
+    "dense0_swish: Activation: parameter act_type must be one of 'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh': given 'swish'; valid "
+    "values are: relu, sigmoid, softrelu, softsign, tanh"
 )
-def a_misspelt_activation_of_a_hybridized_layer():
-    net = nn.Dense(8, activation="rellu")
+def an_activation_of_others_of_a_hybridized_layer():
+    net = nn.Dense(8, activation="swish")
     net.hybridize()
     called(net, 2, 3)
 
@@ -398,3 +399,12 @@ def test_a_forward_of_ones_own_inside_a_plain_block_is_not_compiled():
     net.add(OwnForward(), nn.Lambda(lambda x: x))
     with pytest.warns(UserWarning, match="OwnForward has a forward of its own"):
         net.hybridize()
+
+
+def test_a_misspelt_activation_is_told_where_it_is_written():
+    with pytest.warns(UserWarning, match=r"^no activation has that name: given 'rellu'; did you mean 'relu'\? \(MXNet goes on") as found:
+        layer = nn.Dense(8, activation="rellu", in_units=4)
+    assert found[0].filename == __file__
+    layer.initialize()
+    with pytest.raises(ParameterError, match=r"dense0_rellu: .* did you mean 'relu'\?"):
+        layer(nd.ones((2, 4)))

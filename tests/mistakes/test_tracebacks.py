@@ -64,6 +64,16 @@ def test_a_traceback_has_the_users_lines(tmp_path):
     assert lines[-1].startswith("twofold.errors.")
 
 
+def test_so_has_the_traceback_of_a_thread(tmp_path):
+    in_thread = "import threading\nthread = threading.Thread(target=main, name='first')\nthread.start()\nthread.join()\nexit(1)\n"
+    found = error_of(LAYER.removesuffix("main()\n") + in_thread, tmp_path)
+    assert found.startswith("Exception in thread first:\nTraceback")
+    assert "hybrid_block.py" not in found
+    assert len(FOLDED.findall(found)) == 2
+    wrong = LAYER.replace("Net()(mx.nd.ones((2, 5)))", "mx.gluon.nn.Dropout(p=0.5)").removesuffix("main()\n")
+    assert "use rate" in error_of(wrong + in_thread, tmp_path)
+
+
 @pytest.mark.ci
 def test_all_frames_are_shown_on_demand(tmp_path):
     found = error_of(LAYER, tmp_path, TWOFOLD_TRACEBACK="full")

@@ -121,6 +121,9 @@ def test_what_trains():
     assert ["accuracy", "0.5"] in cells_of(metric)
     loader = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(np.ones((10, 3))), batch_size=4)
     assert "3 batches · 10 samples · ArrayDataset" in text_of(loader)
+    iterator = mx.io.NDArrayIter(np.ones((10, 3)), np.ones(10), batch_size=4)
+    assert "NDArrayIter · batches of 4" in text_of(iterator)
+    assert cells_of(iterator)[1:] == [["data", "data", "4 × 3", "float32"], ["label", "softmax_label", "4", "float32"]]
 
 
 def test_a_report_lists_programs():

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtype import DTypeLike
 from ..errors import MXNetError, ParameterError, WrongArgument, WrongType
+from ..extension_points import shown_in_notebooks
 from ..launcher_notes import launched
 from ..ndarray.array import NDArray
 
@@ -185,6 +186,7 @@ class DataIter:
     provide_label: Any
     #: The key of the largest bucket, for iterators whose batches come in several shapes.
     default_bucket_key: object = None
+    _repr_html_ = shown_in_notebooks("iterator")
 
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size

@@ -15,7 +15,7 @@ def softplus(xp, x):
 
 
 #: Each activation: f(xp, x), and its gradient (xp, dout, out, x), in terms of the result alone where possible.
-_FUNCTIONS: dict[str, tuple[Rule, Rule]] = {
+ACTIVATIONS: dict[str, tuple[Rule, Rule]] = {
     "relu": (lambda xp, x: xp.maximum(x, 0), lambda xp, d, y, x: d * xp.greater(y, 0)),
     # where exp(-x) overflows to infinity, the quotient is 0, which is the correct rounding
     "sigmoid": (lambda xp, x: 1 / (1 + xp.exp(-x)), lambda xp, d, y, x: d * y * (1 - y)),
@@ -29,11 +29,11 @@ _FUNCTIONS: dict[str, tuple[Rule, Rule]] = {
 @elementwise("Activation", "_npx_activation", faithful=True, drawn_as="activation", label="{act_type}")
 def activation(xp, data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
     """The activation of that name: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), tanh, softrelu log(1 + exp(x)), softsign x / (1 + abs(x))."""
-    return _FUNCTIONS[act_type][0](xp, data)
+    return ACTIVATIONS[act_type][0](xp, data)
 
 
-activation.grad(lambda xp, dout, out, data, *, act_type: _FUNCTIONS[act_type][1](xp, dout, out, data))
-activation.sample(lambda draw: [draw(draw.real((3, 4), low=-9, high=9, distinct=True), act_type=name) for name in _FUNCTIONS])
+activation.grad(lambda xp, dout, out, data, *, act_type: ACTIVATIONS[act_type][1](xp, dout, out, data))
+activation.sample(lambda draw: [draw(draw.real((3, 4), low=-9, high=9, distinct=True), act_type=name) for name in ACTIVATIONS])
 
 
 #: Klambauer et al., "Self-normalizing neural networks", NeurIPS 2017.

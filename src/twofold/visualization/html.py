@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..gluon.trainer import Trainer
     from ..graph.memory_plan import MemoryPlan
     from ..imperative.array import Array
+    from ..io.iterator import DataIter
     from ..metric import EvalMetric
     from ..module.base_module import BaseModule
     from ..optimizer import Optimizer
@@ -297,6 +298,13 @@ def loader(shown: DataLoader) -> str:
     counts = ((length_hint(shown._batches), "batches"), (length_hint(data), "samples"))
     facts = [*(f"{count:,} {what}" for count, what in counts if count), type(data).__name__]
     return _page("DataLoader", facts, _table(("option", "value"), [("workers", shown._num_workers)]))
+
+
+def iterator(shown: DataIter) -> str:
+    """The arrays of an iterator's batches; a user's iterator may describe them by pairs, or not at all."""
+    kinds = [(kind, getattr(shown, f"provide_{kind}", None) or ()) for kind in ("data", "label")]
+    rows = [(kind, d[0], _shape(d[1]), dtype_name(d.dtype) if hasattr(d, "dtype") else "") for kind, found in kinds for d in found]
+    return _page(type(shown).__name__, [f"batches of {shown.batch_size:,}"], _table(("array", "name", "shape", "dtype"), rows))
 
 
 def metric(shown: EvalMetric) -> str:

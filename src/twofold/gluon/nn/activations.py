@@ -5,6 +5,9 @@ from typing import Unpack
 
 from ... import initializer
 from ...errors import InvalidValue, ParameterError, WrongArgument
+from ...ops.activation import ACTIVATIONS
+from ...strictness import tolerate
+from ...suggestions import did_you_mean
 from ..hybrid_block import HybridBlock, Naming
 from ..signatures import Functions, InitializerLike, Operand
 
@@ -34,6 +37,8 @@ class Activation(HybridBlock, arrays="nd"):
             todo = "pass a name such as 'relu'; the size of the input is inferred, or passed as in_units or in_channels"
             raise WrongArgument("the activation must be given by name", activation, todo)
         # the operator refuses unknown names: libraries make layers with names of their own that they never call
+        if activation not in ACTIVATIONS and (todo := did_you_mean(activation, ACTIVATIONS, "")):
+            tolerate("no activation has that name", repr(activation), todo)
         self._act_type = activation  # first: the base's constructor asks `_alias` for the prefix
         super().__init__(**kwargs)
 
