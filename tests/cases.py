@@ -40,7 +40,9 @@ def spread_in_ci(values: Iterable[Any], one_in: int = 2) -> list[Any]:
 
 
 def _in_ci(value: Any) -> Any:
-    """A value, or the values of several parameters, for CI alone."""
+    """A value, the values of several parameters, or a case with a name, for CI alone."""
+    if hasattr(value, "marks"):
+        return value._replace(marks=[*value.marks, pytest.mark.ci])
     return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.ci)
 
 

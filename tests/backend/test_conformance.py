@@ -15,7 +15,7 @@ from twofold_fake import FakeBackend
 from twofold_numpy import NumpyBackend
 from twofold_numpy.namespace import NumpyNamespace
 
-from tests.cases import each
+from tests.cases import each, spread_in_ci
 
 STANDARD = ("bool", *INTEGERS, *FLOATS[2:])  # the array-API standard's dtypes: no 16-bit floats
 ADAPTERS: dict[str, tuple[Backend, tuple[str, ...]]] = {
@@ -28,7 +28,7 @@ ADAPTERS: dict[str, tuple[Backend, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@each("name", conformance.names())
+@each("name", spread_in_ci(conformance.names()))
 def test_primitive_gives_what_numpy_gives(adapter, name):
     backend, dtypes = ADAPTERS[adapter]
     conformance.check_primitive(backend, name, dtypes)

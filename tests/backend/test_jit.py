@@ -29,6 +29,7 @@ from twofold_numpy.jit.kernel import Machine, kernel_ir
 from twofold_numpy.jit.structure import structure_of
 
 from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits, two_threads
+from tests.cases import spread_in_ci
 
 __all__ = ["fresh", "two_threads"]
 
@@ -126,7 +127,7 @@ def test_denormals_and_extreme_values_match_numpy(op, dtype):
 # the meaning of ufuncs
 
 
-@pytest.mark.parametrize("name", conformance.names())
+@pytest.mark.parametrize("name", spread_in_ci(conformance.names()))
 def test_compiled_primitives_match_numpy(name):
     if primitives()[name].elementwise:
         conformance.check_primitive(EagerBackend(), name, ("bool", "int32", "int64", "uint64", "float32", "float64"))

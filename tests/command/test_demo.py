@@ -4,6 +4,7 @@ import gzip
 import re
 import sys
 from base64 import b64decode
+from importlib.util import find_spec
 from io import BytesIO
 
 import numpy as np
@@ -18,7 +19,7 @@ from twofold.command.folding_sample import ELEMENTS, saving
 from twofold.command.four_ways import WAYS, Outcome
 from twofold.errors import MissingDependency, MissingFileError
 
-pytest.importorskip("sklearn")
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
 
 @pytest.fixture

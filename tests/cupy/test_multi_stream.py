@@ -293,7 +293,7 @@ def needed(waits):
 
 
 @simulated
-@pytest.mark.parametrize("net", later_in_ci(["convolutions", "paths"]))
+@pytest.mark.parametrize("net", later_in_ci(["paths", "convolutions"]))
 def test_each_wait_between_branches_is_needed(gpus, monkeypatch, graphs, net):
     """With each omitted in turn, a result is wrong in some order, or CUDA rejects the capture."""
     run = partial(NETS[net], gpus[0])

@@ -83,6 +83,7 @@ def test_every_operator_has_an_example(pages):
     expect_none(o.dotted for o in operator_pages.operators() if ".. rubric:: Example" not in pages[f"op.{o.dotted}"])
 
 
+@pytest.mark.ci
 def test_every_class_and_function_has_an_example(pages):
     own = documented()
     without = {
@@ -100,6 +101,7 @@ def test_every_written_example_is_of_a_public_name():
     expect_none(f"{place}.{name}" for place, rows in examples_of_names.written().items() for name in rows if f"{place}.{name}" not in known)
 
 
+@pytest.mark.ci
 def test_every_written_example_shows_something(pages):
     for place, rows in examples_of_names.written().items():
         for name in rows:

@@ -11,7 +11,7 @@ import twofold.numpy as np
 from twofold.config import SETTINGS
 from twofold.errors import AutogradError
 
-from tests.cases import each
+from tests.cases import each, spread_in_ci
 from tests.numpy.expressions import listed
 from tests.numpy.gradient_expressions import COMPLEX, MOVES, OTHERS, SIGNALS, STATISTICS, TRANSFORMS
 from tests.numpy.test_gradients import FUNCTIONS, WRITES
@@ -145,7 +145,7 @@ def test_second_gradients(text):
     assert first(operands(text), True) == pytest.approx((ahead - behind) / (2 * step), rel=1e-4, abs=1e-4)
 
 
-@each("text", [*STATISTICS, *SIGNALS, *MOVES, *OTHERS, *TRANSFORMS, *COMPLEX])
+@each("text", spread_in_ci([*STATISTICS, *SIGNALS, *MOVES, *OTHERS, *TRANSFORMS, *COMPLEX], 3))
 def test_results_and_gradients_in_single_precision(text):
     host = {name: v.astype("complex64" if v.dtype.kind == "c" else "float32") for name, v in operands(text).items()}
     xs = {name: np.array(v) for name, v in host.items()}

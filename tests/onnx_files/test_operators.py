@@ -16,7 +16,7 @@ from twofold.opdef.samples import Sample, samples_of
 from twofold.symbol.compose import apply_op, variable
 from twofold.testing.operands import KEY, make_operands
 
-from tests.cases import each, module_of
+from tests.cases import each, module_of, spread_in_ci
 
 if TYPE_CHECKING:
     from twofold.opdef.spec import Op
@@ -109,7 +109,7 @@ def check(found: list[np.ndarray], wanted: list[np.ndarray]) -> None:
         np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=1e-4, atol=1e-5)
 
 
-@each("op", OPERATORS, by=module_of, ids=lambda op: op.title)
+@each("op", spread_in_ci(OPERATORS), by=module_of, ids=lambda op: op.title)
 def test_a_file_computes_the_same_elsewhere_and_when_it_is_read_back(op, path, run):
     for sample in samples_of(op):
         case = case_of(op, sample)

@@ -11,10 +11,14 @@ from twofold.opdef.registry import OPS
 from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import CHECKS, check_backend
 
-from tests.cases import each, module_of
+from tests.cases import each, module_of, spread_in_ci
 
 #: Operators whose shapes depend on values are no nodes of typed graphs: their programs are in `programs/dynamic_shapes.py`.
 CASES = [(op, k, sample) for op in OPS.values() if not op.is_eager for k, sample in enumerate(samples_of(op))]
+
+NAMED = [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES]
+#: Checks that take most of the time: `make test` runs them on half the samples.
+LONG = ("batch", "modes", "recorded gradient")
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +26,15 @@ def _verify(monkeypatch):
     monkeypatch.setattr(SETTINGS, "verify", True)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@each("op, sample", [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES], by=module_of)
+@pytest.mark.parametrize("check", [name for name in CHECKS if name not in LONG])
+@each("op, sample", NAMED, by=module_of)
 def test_operator(op, sample, check):
+    CHECKS[check](op, sample)
+
+
+@pytest.mark.parametrize("check", LONG)
+@each("op, sample", spread_in_ci(NAMED), by=module_of)
+def test_operator_at_length(op, sample, check):
     CHECKS[check](op, sample)
 
 
@@ -34,7 +44,7 @@ def backends():
 
 
 @pytest.mark.parametrize("name", ["array_api_strict", "fake GPU"])
-@each("op, sample", [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES], by=module_of)
+@each("op, sample", spread_in_ci(NAMED), by=module_of)
 def test_operator_on_another_backend(op, sample, name, backends):
     try:
         check_backend(op, sample, backends[name], 2e-5)

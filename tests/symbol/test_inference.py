@@ -11,7 +11,7 @@ from twofold.symbol.compose import apply_op
 from twofold.testing.op_conformance import eager, sig_of
 from twofold.testing.operands import make_operands
 
-from tests.cases import each, module_of
+from tests.cases import each, module_of, spread_in_ci
 
 sym = mx.sym
 
@@ -197,7 +197,7 @@ def agree(found, true):
     return found == () or (len(found) == len(true) and all(n in (0, m) for n, m in zip(found, true, strict=True)))
 
 
-@each("op, number, sample", SAMPLES, by=module_of)
+@each("op, number, sample", spread_in_ci(SAMPLES), by=module_of)
 def test_inferred_shapes_are_never_wrong(op, number, sample):
     """With any input or any of its sizes unknown, and the results' shapes given or not, no wrong shape is inferred."""
     if op.dynamic_shape:
