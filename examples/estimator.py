@@ -5,7 +5,6 @@
 FOLDER contains MNIST's four files; without it scikit-learn's 1,797 digits are used.
 """
 
-import logging
 import pathlib
 import sys
 import tempfile
@@ -37,7 +36,6 @@ def main(folder: str | None) -> None:
     accuracy = mx.metric.Accuracy()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.003})
     estimator = Estimator(net, gluon.loss.SoftmaxCrossEntropyLoss(), train_metrics=accuracy, trainer=trainer)
-    estimator.logger.setLevel(logging.WARNING)
     watched = estimator.val_metrics[0]
     with tempfile.TemporaryDirectory() as checkpoints:
         handlers = [

@@ -1,13 +1,15 @@
 """Trains an image classifier from a file of records, by Module and by Gluon; a run that is killed goes on from its last checkpoint.
 
-    python -m twofold run examples/image_classifier.py [FOLDER]
+    python -m twofold run examples/image_classifier.py [FOLDER] [--picture FILE]
 
 The images have six classes: patches of the two photographs that scikit-learn bundles, its handwritten digits in random colors, and drawn
 disks, squares and triangles. `im2rec` packs them into files of records. Module reads these by `ImageRecordIter`, Gluon by `DataLoader`
 with transforms and two worker processes. Each trains twice: once undisturbed, and once in a process that is killed (`kill -9`) in the
-middle of an epoch and started again. Both must end with the same weights, bit for bit.
+middle of an epoch and started again. Both must end with the same weights, bit for bit. With FILE some of the images are drawn, and what the
+network that Gluon trained takes them for.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -169,6 +171,10 @@ def train_by_module(folder: pathlib.Path, run: pathlib.Path) -> tuple[dict[str, 
 # ------------------------------------------------------------------------------------------------------------------ Gluon
 
 
+NORMALIZED = [transforms.ToTensor(), transforms.Normalize(MEAN / 255, DEVIATION / 255)]
+MIDDLE = transforms.Compose([transforms.CenterCrop(SIDE), *NORMALIZED])
+
+
 def network() -> gluon.nn.HybridSequential:
     """The same network as blocks."""
     net = gluon.nn.HybridSequential(prefix="net_")
@@ -183,8 +189,7 @@ def network() -> gluon.nn.HybridSequential:
 
 def train_by_gluon(folder: pathlib.Path, run: pathlib.Path) -> tuple[dict[str, mx.nd.NDArray], float]:
     """As `train_by_module`."""
-    normalized = [transforms.ToTensor(), transforms.Normalize(MEAN / 255, DEVIATION / 255)]
-    change = transforms.Compose([transforms.RandomResizedCrop(SIDE, (0.7, 1.0)), transforms.RandomFlipLeftRight(), *normalized])
+    change = transforms.Compose([transforms.RandomResizedCrop(SIDE, (0.7, 1.0)), transforms.RandomFlipLeftRight(), *NORMALIZED])
     images = ImageRecordDataset(str(folder / "train.rec")).transform_first(change)
     data = gluon.data.DataLoader(images, BATCH, shuffle=True, num_workers=2)
     net, loss = network(), gluon.loss.SoftmaxCrossEntropyLoss()
@@ -210,11 +215,27 @@ def train_by_gluon(folder: pathlib.Path, run: pathlib.Path) -> tuple[dict[str, m
             step += 1
             if step % SAVED_EVERY == 0:
                 save(run, step, {"epoch": epoch, "batches": data.state_dict()}, write)
-    held_out = ImageRecordDataset(str(folder / "test.rec")).transform_first(transforms.Compose([transforms.CenterCrop(SIDE), *normalized]))
+    held_out = ImageRecordDataset(str(folder / "test.rec")).transform_first(MIDDLE)
     accuracy = mx.metric.Accuracy()
     for x, y in gluon.data.DataLoader(held_out, BATCH):
         accuracy.update(y, net(x))
     return {name: parameter.data() for name, parameter in net.collect_params().items()}, accuracy.get()[1]
+
+
+def plot(file: str, folder: pathlib.Path) -> None:
+    """Draw held-out images, and what the network takes them for: in red where it is wrong."""
+    import matplotlib.pyplot as plt
+
+    net = network()
+    net.collect_params().load(str(folder / "gluon-calm" / "weights"))
+    data = ImageRecordDataset(str(folder / "test.rec"))
+    figure, places = plt.subplots(3, 6, figsize=(7, 4), layout="constrained")
+    for place, (image, label) in zip(places.flat, data, strict=False):
+        found = int(net(MIDDLE(image).expand_dims(0)).argmax(axis=1).asscalar())
+        place.imshow(image.asnumpy())
+        place.set_title(CLASSES[found], fontsize=10, color="black" if found == label else "red")
+        place.set(xticks=[], yticks=[])
+    figure.savefig(file, dpi=80)
 
 
 # ------------------------------------------------------------------------------------------------------------------- runs
@@ -234,7 +255,7 @@ def train(way: str, folder: str, run: str) -> None:
 def process(way: str, folder: pathlib.Path, run: pathlib.Path) -> subprocess.Popen:
     """Begin or continue a run."""
     run.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "twofold", "run", __file__, way, str(folder), str(run)]
+    command = [sys.executable, "-m", "twofold", "run", __file__, "--train", way, str(folder), str(run)]
     # machine code from the first use on, not after some uses: some of its functions have other last bits
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TWOFOLD_JIT_EAGER": "1"})
 
@@ -249,7 +270,7 @@ def kill(training: subprocess.Popen, run: pathlib.Path) -> int:
     return json.loads(file.read_text())["step"]
 
 
-def main(folder: pathlib.Path) -> None:
+def main(folder: pathlib.Path, picture: str | None) -> None:
     """Make the images, train by both ways with and without being killed, and compare."""
     make_records(folder)
     for way in WAYS:
@@ -260,13 +281,17 @@ def main(folder: pathlib.Path) -> None:
         one, other = (mx.nd.load(str(run / "weights")) for run in (calm, killed))
         same = one.keys() == other.keys() and all((one[name].asnumpy() == other[name].asnumpy()).all() for name in one)
         print(f"{way}: {printed}; killed after step {step} of {EPOCHS * TRAINING * len(CLASSES) // BATCH}, same weights: {same}")
+    if picture:
+        plot(picture, folder)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4:
-        train(*sys.argv[1:])
-    elif len(sys.argv) == 2:
-        main(pathlib.Path(sys.argv[1]))
+    if sys.argv[1:2] == ["--train"]:
+        train(*sys.argv[2:])
     else:
+        parser = argparse.ArgumentParser()
+        parser.add_argument("folder", nargs="?", type=pathlib.Path)
+        parser.add_argument("--picture")
+        given = parser.parse_args()
         with tempfile.TemporaryDirectory() as temporary:
-            main(pathlib.Path(temporary))
+            main(given.folder or pathlib.Path(temporary), given.picture)

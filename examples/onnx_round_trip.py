@@ -1,11 +1,15 @@
 """Train a small network, write it as an ONNX file, run that with onnxruntime, read it back and train it further on other data.
 
 pip install 'twofold[onnx]' onnxruntime
-python examples/onnx_round_trip.py
+python examples/onnx_round_trip.py [--picture FILE]
+
+With FILE the network that was read back is drawn as SVG.
 """
 
 from __future__ import annotations
 
+import argparse
+import shutil
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,7 +51,7 @@ def accuracy(scores: np.ndarray, labels: nd.NDArray) -> float:
     return float((scores.argmax(1) == labels.asnumpy()).mean())
 
 
-def main() -> None:
+def main(picture: str | None) -> None:
     """Run the round trip."""
     mx.random.seed(0)
     rng = np.random.default_rng(0)
@@ -73,6 +77,9 @@ def main() -> None:
             (found,) = onnxruntime.InferenceSession(path).run(None, {"data": images.asnumpy()})
             print(f"onnxruntime: the largest difference is {np.abs(found - wanted).max():.0e}")
         again = mx.contrib.onnx.import_to_gluon(path, ctx=mx.cpu())
+        if picture:
+            drawing = mx.viz.plot_network(again, shape={"data": (1, 1, SIDE, SIDE)}, save_format="svg")
+            shutil.copy(drawing.render(prefix), picture)
     print(f"read back: the largest difference is {np.abs(again(images).asnumpy() - wanted).max():.0e}")
 
     thick, kinds = drawn(640, 4, rng)
@@ -82,4 +89,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--picture")
+    main(**vars(parser.parse_args()))

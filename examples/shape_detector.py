@@ -1,17 +1,15 @@
 """Trains a small single-shot detector on images of drawn shapes, from a file of records.
 
-    python -m twofold run examples/shape_detector.py [SHEET]
+    python -m twofold run examples/shape_detector.py [--picture FILE]
 
 The program draws squares and disks of random colors and sizes, packs them with their boxes, reads them by `ImageDetRecordIter` with random
-mirroring and padding, trains the network, and prints how many of the objects in images that it has not seen it finds. With SHEET it writes
-an HTML page with these images, the found boxes drawn into them.
+mirroring and padding, trains the network, and prints how many of the objects in images that it has not seen it finds. With FILE it draws
+some of these images and the boxes that were found.
 
 Source: Liu and others, "SSD: single shot multibox detector", ECCV 2016.
 """
 
-import base64
-import pathlib
-import sys
+import argparse
 import tempfile
 
 import mxnet as mx
@@ -126,30 +124,24 @@ def overlap(a: np.ndarray, b: np.ndarray) -> float:
     return common / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - common)
 
 
-def rectangle(row: np.ndarray) -> str:
-    """A found box as SVG."""
-    kind, _, left, top, right, bottom = row
-    place = f'x="{left:.3f}" y="{top:.3f}" width="{right - left:.3f}" height="{bottom - top:.3f}"'
-    return f"<rect {place}><title>{CLASSES[int(kind)]}</title></rect>"
+def plot(file: str, records: str, net: Detector) -> None:
+    """Draw images of a file of records, with the boxes and classes that the network finds."""
+    import matplotlib.pyplot as plt
+
+    batch = next(batches(records)).data[0]
+    images = np.clip(batch.asnumpy() * 60 + 60, 0, 255).astype("uint8").transpose(0, 2, 3, 1)
+    figure, places = plt.subplots(2, 5, figsize=(7, 3.1), layout="constrained")
+    for place, image, rows in zip(places.flat, images, detected(net, batch), strict=False):
+        found = rows[rows[:, 0] >= 0]
+        place.imshow(image, interpolation="nearest")
+        place.set_title(", ".join(CLASSES[int(kind)] for kind in found[:, 0]), fontsize=10)
+        place.set(xticks=[], yticks=[])
+        for left, top, right, bottom in found[:, 2:] * SIDE:
+            place.add_patch(plt.Rectangle((left - 0.5, top - 0.5), right - left, bottom - top, fill=False, edgecolor="lime", linewidth=2))
+    figure.savefig(file, dpi=80)
 
 
-def sheet(path: str, records: str, net: Detector) -> None:
-    """Write a page with the images of a file of records and the boxes that the network finds."""
-    figures = []
-    for batch in batches(records):
-        found = detected(net, batch.data[0])
-        images = np.clip(batch.data[0].asnumpy() * 60 + 60, 0, 255).astype("uint8").transpose(0, 2, 3, 1)
-        for image, rows in zip(images, found, strict=True):
-            png = mx.recordio.unpack(mx.recordio.pack_img(mx.recordio.IRHeader(0, 0, 0, 0), image[..., ::-1], quality=9, img_fmt=".png"))[1]
-            boxes = "".join(rectangle(row) for row in rows if row[0] >= 0)
-            data = base64.b64encode(png).decode()
-            figures.append(f'<div><img src="data:image/png;base64,{data}"><svg viewBox="0 0 1 1">{boxes}</svg></div>')
-    style = "div{position:relative;display:inline-block;margin:4px}img,svg{width:128px;height:128px}svg{position:absolute;left:0}"
-    style += "rect{fill:none;stroke:#0c0;stroke-width:.02}"
-    pathlib.Path(path).write_text(f"<!doctype html><title>Shapes</title><style>{style}</style>{''.join(figures)}")
-
-
-def main(page: str | None) -> None:
+def main(picture: str | None) -> None:
     """Draw, train, and print how many objects of held-out images are found, and how many findings are none."""
     mx.random.seed(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -167,9 +159,11 @@ def main(page: str | None) -> None:
                 objects, findings = objects + len(real), findings + len(found)
                 right += sum(any(f[0] == r[0] and overlap(f[2:], r[1:]) > 0.5 for f in found) for r in real)
         print(f"found {right} of {objects} objects, with {findings} boxes")
-        if page:
-            sheet(page, held_out, net)
+        if picture:
+            plot(picture, held_out, net)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--picture")
+    main(**vars(parser.parse_args()))

@@ -1,7 +1,9 @@
 """Reverse-mode differentiation in twenty lines of closures, compared with `autograd` on the same formula.
 
-Run: python examples/toy_autodiff.py
+Run: python examples/toy_autodiff.py [--picture FILE]
 """
+
+import argparse
 
 import numpy as np
 
@@ -44,3 +46,18 @@ with autograd.record():
     out = formula(a, b)
 out.backward()
 print("autograd:", a.grad.asnumpy(), b.grad.asnumpy())
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--picture")
+if picture := parser.parse_args().picture:
+    import matplotlib.pyplot as plt
+
+    figure, place = plt.subplots(figsize=(6, 3), layout="constrained")
+    near, step = np.linspace(0, 4, 50), np.array([-0.7, 0.7])
+    for x, y, slope in zip(*values, a.grad.asnumpy(), strict=True):
+        (curve,) = place.plot(near, formula(near, y), alpha=0.5, label=f"b = {y:g}: slope {slope:g} at a = {x:g}")
+        place.plot(x + step, formula(x, y) + slope * step, "k", linewidth=1)
+        place.plot(x, formula(x, y), "o", color=curve.get_color())
+    place.set(xlabel="a", ylabel="ab + a²")
+    place.legend()
+    figure.savefig(picture, dpi=90)

@@ -75,7 +75,7 @@ def plot(file: str, shown: numpy.ndarray, places: numpy.ndarray, labels: numpy.n
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
-    left.imshow(shown.transpose(0, 2, 1, 3).reshape(shown.shape[0] * shown.shape[2], -1), cmap="Greys")
+    left.imshow(shown.transpose(0, 2, 1, 3).reshape(shown.shape[0] * shown.shape[2], -1), cmap="Greys", interpolation="nearest")
     left.set(xticks=[], yticks=[], title="the plane as the decoder draws it")
     dots = right.scatter(*places.T, c=labels, cmap="tab10", s=8)
     right.set(title="new digits in the plane")

@@ -12,6 +12,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.gallery_charts import Bars, Lines, draw
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES, PAGES = ROOT / "examples", ROOT / "docs/gallery"
 #: Lines of output that a page shows, from the end.
@@ -26,53 +30,185 @@ class Example(NamedTuple):
     ----------
     title
         The title of its page.
+    picture
+        What its picture shows.
+    charts
+        What is drawn from the numbers that it prints or logs; empty if it draws the picture itself, with ``--picture FILE``.
     arguments
         Its arguments: a small setting, if it has one.
     by
         What runs it, between ``python`` and its name.
-    picture
-        What the picture shows that it draws with ``--picture FILE``; empty if it draws none.
+    ending
+        Of the file that it draws itself.
     """
 
     title: str
+    picture: str
+    charts: tuple[Lines | Bars, ...] = ()
     arguments: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
-    picture: str = ""
+    ending: str = "png"
 
 
 #: The small setting of the language model.
 SMALL = ("--num-hidden", "24", "--num-embed", "16", "--num-layers", "1", "--num-epochs", "8")
+TWO = ("-m", "twofold", "launch", "-n", "2")
+PERPLEXITY = Lines(r"(?P<x>\d+): perplexity +(?P<y>[\d.]+)", "step", "perplexity of a character")
 #: The examples in the order of the gallery; `mnist_cnn` needs MNIST's files.
 LISTED = {
-    "character_gpt": Example("A GPT that learns to write"),
-    "gpt_cluster": Example("The GPT in two processes", by=("-m", "twofold", "launch", "-n", "2")),
-    "digits_cluster": Example("Digits in two processes", by=("-m", "twofold", "launch", "-n", "2")),
-    "low_rank": Example("Low-rank fine-tuning"),
-    "vae": Example("A variational autoencoder", picture="The plane of codes as the decoder draws it, and held-out digits as points in it"),
-    "diffusion": Example("Digits out of noise", picture="Six drawings of each digit"),
-    "physics_informed": Example("A physics-informed network", picture="The solution of Burgers' equation, and sections of it"),
-    "fluid": Example("A fluid with a gradient", picture="Smoke that flows from a square into a star"),
-    "cellular_automaton": Example("A star that grows from one cell", picture="The cells after 0 to 128 steps"),
-    "per_sample_gradients": Example("Gradients of single examples", picture="The images with the longest gradients, and their labels"),
-    "ppo_pole": Example("Balancing a pole", picture="How long a pole stays up after each round of training"),
-    "word_vectors": Example("Word vectors", picture="Words in the plane of the two largest principal components"),
-    "matrix_factorization": Example("Ratings from a sparse matrix", picture="The error of predicted ratings after each epoch"),
-    "linear_regression": Example("Linear regression, from scratch and with Gluon"),
-    "arithmetic": Example("The same arithmetic at once and as a graph"),
-    "toy_autodiff": Example("Automatic differentiation in twenty lines"),
-    "estimator": Example("Digits, by Gluon's Estimator", by=RUN),
-    "image_classifier": Example("Images from a file of records, with a run that is killed", by=RUN),
-    "fine_tuning": Example("Fine-tuning a network of the model zoo", by=RUN),
-    "shape_detector": Example("Detecting objects", by=RUN),
-    "mixed_precision_cnn": Example("Mixed precision"),
-    "quantized_cnn": Example("8-bit integers", by=RUN),
-    "lstm_bucketing": Example("A language model with buckets, as of 2017", SMALL, RUN),
-    "mxnet_script": Example("An unmodified script of 2018", ("--epochs", "30"), RUN),
-    "sparse_linear_classification": Example("Sparse data, linear", by=RUN),
-    "sparse_factorization_machine": Example("A factorization machine", by=RUN),
-    "key_value_store": Example("A key-value store, step by step"),
-    "onnx_round_trip": Example("To ONNX and back"),
-    "on_torch": Example("On the arrays of another library", ("array_api_strict",)),
+    "character_gpt": Example(
+        "A GPT that learns to write",
+        "The perplexity of a held-out character falls below that of a table of pairs of characters",
+        (PERPLEXITY._replace(level=("a table of pairs of characters", r"perplexity of pairs: ([\d.]+)")),),
+    ),
+    "gpt_cluster": Example("The GPT in two processes", "The perplexity of a held-out character falls step by step", (PERPLEXITY,), by=TWO),
+    "digits_cluster": Example(
+        "Digits in two processes",
+        "The loss of both processes falls alike, epoch by epoch",
+        (Lines(r"(?P<name>worker \d) \| epoch (?P<x>\d+): loss (?P<y>[\d.]+)", "epoch", "loss"),),
+        by=TWO,
+    ),
+    "low_rank": Example(
+        "Low-rank fine-tuning",
+        "The perplexity of source falls to about half, that of English stays as it was",
+        (
+            Bars(
+                "perplexity of a character",
+                {
+                    "source, before": r"before: .*source ([\d.]+)",
+                    "source, with thin matrices": r"numbers: source ([\d.]+)",
+                    "English, before": r"before: English ([\d.]+)",
+                    "English, without them": r"without them: English ([\d.]+)",
+                },
+            ),
+        ),
+    ),
+    "vae": Example("A variational autoencoder", "The plane of codes as the decoder draws it, and held-out digits as points in it"),
+    "diffusion": Example("Digits out of noise", "Six drawings of each digit"),
+    "physics_informed": Example("A physics-informed network", "The solution of Burgers' equation, and sections of it"),
+    "fluid": Example("A fluid with a gradient", "Smoke that flows from a square into a star"),
+    "cellular_automaton": Example("A star that grows from one cell", "The cells after 0 to 128 steps"),
+    "per_sample_gradients": Example("Gradients of single examples", "The images with the longest gradients, and their labels"),
+    "ppo_pole": Example("Balancing a pole", "How long a pole stays up after each round of training"),
+    "word_vectors": Example("Word vectors", "Words in the plane of the two largest principal components"),
+    "matrix_factorization": Example("Ratings from a sparse matrix", "The error of predicted ratings after each epoch"),
+    "linear_regression": Example("Linear regression, from scratch and with Gluon", "The way of the weights down the squared error"),
+    "arithmetic": Example(
+        "The same arithmetic at once and as a graph",
+        "The memory of the graph: 240 bytes, or 160 if an argument is donated",
+        (Bars("bytes", {"no argument overwritten": r"overwriting[^$]*?total +(\d+)", "b donated": r"donated:[^$]*total +(\d+)"}),),
+    ),
+    "toy_autodiff": Example("Automatic differentiation in twenty lines", "The formula, with a tangent for each gradient that was found"),
+    "estimator": Example(
+        "Digits, by Gluon's Estimator",
+        "The accuracy in training and validation, epoch by epoch",
+        (Lines(r"Finished in .*, (?P<name>\w+) accuracy: (?P<y>\d\.\d{4})(?!\naccuracy)", "epoch", "accuracy"),),
+        by=RUN,
+    ),
+    "image_classifier": Example(
+        "Images from a file of records, with a run that is killed",
+        "Held-out images of six classes, and what the network takes them for",
+        by=RUN,
+    ),
+    "fine_tuning": Example(
+        "Fine-tuning a network of the model zoo",
+        "Accuracy on new shapes: high from the features of the old ones, hardly above chance anew",
+        (
+            Bars(
+                "accuracy on new shapes",
+                {"from the features of the old ones": r"old ones: ([\d.]+)", "anew": r"anew: ([\d.]+)", "by chance": 0.25},
+            ),
+        ),
+        by=RUN,
+    ),
+    "shape_detector": Example("Detecting objects", "Held-out images with the boxes that were found", by=RUN),
+    "mixed_precision_cnn": Example(
+        "Mixed precision",
+        "The accuracy in float32, converted to float16, and trained in mixed precision",
+        (
+            Bars(
+                "accuracy",
+                {
+                    "float32": r"float32: ([\d.]+)",
+                    "converted to float16": r"float16: ([\d.]+)",
+                    "trained in mixed precision": r"precision: ([\d.]+)",
+                    "by chance": 0.25,
+                },
+            ),
+        ),
+    ),
+    "quantized_cnn": Example(
+        "8-bit integers",
+        "The file of 8-bit parameters has a quarter of the size; the accuracy stays",
+        (
+            Bars("kB of parameters", {name: name + r": .* (\d+) kB" for name in ("float32", "quantize_net", "quantize_model")}),
+            Bars("accuracy", {name: name + r": accuracy ([\d.]+)" for name in ("float32", "quantize_net", "quantize_model")}),
+        ),
+        by=RUN,
+    ),
+    "lstm_bucketing": Example(
+        "A language model with buckets, as of 2017",
+        "The perplexity of the next word, beside that of 22 words that are equally likely",
+        (Bars("perplexity of a word", {"22 equally likely words": 22, "the model": r"perplexity: ([\d.]+)"}),),
+        SMALL,
+        RUN,
+    ),
+    "mxnet_script": Example(
+        "An unmodified script of 2018",
+        "The accuracy in training, epoch by epoch",
+        (Lines(r"Epoch\[(?P<x>\d+)\] Train-accuracy=(?P<y>[\d.]+)", "epoch", "accuracy"),),
+        ("--epochs", "10"),
+        RUN,
+    ),
+    "sparse_linear_classification": Example(
+        "Sparse data, linear",
+        "The accuracy on new samples after each epoch, above the share of the larger class",
+        (
+            Lines(
+                r"epoch (?P<x>\d+): accuracy (?P<y>[\d.]+)",
+                "epoch",
+                "accuracy on new samples",
+                level=("the larger class", r"class 0: ([\d.]+)"),
+            ),
+        ),
+        by=RUN,
+    ),
+    "sparse_factorization_machine": Example(
+        "A factorization machine",
+        "The accuracy on new samples: a linear model is hardly better than chance, a factorization machine is",
+        (
+            Bars(
+                "accuracy on new samples",
+                {
+                    "factorization machine": r"factors: .*accuracy ([\d.]+)",
+                    "linear model": r"linear model: .*accuracy ([\d.]+)",
+                    "by chance": 0.5,
+                },
+            ),
+        ),
+        by=RUN,
+    ),
+    "key_value_store": Example(
+        "A key-value store, step by step",
+        "The value in the store: 2, then the sum of four pushes, then what the updater makes of it on each device",
+        (
+            Bars(
+                "each element of the weight",
+                {
+                    "initial": r"initial +\[\[([\d.]+)",
+                    "the sum of 4": r"the sum of 4 \[\[([\d.]+)",
+                    **{f"updated, on device {k}": rf"on \w+\({k}\): \[\[([\d.]+)" for k in range(4)},
+                },
+            ),
+        ),
+    ),
+    "onnx_round_trip": Example("To ONNX and back", "The network as it was read from the ONNX file", ending="svg"),
+    "on_torch": Example(
+        "On the arrays of another library",
+        "The losses on both libraries' arrays are the same",
+        (Lines(r"^(?P<name>\w+): +loss (?P<y>[\d. ]+\d)", "step", "loss", every=4),),
+        ("array_api_strict",),
+    ),
 }
 
 
@@ -89,24 +225,42 @@ def about(name: str) -> str:
     return "\n\n".join(paragraphs).replace("``", "`")
 
 
+def picture_of(name: str) -> Path:
+    """The file of an example's picture."""
+    example = LISTED[name]
+    return PAGES / f"{name}.{'svg' if example.charts else example.ending}"
+
+
 def output_of(name: str) -> tuple[list[str], float]:
-    """The lines that an example prints, and the seconds of processor time that it and the processes that it starts take."""
-    before = os.times()
-    drawing = ["--picture", str(PAGES / f"{name}.png")] if LISTED[name].picture else []
+    """The lines that an example prints, and the seconds of processor time that it and the processes that it starts take.
+
+    Its picture is drawn too.
+    """
+    before, charts, picture = os.times(), LISTED[name].charts, picture_of(name)
+    drawing = [] if charts else ["--picture", str(picture)]
     words = [sys.executable, *command_of(name).split()[1:], *drawing]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "TWOFOLD_DATA": ""})
     if done.returncode:
         sys.exit(f"{command_of(name)}: status {done.returncode}\n{done.stderr}")
     after = os.times()
+    if charts:
+        draw(picture, charts, done.stdout + done.stderr)
+    elif picture.suffix == ".png":
+        reduce(picture)
     return done.stdout.splitlines(), after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def reduce(picture: Path) -> None:
+    """Reduce a drawing to 256 colors, which halves its file."""
+    from PIL import Image
+
+    Image.open(picture).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
 def page_of(name: str, lines: list[str], seconds: float) -> str:
     """The page of an example."""
     left_out = ["…"] if len(lines) > SHOWN else []
     printed = "\n".join([f"$ {command_of(name)}", *left_out, *lines[-SHOWN:]])
-    alternative = LISTED[name].picture
-    picture = f"\n![{alternative}]({name}.png)\n" if alternative else ""
     return f"""# {LISTED[name].title}
 
 {about(name)}
@@ -114,7 +268,9 @@ def page_of(name: str, lines: list[str], seconds: float) -> str:
 ```console
 {printed}
 ```
-{picture}
+
+![{LISTED[name].picture}]({picture_of(name).name})
+
 It takes {seconds:.0f} second{"s" * (round(seconds) != 1)} of processor time.
 
 ```{{literalinclude}} ../../examples/{name}.py
@@ -123,18 +279,33 @@ It takes {seconds:.0f} second{"s" * (round(seconds) != 1)} of processor time.
 """
 
 
+def card(name: str) -> str:
+    """What the page that lists all has of an example."""
+    first = about(name).partition("\n\n")[0]
+    return f"""::::{{grid-item-card}} {LISTED[name].title}
+:link: {name}
+:link-type: doc
+:img-top: {picture_of(name).name}
+:img-alt: {LISTED[name].picture}
+
+{first}
+::::"""
+
+
 def index() -> str:
     """The page that lists all."""
-    firsts = {name: about(name).partition("\n\n")[0].replace("\n", " ") for name in LISTED}
-    rows = "\n".join(f"| [{LISTED[name].title}]({name}.md) | {first} |" for name, first in firsts.items())
+    cards = "\n\n".join(map(card, LISTED))
     names = "\n".join(LISTED)
     return f"""# Examples
 
 Programs that run as they are, each in at most two minutes on two cores. Their sources are in `examples/`.
 
-| example | what it shows |
-|---|---|
-{rows}
+:::::{{grid}} 1 2 2 3
+:gutter: 3
+:class-container: gallery
+
+{cards}
+:::::
 
 ```{{toctree}}
 :hidden:

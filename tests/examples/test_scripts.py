@@ -150,16 +150,19 @@ def test_a_network_survives_the_round_trip_through_an_onnx_file():
 
 @pytest.mark.ci
 def test_a_detector_finds_drawn_shapes(tmp_path):
-    printed = output_of("shape_detector.py", tmp_path / "sheet.html", by=("-m", "twofold", "run"))
+    pytest.importorskip("matplotlib")
+    printed = output_of("shape_detector.py", "--picture", tmp_path / "boxes.png", by=("-m", "twofold", "run"))
     found, objects, boxes = map(int, re.fullmatch(r"found (\d+) of (\d+) objects, with (\d+) boxes\n", printed).groups())
     assert found > 0.85 * objects
     assert boxes < 1.25 * objects
-    assert (tmp_path / "sheet.html").read_text().count("<img") == 64
+    assert (tmp_path / "boxes.png").stat().st_size > 10_000
 
 
 @pytest.mark.ci
 def test_an_estimator_keeps_its_best_checkpoint():
-    assert float(re.fullmatch(r"accuracy: (.*)\n", output_of("estimator.py", by=("-m", "twofold", "run")))[1]) > 0.95
+    printed = output_of("estimator.py", by=("-m", "twofold", "run"))
+    validation = numbers("validation accuracy:", printed)
+    assert float(printed.splitlines()[-1].removeprefix("accuracy: ")) == max(validation) > 0.95
 
 
 @pytest.mark.ci
