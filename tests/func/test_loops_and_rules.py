@@ -88,9 +88,9 @@ def test_a_cond_draws_and_takes_a_number_as_its_condition():
             "cond: the functions return different structures: given (*, *) and *; return arrays nested in the same way",
         ),
         (
-            lambda x: func.cond(True, lambda x: 1.0, np.cos, x),
+            lambda x: func.cond(True, lambda x: "one", np.cos, x),
             WrongArgument,
-            "cond: a function returns something that is no array: given float; return np.array(…) of it",
+            "cond: a function returns something that is no array: given str; return np.array(…) of it",
         ),
         (
             lambda x: func.cond(True, np.sum, np.cos, x),
@@ -371,13 +371,57 @@ def test_a_function_of_leaves_keeps_the_structure():
 def test_symbols_of_a_hybridized_block_are_refused():
     class Inside(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x):
-            return func.scan(lambda c, _: (c, None), x, length=2)[0]
+            return func.grad(lambda y: y.sum())(x)
 
     block = Inside()
     block.hybridize()
     with pytest.raises(WrongArgument) as found:
         block(nd.ones((2, 2)))
     assert str(found.value) == (
-        "scan: an argument is a symbol, as a hybridized block gets: given <Symbol data>; hybridize the layers instead of the block "
-        "around them; loops and choices of symbols are in F.contrib"
+        "grad: an argument is a symbol, as a hybridized block gets: given <Symbol data>; hybridize the layers instead of the block "
+        "around them; loops, choices and checkpoint take symbols"
     )
+
+
+def test_numbers_that_functions_return_are_arrays():
+    x = np.array([1.0, 2.0], dtype="float32")
+    last, (rows, ones) = func.scan(lambda c, v: (0, (v, 1)), np.array(1.0), x)
+    assert (last.dtype, last.item(), rows.tolist(), ones.tolist()) == ("float64", 0, [1, 2], [1, 1])
+    assert func.cond(False, np.sum, lambda v: 0.5, x).dtype == "float32"
+    assert func.grad(lambda v: func.cond(v.sum() > 0, np.sum, lambda v: 0, v))(x).tolist() == [1, 1]
+    assert [part.item() for part in func.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, 7.0), (0, x.sum()))] == [3, 7]
+    assert func.vmap(lambda v: (v, 1.0))(x)[1].tolist() == [1, 1]
+    assert func.scan(lambda c, v: (c, v), 0.0, nd.ones(3))[0].dtype is host.float32
+
+
+def test_functions_may_return_nothing():
+    x = np.ones(2)
+    for call in (
+        lambda: func.scan(lambda c, v: (None, None), None, x),
+        lambda: func.cond(True, lambda v: None, lambda v: None, x),
+        lambda: func.jvp(lambda v: None, (x,), (x,)),
+        lambda: func.vmap(lambda v: None)(x),
+        lambda: func.jit(lambda v: None)(x),
+    ):
+        assert func.tree_leaves(call()) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, x: func.jvp(f, (x,), (x,)),
+        lambda f, x: func.vjp(f, x),
+        lambda f, x: func.linearize(f, x),
+        lambda f, x: func.jacfwd(f)(x),
+        lambda f, x: func.jacrev(f)(x),
+    ],
+)
+def test_a_number_that_has_left_the_arrays_has_no_derivative(call):
+    with pytest.raises(
+        ShapeError, match=r"the function must return arrays: given float 3\.0; compute with functions of mx\.np up to the end"
+    ):
+        call(lambda v: (v, float(v.sum())), np.array([1.0, 2.0]))
+
+
+def test_examples_may_be_arrays_of_numpy():
+    assert func.vmap(lambda a, b: a * b)(host.ones(3), np.array([1.0, 2.0, 3.0])).tolist() == [1, 2, 3]

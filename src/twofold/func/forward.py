@@ -8,7 +8,7 @@ from ..graph.ir import Leaf, Node, leaf
 from ..graph.tangent import tangents as tangents_of
 from ..imperative.cell import Operand
 from .pytree import Tree, matching
-from .reverse import ArgNums, at_unit_vectors, call_for, fitting, grad, jacobian_by, jacrev, split
+from .reverse import ArgNums, at_unit_vectors, call_for, fitting, grad, jacobian_by, jacrev, made_by, split
 from .traced_calls import Arguments, Function, Traced, operator_of, run
 
 
@@ -73,7 +73,7 @@ def jvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree], has_au
     """
     _check_are_several("jvp", primals=primals, tangents=tangents)
     call, followed = call_for("jvp", fun, range(len(primals)), has_aux, primals, {})
-    made = call.results[0].arrays
+    made = made_by("jvp", call)
     aux = call.results[1].arrays if has_aux else []
     directions = _directions("direction", call)
     values = _given("jvp", tangents, followed, call.wrt)
@@ -111,9 +111,9 @@ def linearize(fun: Function, *primals: Tree) -> tuple[Tree, Function]:
     [2.0, 0.0]
     """
     call, followed = call_for("linearize", fun, range(len(primals)), False, primals, {})
-    result = call.results[0]
+    result, made = call.results[0], made_by("linearize", call)
     directions = _directions("direction", call)
-    contents, saved, pushed = split(call, _tangents(result.arrays, dict(zip(call.wrt, directions, strict=True))))
+    contents, saved, pushed = split(call, _tangents(made, dict(zip(call.wrt, directions, strict=True))))
 
     def jvp_fun(*tangents: Tree) -> Tree:
         values = _given("linearize", tangents, followed, directions)

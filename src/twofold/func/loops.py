@@ -14,8 +14,12 @@ from ..imperative.array import Array
 from ..imperative.cell import Value, wrap
 from ..imperative.invoke import device_of
 from ..imperative.trace import Trace, drawn
-from .pytree import Structure, Tree, shown
-from .traced_calls import Function, Result, arguments, called, cell_value, class_of, operator_of, run
+from ..numpy.array import ndarray
+from ..symbol.symbol import Symbol
+from . import symbolic_loops
+from .pytree import Structure, Tree, count_of, shown
+from .symbolic_loops import has_symbols
+from .traced_calls import Arguments, Function, Result, arguments, called, cell_value, class_of, operator_of, run, with_numbers
 
 
 def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, reverse: bool = False) -> tuple[Tree, Tree]:
@@ -51,7 +55,8 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
 
     Notes
     -----
-    Random numbers of ``mx.nd`` are drawn anew in each step.
+    Random numbers of ``mx.nd`` are drawn anew in each step. Numbers in the carry or in y become arrays. In a hybridized block the loop is
+    a node of the block's graph, as are the other loops and choices of this module.
 
     Examples
     --------
@@ -66,7 +71,11 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
 
 def scanned(what: str, f: Function, init: Tree, xs: Tree, length: int | None, reverse: bool) -> tuple[Tree, Tree]:
     """`scan`, with the name of the function for messages."""
-    start, data = arguments(what, [init]), arguments(what, [xs])
+    if has_symbols(init, xs):
+        return symbolic_loops.scan(what, f, init, xs, length, reverse)
+    given = arguments(what, [init, xs])
+    carried = count_of(given.structures[0])
+    start, data = Arguments(given.cells[:carried], given.structures[:1]), Arguments(given.cells[carried:], given.structures[1:])
     steps = _steps({c.shape[0] if c.shape else None for c in data.cells}, length)
     states, rows = [cell_value(c) for c in start.cells], [cell_value(c) for c in data.cells]
     device = next((device_of(v) for v in (*states, *rows)), None) or current_device()
@@ -75,7 +84,10 @@ def scanned(what: str, f: Function, init: Tree, xs: Tree, length: int | None, re
     slices = [wrap(class_of(c), trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
     carry = [wrap(class_of(c), trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
     new, outs = called(trace, f, [*start.trees(carry), *data.trees(slices)], {}, "carry, y")
-    check_carry(what, start.structures[0], trace.inputs[len(rows) : len(rows) + len(states)], new)
+    old = trace.inputs[len(rows) : len(rows) + len(states)]
+    kind = class_of(given.cells[0]) if given.cells else ndarray
+    new, outs = with_numbers(new, kind, old), with_numbers(outs, kind)
+    check_carry(what, start.structures[0], old, new)
 
     # random keys are slices: each step has its own. Without any, the steps are counted
     outside = trace.inputs[len(rows) + len(states) :]
@@ -178,12 +190,15 @@ def switch(index: Array | int, branches: Sequence[Function], *operands: Tree) ->
     functions = list(branches)
     if not functions:
         raise WrongArgument("switch: there is no function", "an empty sequence", "pass functions")
-    (chosen,) = arguments("switch", [index]).cells or [None]
-    if chosen is None or np.dtype(chosen.__numpy_dtype__).kind not in "iu":
+    chosen = index if isinstance(index, Symbol) else next(iter(arguments("switch", [index]).cells), None)
+    if chosen is None or (not isinstance(chosen, Symbol) and np.dtype(chosen.__numpy_dtype__).kind not in "iu"):
         raise WrongArgument("switch: the index is no integer", type(index).__name__, "pass an array of one integer; cond takes a condition")
 
+    if has_symbols(operands) and not isinstance(chosen, Symbol):
+        return functions[min(max(int(chosen.item()), 0), len(functions) - 1)](*operands)
+
     # by halves: a function is reached by as many choices as their number has digits, in base two
-    def among(first: int, last: int, place: Array, *given: Tree) -> Tree:
+    def among(first: int, last: int, place: Tree, *given: Tree) -> Tree:
         if last - first == 1:
             return functions[first](*given)
         middle = (first + last) // 2
@@ -195,6 +210,8 @@ def switch(index: Array | int, branches: Sequence[Function], *operands: Tree) ->
 
 def _chosen(what: str, pred: Array | bool, functions: Sequence[Function], operands: Sequence[Tree]) -> Tree:
     """What the first of two functions returns where a condition holds, else what the second one does."""
+    if has_symbols(pred, operands):
+        return symbolic_loops.cond(what, pred, functions, operands)
     chosen, given = arguments(what, [pred]), arguments(what, operands)
     if [c.size for c in chosen.cells] != [1]:
         found = ", ".join(f"shape {c.shape}" for c in chosen.cells) or "no array"
@@ -207,6 +224,8 @@ def _chosen(what: str, pred: Array | bool, functions: Sequence[Function], operan
     both = [
         called(trace, f, given.trees([wrap(class_of(c), v) for c, v in zip(given.cells, inner, strict=True)]), {})[0] for f in functions
     ]
+    kind = class_of(given.cells[0]) if given.cells else ndarray
+    both = [with_numbers(one, kind, other.nodes) for one, other in (both, both[::-1])]
     _check_branches(what, *both)
     leaves = trace.inputs
     inputs = [leaf(("cond", "pred"), *predicate.type), *(leaf(("cond", k), n.shape, n.dtype, n.tracked) for k, n in enumerate(leaves))]

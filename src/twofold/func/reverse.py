@@ -39,6 +39,8 @@ from .traced_calls import (
     traced,
 )
 
+#: What to do where a function returns a number.
+NO_NUMBERS = "compute with functions of mx.np up to the end: float(x), x.item(), asnumpy() and the module math leave the arrays"
 #: Positions of arguments: one, or several.
 ArgNums = int | Sequence[int]
 #: Rows or columns of a Jacobian are computed in a batch if none of its arrays has more elements than this, or else one by one.
@@ -53,6 +55,22 @@ def call_for(
     followed = arguments(what, [args[k] for k in places])
     check_differentiable(what, followed)
     return traced(what, fun, args, options, places, followed, "result, aux" if has_aux else ""), followed
+
+
+def made_by(what: str, call: Traced) -> list[Node]:
+    """The nodes of a result that is differentiated.
+
+    Raises
+    ------
+    ShapeError
+        If a part of it is no array: a derivative of it would be lost.
+    """
+    result = call.results[0]
+    if None in result.nodes:
+        other = next(c for n, c in zip(result.nodes, result.classes, strict=True) if n is None)
+        todo = f"{NO_NUMBERS}; return anything else as aux"
+        raise ShapeError(f"{what}: the function must return arrays", f"{type(other).__name__} {other!r}", todo)
+    return result.arrays
 
 
 def _loss(what: str, result: Result) -> Node:
@@ -71,8 +89,7 @@ def _loss(what: str, result: Result) -> Node:
     (node,) = result.nodes
     if node is None:
         # a number is a constant: what it was computed from is forgotten
-        todo = "compute with functions of mx.np up to the end: float(x), x.item(), asnumpy() and the module math leave the arrays"
-        raise ShapeError(f"{what}: the function must return an array", "a number", todo)
+        raise ShapeError(f"{what}: the function must return an array", "a number", NO_NUMBERS)
     if node.shape not in ((), (1,)):
         raise ShapeError(f"{what}: the function must return a scalar", f"shape {node.shape}", "reduce it, or use jacrev or vjp")
     if not is_float(node.dtype):
@@ -207,8 +224,7 @@ def vjp(fun: Function, *primals: Tree, has_aux: bool = False) -> tuple[Tree, ...
     ([3.0, 8.0], [3.0, 40.0], [1.0, 20.0])
     """
     call, followed = call_for("vjp", fun, range(len(primals)), has_aux, primals, {})
-    result = call.results[0]
-    made = result.arrays
+    result, made = call.results[0], made_by("vjp", call)
     # an integer result has a head as well, which no gradient reads: cotangents are given for every array
     heads = [leaf(("head", k), n.shape, n.dtype) for k, n in enumerate(made)]
     grads = gradient([n for n in made if n.tracked], [h for n, h in zip(made, heads, strict=True) if n.tracked], call.wrt)
@@ -319,8 +335,7 @@ def jacobian_by(
     @wraps(fun)
     def jacobian(*args: Tree, **options: Tree) -> Tree:
         call, followed = call_for(what, fun, argnums, has_aux, args, options)
-        result, count = call.results[0], call.arguments
-        made = result.arrays
+        result, count, made = call.results[0], call.arguments, made_by(what, call)
         for n in (*made, *call.wrt):
             if not is_float(n.dtype):
                 raise DTypeError(f"{what}: an argument or a result is not a real floating-point array", n.dtype, "use vjp or jvp")

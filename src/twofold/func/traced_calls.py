@@ -13,6 +13,7 @@ from ..device import current_device
 from ..errors import DTypeError, ParameterError, WrongArgument
 from ..executor.function import TypedGraph
 from ..executor.operation import Operation
+from ..graph.build import G
 from ..graph.ir import TABLES, Leaf, Node
 from ..graph.rewrite import substitute
 from ..imperative.array import Array
@@ -20,6 +21,7 @@ from ..imperative.cell import Cell, Content, Operand, Value, wrap
 from ..imperative.invoke import device_of, invoke
 from ..imperative.tape import tls
 from ..imperative.trace import Trace
+from ..ndarray.array import NDArray
 from ..numpy import array as numpy_array
 from ..opdef import BoundOp
 from ..program.cache import Cache, CacheEntry
@@ -76,20 +78,29 @@ def positions(what: str, argnums: int | Sequence[int], args: Sequence[object]) -
 
 
 def arguments(what: str, trees: Sequence[object]) -> Arguments:
-    """Arguments as arrays; numbers and NumPy's arrays become arrays of ``twofold.np``.
+    """Arguments as arrays; numbers and NumPy's arrays become arrays of ``twofold.np``, or of ``mx.nd`` beside such arrays.
 
     Raises
     ------
     WrongArgument
         If a leaf is neither.
     """
-    cells: list[Array] = []
+    given: list[object] = []
     structures = []
     for tree in trees:
         leaves, structure = flatten(tree)
-        cells += [as_array(what, value) for value in leaves]
+        given += leaves
         structures.append(structure)
+    cells = [as_array(what, value) for value in given]
+    # the two kinds cannot be combined
+    if any(value is not c for value, c in zip(given, cells, strict=True)) and any(c._legacy for c in cells):
+        cells = [c if value is c else _legacy(value, c) for value, c in zip(given, cells, strict=True)]
     return Arguments(cells, structures)
+
+
+def _legacy(value: object, cell: Array) -> Array:
+    """A number as an array of ``mx.nd``, in which Python's are float32."""
+    return wrap(NDArray, cell_value(cell.astype("float32") if type(value) is float else cell))
 
 
 def as_array(what: str, value: object) -> Array:
@@ -99,7 +110,7 @@ def as_array(what: str, value: object) -> Array:
             raise WrongArgument(f"{what}: an argument is sparse", type(value).__name__, "convert it with tostype('default')")
         return value
     if isinstance(value, Symbol):
-        todo = "hybridize the layers instead of the block around them; loops and choices of symbols are in F.contrib"
+        todo = "hybridize the layers instead of the block around them; loops, choices and checkpoint take symbols"
         raise WrongArgument(f"{what}: an argument is a symbol, as a hybridized block gets", str(value), todo)
     if not isinstance(value, NUMBERS):
         raise WrongArgument(f"{what}: an argument is no array", type(value).__name__, "pass arrays, or tuples, lists and dicts of them")
@@ -132,6 +143,22 @@ class Result(NamedTuple):
         return unflatten(
             self.structure, [cls if n is None else wrap(cls, next(own)) for n, cls in zip(self.nodes, self.classes, strict=True)]
         )
+
+
+def with_numbers(found: Result, cls: type[Array], like: Sequence[Node | None] = ()) -> Result:
+    """A result with arrays in place of numbers, which have the dtype of the node at their place if that holds such numbers."""
+    if not any(n is None and isinstance(c, (int, float, np.generic)) for n, c in zip(found.nodes, found.classes, strict=True)):
+        return found
+    nodes, classes = list(found.nodes), list(found.classes)
+    for k, value in enumerate(classes):
+        if nodes[k] is None and isinstance(value, (int, float, np.generic)):
+            dtype = "float32" if cls._legacy and type(value) is float else np.asarray(value).dtype.name
+            wanted = like[k] if k < len(like) else None
+            # as a number in an expression takes the dtype of the array beside it
+            if wanted is not None and type(value) in (int, float) and np.result_type(np.dtype(wanted.dtype), value) == wanted.dtype:
+                dtype = wanted.dtype
+            nodes[k], classes[k] = G.full(shape=(), value=np.asarray(value).item(), dtype=dtype), cls
+    return Result(found.structure, nodes, classes)
 
 
 class Traced(NamedTuple):
@@ -196,7 +223,7 @@ def called(trace: Trace, function: Function, given: list[Tree], options: Mapping
     was, tls.tape = tls.tape, trace
     try:
         found = function(*given, **options)
-        results = [result_of(trace, part) for part in _parts(trace.what, found, pair)]
+        results = [result_of(trace, part) for part in parts_of(trace.what, found, pair)]
     except BaseException:
         # the function's own arrays may live on in the traceback; that they get old contents back does no harm
         trace.restore()
@@ -232,7 +259,14 @@ def class_of(cell: Array) -> type[Array]:
     return type(cell)._root or type(cell)
 
 
-def _parts(what: str, found: Tree, pair: str) -> Sequence[Tree]:
+def parts_of(what: str, found: Tree, pair: str) -> Sequence[Tree]:
+    """What a function returned; its two parts if that must be a pair.
+
+    Raises
+    ------
+    WrongArgument
+        If it is none.
+    """
     if not pair:
         return [found]
     if not isinstance(found, tuple) or len(found) != 2:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import wraps
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from ..errors import ParameterError, ShapeError
 from ..graph.batch import Batch
 from ..graph.build import G
@@ -11,8 +13,10 @@ from ..graph.ir import Node, leaf, leaves_of
 from ..imperative.array import Array
 from ..imperative.cell import wrap
 from ..imperative.trace import Trace
+from ..numpy import array as numpy_array
+from ..numpy.array import ndarray
 from .pytree import Structure, Tree, count_of, flatten, shown, unflatten
-from .traced_calls import Function, called, cell_value, class_of, operator_of, run
+from .traced_calls import Function, called, cell_value, class_of, operator_of, run, with_numbers
 
 #: An axis, None for an argument that all examples share, or a pytree of these.
 Axes: TypeAlias = Tree
@@ -81,6 +85,7 @@ def vmap(
                 "vmap: in_axes has another length than the arguments", f"{len(given)} for {len(args)}", "pass one for each"
             )
         axes = [*_spread("in_axes", given, flatten(args)[1]), *[0] * len(flatten(options)[0])]
+        leaves = [numpy_array(v) if isinstance(v, np.ndarray) else v for v in leaves]
         mapped = [k for k, axis in enumerate(axes) if axis is not None]
         at = {k: _axis(axis, leaves[k]) for k, axis in enumerate(axes) if axis is not None}
         size = _size({leaves[k].shape[axis] for k, axis in at.items()}, axis_size)
@@ -91,8 +96,10 @@ def vmap(
             example = (*shape[: at[k]], *shape[at[k] + 1 :])
             leaves[k] = wrap(class_of(leaves[k]), trace.argument(None, example, dtype, v.device))
         inner, inner_options = unflatten(structure, leaves)
+        kind = class_of(leaves[mapped[0]]) if mapped else ndarray
         del leaves
         (result,) = called(trace, fun, list(inner), inner_options)
+        result = with_numbers(result, kind)
         ends = [a for a, n in zip(_spread("out_axes", out_axes, result.structure), result.nodes, strict=True) if n is not None]
 
         examples = trace.inputs[: len(mapped)]

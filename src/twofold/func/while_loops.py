@@ -13,10 +13,12 @@ from ..imperative.array import Array
 from ..imperative.cell import wrap
 from ..imperative.invoke import device_of
 from ..imperative.trace import Trace
-from ..numpy import array as numpy_array
+from ..symbol.symbol import Symbol
+from . import symbolic_loops
 from .loops import check_carry, scanned
 from .pytree import LEAF, Tree
-from .traced_calls import Function, Result, arguments, called, cell_value, class_of, operator_of, run
+from .symbolic_loops import has_symbols
+from .traced_calls import Function, Result, arguments, called, cell_value, class_of, operator_of, run, with_numbers
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Tree) -> Tree:
@@ -97,9 +99,11 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Function, init_v
     >>> float(count(np.array(4)))
     6.0
     """
-    if not isinstance(lower, Array) and not isinstance(upper, Array):
-        steps = np.arange(index(lower), index(upper))
-        return scanned("fori_loop", lambda state, i: (body_fun(i, state), None), init_val, numpy_array(steps), None, False)[0]
+    if not isinstance(lower, (Array, Symbol)) and not isinstance(upper, (Array, Symbol)):
+        begin, end = index(lower), index(upper)
+        if has_symbols(init_val):
+            return symbolic_loops.fori_loop(begin, end, body_fun, init_val)
+        return scanned("fori_loop", lambda state, i: (body_fun(i, state), None), init_val, np.arange(begin, end), None, False)[0]
     first, last = [_bound(name, bound) for name, bound in (("lower", lower), ("upper", upper))]
 
     def step(state: Tree) -> Tree:
@@ -109,25 +113,30 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Function, init_v
     return _looped("fori_loop", lambda state: state[0] < state[1], step, (first, last, init_val))[2]
 
 
-def _bound(name: str, bound: int | Array) -> Array:
-    """A bound of `fori_loop` as an int64 array without axes.
+def _bound(name: str, bound: int | Array) -> Array | Symbol | np.ndarray:
+    """A bound of `fori_loop` as an int64 array without axes. An integer becomes one of the kind that the state has.
 
     Raises
     ------
     ShapeError, WrongArgument
         If it has more than one element, or is no integer.
     """
-    value = bound if isinstance(bound, Array) else numpy_array(index(bound))
-    if value.size != 1:
+    if isinstance(bound, Symbol):
+        return symbolic_loops.bound(bound)
+    if not isinstance(bound, Array):
+        return np.array(index(bound), "int64")
+    if bound.size != 1:
         raise ShapeError(
-            f"fori_loop: {name} has one element", f"shape {value.shape}", "pass one integer; vmap runs a loop for each of many"
+            f"fori_loop: {name} has one element", f"shape {bound.shape}", "pass one integer; vmap runs a loop for each of many"
         )
-    if np.dtype(value.__numpy_dtype__).kind not in "iu":
-        raise WrongArgument(f"fori_loop: {name} is no integer", f"dtype {value._dtype}", "cast it with astype")
-    return value.reshape(()).astype("int64")
+    if np.dtype(bound.__numpy_dtype__).kind not in "iu":
+        raise WrongArgument(f"fori_loop: {name} is no integer", f"dtype {bound._dtype}", "cast it with astype")
+    return bound.reshape(()).astype("int64")
 
 
 def _looped(what: str, cond_fun: Function, body_fun: Function, init_val: Tree) -> Tree:
+    if has_symbols(init_val):
+        return symbolic_loops.while_loop(what, cond_fun, body_fun, init_val)
     start = arguments(what, [init_val])
     states = [cell_value(c) for c in start.cells]
     if not states:
@@ -141,7 +150,7 @@ def _looped(what: str, cond_fun: Function, body_fun: Function, init_val: Tree) -
         for f in (cond_fun, body_fun)
     ]
     # both are over the same leaves: the state, then what either reads from outside
-    test, new = _test(what, results[0]), results[1]
+    test, new = _test(what, results[0]), with_numbers(results[1], class_of(start.cells[0]), trace.inputs[: len(states)])
     check_carry(what, start.structures[0], trace.inputs[: len(states)], new)
     if any(source.cell is None for source in trace.sources_by_place().values()):
         todo = "use scan, or fori_loop with a fixed number of steps, which draw anew in each step"

@@ -213,7 +213,7 @@ class InlineRun:
     def __init__(self, node: Application, run: "partial[list[Array]] | Cold") -> None:
         self.run, self.function = run, None if isinstance(run, Cold) else run.args[0]
         self.given, self.count = cache_of(node).given, len(node.parts)
-        self.largest = math.inf if node.bound_op.op.dynamic_shape else max([part.size for part in node.parts])
+        self.largest = math.inf if node.bound_op.op.dynamic_shape else max([part.size for part in node.parts], default=0)
 
 
 class Cold:

@@ -152,6 +152,13 @@ def while_loop(
     """Run ``func(*loop_vars) -> (output, loop_vars)`` while ``cond(*loop_vars)``, as one node; see ``mx.nd.contrib.while_loop``."""
     if max_iterations is None:
         raise ParameterError("while_loop: max_iterations should be specified", None, "pass an upper bound on the number of steps")
+    return looped(cond, func, loop_vars, int(max_iterations), name)
+
+
+def looped(
+    cond: Callable[..., Any], func: Callable[..., tuple[Any, Any]], loop_vars: Any, max_iterations: int | None, name: str
+) -> tuple[Any, Any]:
+    """As `while_loop`; None for a loop without a limit, whose steps have no outputs. MXNet cannot read such a node."""
     single = isinstance(loop_vars, Symbol)
     outer = [loop_vars] if single else list(loop_vars)
     if not outer:
@@ -178,7 +185,7 @@ def while_loop(
         "num_args": 2 + len(inputs),
         "num_outputs": len(flat_out) + len(flat_new),
         "num_out_data": len(flat_out),
-        "max_iterations": int(max_iterations),
+        "max_iterations": max_iterations,
         "cond_input_locs": _places(test, tested, inputs),
         "func_input_locs": _places(inner, looped, inputs),
         "func_var_locs": [inner.arguments.index(s.heads[0].node) if s.heads[0].node in inner.arguments else -1 for s in looped],

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..errors import ParameterError
+from ..errors import ParameterError, ShapeError
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
@@ -187,19 +187,24 @@ class _WhileLoop(_LoopNode):
     def places(self, node: SymbolNode) -> tuple[int, list[list[int]]]:
         """See `_ControlFlow.places`."""
         found = super().places(node)
-        if int(node.attrs["max_iterations"]) < 0:
+        limit = _limit(node)
+        if limit is None and found[0] > len(self.loop(node).states):
+            raise ValueError("max_iterations is missing, and the steps have outputs")
+        if limit is not None and limit < 0:
             raise ValueError("max_iterations is negative")
         return found
 
     def steps(self, node: SymbolNode, loop: Loop, inputs: Sequence[PartialType]) -> int | None:
         """The maximum number of steps."""
-        return int(node.attrs["max_iterations"])
+        return _limit(node)
 
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
         """The typed loop with a test; random keys are loop variables that count up."""
         loop = self.loop(node)
         inside = _inner(arrays, "while")
         (holds,), _ = self.typed_body(replay, node, 0, inside)
+        if holds.size != 1:
+            raise ShapeError("while_loop: the condition has one element", f"shape {holds.shape}", "reduce it, as by sum()")
         outputs, keys = self.typed_body(replay, node, 1, inside)
         body, own = _renamed(outputs, keys)
         outputs = body.call(own)
@@ -210,11 +215,10 @@ class _WhileLoop(_LoopNode):
         step = SubGraph.of([*outputs, *(key + one for key in own)], leaves, "while")
         test = SubGraph.of([holds], leaves, "while test")
         variables = [arrays[k] for k in loop.states] + _fresh_keys(replay, len(keys))
-        limit = int(node.attrs["max_iterations"])
         closure = [*(arrays[k] for k in rest), *_objects(replay)]
         # test and body take the same leaves, so that the program can call both with the same operands
-        found = G.while_loop(*variables, *closure, test=test, body=step, variables=len(variables), limit=limit)
-        return found[: len(outputs)]
+        found = G.while_loop(*variables, *closure, test=test, body=step, variables=len(variables), limit=_limit(node))
+        return (found if isinstance(found, tuple) else (found,))[: len(outputs)]
 
 
 class _Cond(_ControlFlow):
@@ -263,6 +267,12 @@ class _Cond(_ControlFlow):
 
 def _ints(node: SymbolNode, name: str) -> list[int]:
     return [int(k) for k in ast.literal_eval(node.attrs[name])]
+
+
+def _limit(node: SymbolNode) -> int | None:
+    """The maximum number of steps; None for a loop without one."""
+    limit = ast.literal_eval(node.attrs["max_iterations"])
+    return None if limit is None else int(limit)
 
 
 def _counts(node: SymbolNode) -> tuple[int, int]:
