@@ -178,7 +178,9 @@ def test_a_block_with_a_loop_is_exported(tmp_path):
     block, x, start = recurrent(True), nd.array(ROWS), nd.zeros((2, 4))
     expected = [part.asnumpy() for part in block(x, start)]
     block.export(str(tmp_path / "net"))
-    loaded = gluon.SymbolBlock.imports(f"{tmp_path}/net-symbol.json", ["data0", "data1"], f"{tmp_path}/net-0000.params")
+    loaded = gluon.SymbolBlock.imports(
+        f"{tmp_path}/net-symbol.json", ["data0", "data1"], f"{tmp_path}/net-0000.params", mx.current_context()
+    )
     for one, wanted in zip(loaded(x, start), expected, strict=True):
         assert one.asnumpy().tolist() == wanted.tolist()
 
@@ -188,7 +190,7 @@ def test_a_loop_without_a_limit_is_exported(tmp_path):
     block.hybridize()
     assert block(nd.array(VECTOR)).asnumpy().tolist() == [32, 64, 96]
     block.export(str(tmp_path / "net"))
-    loaded = gluon.SymbolBlock.imports(f"{tmp_path}/net-symbol.json", ["data"])
+    loaded = gluon.SymbolBlock.imports(f"{tmp_path}/net-symbol.json", ["data"], ctx=mx.current_context())
     assert loaded(nd.array(VECTOR * 40)).asnumpy().tolist() == [40, 80, 120]
 
 
