@@ -5,7 +5,7 @@ import math
 import numpy as host
 import pytest
 
-from twofold import autograd, func, nd, np
+from twofold import autograd, func, gluon, initializer, nd, np
 from twofold.config import SETTINGS
 
 from tests.statements import frames_of
@@ -130,3 +130,15 @@ def test_nested_lists_of_traced_and_known_numbers_become_an_array():
     assert float(func.grad(lambda x: (matrix(x) ** 2).sum())(x[0])) == 12
     mixed = func.jit(lambda x: np.array([[x, 1], [2, 0.5]]))(np.array(2, dtype="int32"))
     assert (mixed.tolist(), mixed.dtype) == ([[2, 1], [2, 0.5]], "float64")
+
+
+def test_a_parameter_that_is_initialized_again_is_read_anew():
+    net = gluon.nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize(initializer.One())
+    calls = []
+    compiled = func.jit(lambda x: calls.append(1) or net(x) + nd.ones((1, 1)))
+    x = nd.ones((1, 2))
+    assert [compiled(x).asscalar() for _ in range(3)] == [3, 3, 3]
+    net.initialize(initializer.Constant(4), force_reinit=True)
+    assert [compiled(x).asscalar() for _ in range(3)] == [9, 9, 9]
+    assert len(calls) == 2

@@ -12,7 +12,7 @@ from ..device import CPU, Device
 from ..errors import WrongArgument
 from ..graph.ir import TABLES
 from ..imperative.array import Array
-from ..imperative.cell import PLAIN, Operand, Value, new, wrap
+from ..imperative.cell import PLAIN, Cell, Operand, Value, new, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.dispatch import inline_key
 from ..imperative.failure import host_results
@@ -65,7 +65,9 @@ def jit(fun: Function) -> Function:
     Notes
     -----
     Arrays from outside, such as the parameters of a block, are read at each call if operations use them whole. Views and elements of them,
-    what ``fun`` computes from these alone, numbers of NumPy's generators, and Python values are constants of the first call.
+    what ``fun`` computes from these alone, numbers of NumPy's generators, and Python values are constants of the first call. Moving
+    averages of blocks change when backward of a recorded call runs. ``fun`` is traced again once an array that it read from outside is
+    gone, such as that of a parameter that was initialized again.
 
     Examples
     --------
@@ -92,6 +94,9 @@ def jit(fun: Function) -> Function:
                 key += (type(value), repr(value) if type(value) is float else value)
         try:
             found = programs.get_or(tuple(key), lambda: _compiled(fun, leaves, structure, cells))
+            if found.is_stale:
+                programs.pop(tuple(key), None)
+                found = programs.get_or(tuple(key), lambda: _compiled(fun, leaves, structure, cells))
         except TypeError as error:
             unhashable = next((v for v in leaves if not isinstance(v, TRACED) and type(v).__hash__ is None), None)
             if unhashable is None:
@@ -159,21 +164,32 @@ def _at_once(*args, **options):
 
 
 class _Outside(NamedTuple):
-    """An input that is no argument: its value when the function was traced, its source if it has one, and the device."""
+    """An input that is no argument.
+
+    Attributes
+    ----------
+    value, source, device
+        Its value when the function was traced, its source if it has one, and the device.
+    is_state
+        Whether backward may write to it.
+    """
 
     value: Operand
     source: Source | None
     device: Device
+    is_state: bool
 
-    def now(self) -> Operand:
-        """Its present value."""
+    def now(self) -> Operand | Cell:
+        """Its present value; the array itself for a state."""
         if self.source is None:
             return self.value
         if self.source.cell is None:
             return drawn(self.source.shape, self.device)
         cell = self.source.cell()
-        # an array of the function's own is gone, and its value has not changed
-        return self.value if cell is None else cell._content
+        # gone since `is_stale` was asked
+        if cell is None:
+            return wrap(Cell, self.value) if self.is_state else self.value
+        return cell if self.is_state else cell._content
 
 
 class _Compiled(CacheEntry):
@@ -181,6 +197,11 @@ class _Compiled(CacheEntry):
 
     def __init__(self, bound_op: BoundOp, outside: Sequence[_Outside], result: Result) -> None:
         self.bound_op, self.outside, self.result = bound_op, outside, result
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an array from outside is gone, as a parameter's that was initialized again: the function reads another one now."""
+        return any(o.source is not None and o.source.cell is not None and o.source.cell() is None for o in self.outside)
 
 
 def _compiled(fun: Function, leaves: Sequence[object], structure: Tree, cells: Sequence[Array]) -> _Compiled:
@@ -192,9 +213,13 @@ def _compiled(fun: Function, leaves: Sequence[object], structure: Tree, cells: S
     del inner
     (result,) = called(trace, fun, list(args), options)
     sources, first = trace.sources_by_place(), len(cells)
-    outside = [_Outside(v, sources.get(k), device_of(v)) for k, v in enumerate(trace.operands[first:], first)]
+    # an array of the function's own is gone by now: its value is a constant, and no state that anybody sees
+    sources = {k: s for k, s in sources.items() if s.cell is None or s.cell() is not None}
+    changes = [c for c in trace.changes if all(k < first or k in sources for k in c.places(trace.inputs).values())]
+    states = {k for c in changes for k in c.places(trace.inputs).values()}
+    outside = [_Outside(v, sources.get(k), device_of(v), k in states) for k, v in enumerate(trace.operands[first:], first)]
     made = result.arrays
-    return _Compiled(operator_of(("jit", *made), trace.inputs, lambda: made), outside, result)
+    return _Compiled(operator_of(("jit", *made), trace.inputs, lambda: made, changes=changes), outside, result)
 
 
 class _Shortcut(CacheEntry):

@@ -408,7 +408,7 @@ def checkpoint(fun: Function) -> Function:
 
     Notes
     -----
-    Moving averages, such as those of `BatchNorm`, change in backward only if this is used inside a hybridized block.
+    Moving averages, such as those of `BatchNorm`, change once in backward, as without it.
 
     Examples
     --------
@@ -430,8 +430,8 @@ def checkpoint(fun: Function) -> Function:
         followed = arguments("checkpoint", [args[k] for k in places])
         call = traced("checkpoint", fun, args, options, places, followed)
         made = call.results[0].arrays
-        bound_op = operator_of(("checkpoint", *made), call.trace.inputs, lambda: made, _Recomputed)
-        return call.results[0].tree(run(bound_op, call.trace.operands))
+        bound_op = operator_of(("checkpoint", *made), call.trace.inputs, lambda: made, _Recomputed, call.trace.changes)
+        return call.results[0].tree(run(bound_op, call.operands(followed)))
 
     return recomputed
 

@@ -11,16 +11,17 @@ import numpy as np
 
 from ..device import current_device
 from ..errors import DTypeError, ParameterError, WrongArgument
-from ..executor.function import TypedGraph
+from ..executor.function import StateUpdate, TypedGraph
 from ..executor.operation import Operation
 from ..graph.build import G
+from ..graph.gradient import backward_order
 from ..graph.ir import TABLES, Leaf, Node
 from ..graph.rewrite import substitute
 from ..imperative.array import Array
 from ..imperative.cell import Cell, Content, Operand, Value, wrap
 from ..imperative.invoke import device_of, invoke
 from ..imperative.tape import tls
-from ..imperative.trace import Trace
+from ..imperative.trace import StateChange, Trace
 from ..ndarray.array import NDArray
 from ..numpy import array as numpy_array
 from ..opdef import BoundOp
@@ -173,6 +174,14 @@ class Traced(NamedTuple):
         """The leaves of the arguments."""
         return self.trace.inputs[: self.arguments]
 
+    def operands(self, followed: Arguments) -> list[Operand]:
+        """What an operator with the trace's changes of states takes: arrays for states, values for all other inputs."""
+        found = list(self.trace.operands)
+        for change in self.trace.changes:
+            for name, k in change.places(self.trace.inputs).items():
+                found[k] = followed.cells[k] if k < self.arguments else change.cells[name]
+        return found
+
 
 def traced(
     what: str,
@@ -305,6 +314,7 @@ def operator_of(
     inputs: Sequence[Node],
     make: Callable[[], Sequence[Node]],
     kind: type[Operation] = Operation,
+    changes: Sequence[StateChange] = (),
 ) -> BoundOp:
     """The operator of a graph, made once for each key.
 
@@ -318,17 +328,40 @@ def operator_of(
         Returns the outputs.
     kind
         The class of operations.
+    changes
+        Operations in the graph whose states change when backward runs. The operator takes the arrays of these states themselves.
     """
 
     def build() -> BoundOp:
         outputs = list(make())
 
         def graph(leaves: Sequence[Node], training: bool) -> TypedGraph:
-            return TypedGraph(leaves, substitute(outputs, dict(zip(inputs, leaves, strict=True))))
+            at = dict(zip(inputs, leaves, strict=True))
+            found = substitute(outputs, at)
+            updates = [_update(c, inputs, at) for c in changes]
+            return TypedGraph(leaves, found, updates=updates, passed=_passed(found, updates))
 
         return kind(str(key[0]), graph, [(n.shape, n.dtype) for n in inputs], False, False).bound_op
 
-    return kept_operator((*key, tuple(inputs)), build)
+    return kept_operator((*key, tuple(inputs), *[c.results[0] for c in changes]), build)
+
+
+def _update(change: StateChange, inputs: Sequence[Node], at: dict[Node, Node]) -> StateUpdate:
+    """A change of states in a graph with other leaves."""
+    known = [n for n in change.operands if n is not None]
+    moved = iter(substitute([*known, *change.results], at))
+    operands = [None if n is None else next(moved) for n in change.operands]
+    return StateUpdate(change.bound_op, list(moved), operands, change.places(inputs))
+
+
+def _passed(outputs: Sequence[Node], updates: Sequence[StateUpdate]) -> list[StateUpdate]:
+    """The updates that gradients of the outputs flow through, in the order in which backward visits them."""
+    if not updates:
+        return []
+    order = backward_order([n for n in outputs if n.tracked], lambda n: [i for i in n.inputs if i is not None and i.tracked])
+    rank = {n: k for k, n in enumerate(order)}
+    ranked = [(min([rank[r] for r in u.results if r in rank], default=-1), u) for u in updates]
+    return [u for place, u in sorted(ranked, key=lambda pair: pair[0]) if place >= 0]
 
 
 def kept_operator(key: tuple[object, ...], make: Callable[[], BoundOp]) -> BoundOp:

@@ -5,7 +5,7 @@ instead. Its arrays are pending: nothing is computed until the transformed graph
 """
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 from weakref import ref
@@ -60,6 +60,36 @@ class Source(NamedTuple):
     shape: tuple[int, ...] = ()
 
 
+class StateChange(NamedTuple):
+    """An operation of a trace that changes states when backward runs, such as moving averages.
+
+    Attributes
+    ----------
+    bound_op, operands, results
+        The operation, its nodes, and all its results.
+    cells
+        The arrays of its states by name.
+    """
+
+    bound_op: BoundOp
+    operands: Sequence[Node | None]
+    results: Sequence[Node]
+    cells: Mapping[str, Cell]
+
+    @classmethod
+    def of(cls, bound_op: BoundOp, args: Sequence[object], operands: Sequence[Node | None], results: Sequence[Node]) -> "StateChange":
+        """That of an operation on these arrays."""
+        states = {i.name: a for i, a in zip(bound_op.op.arrays, args, strict=False) if i.auxiliary and isinstance(a, Cell)}
+        return cls(bound_op, operands, results, states)
+
+    def places(self, inputs: Sequence[Node]) -> dict[str, int]:
+        """Positions of the states among the inputs of a graph; what the graph computes itself is no state."""
+        at = {n: k for k, n in enumerate(inputs)}
+        names = [i.name for i in self.bound_op.op.arrays]
+        found = {name: at.get(n) for name, n in zip(names, self.operands, strict=False) if n is not None}
+        return {name: k for name in self.cells if (k := found.get(name)) is not None}
+
+
 def drawn(shape: tuple[int, ...], device: Device) -> Value:
     """Random keys (*shape, 6), drawn now. Whoever runs the graph of a trace around draws others."""
     stream = STREAMS.of(device)
@@ -82,11 +112,13 @@ class Trace(Tape):
         whose value is not known.
     sources
         Where inputs come from: arrays from outside, and random keys, also those of traces inside this one.
+    changes
+        Its operations that change states when backward runs.
     owner, paused
         The trace, and the same one inside ``autograd.pause()``, where results are constants.
     """
 
-    __slots__ = ("_held", "_pending", "_places", "_writes", "inputs", "operands", "owner", "paused", "sources", "what")
+    __slots__ = ("_held", "_pending", "_places", "_writes", "changes", "inputs", "operands", "owner", "paused", "sources", "what")
     # as a `Producer`
     closed = True
     is_done = False
@@ -102,6 +134,7 @@ class Trace(Tape):
         self._pending: list[ref[Value]] = []
         self._writes: list[tuple[ref[Cell], Content]] = []
         self.sources: list[Source] = []
+        self.changes: list[StateChange] = []
         self.owner = self if owner is None else owner
         self.paused = Trace(what, self) if owner is None else self
 
@@ -135,7 +168,10 @@ class Trace(Tape):
         # what a paused scope computes depends on nothing
         if owner is not self:
             nodes = [None if n is None else G.stop_gradient(n) for n in nodes]
-        return [owner._value(part, device) for part in apply(bound_op, tuple(nodes)).parts]
+        parts = apply(bound_op, tuple(nodes)).parts
+        if bound_op.op.backward_rule is not None and owner is self:
+            self.changes.append(StateChange.of(bound_op, args, nodes, parts))
+        return [owner._value(part, device) for part in parts]
 
     def node_of(self, v: Operand, own: object = None) -> Node | None:
         """The node of an operand; a new input for one from outside."""
