@@ -93,11 +93,11 @@ def main(steps: int, picture: str | None) -> None:
     if picture:
         import matplotlib.pyplot as plt
 
-        figure, places = plt.subplots(1, 8, figsize=(10, 1.7), layout="constrained")
-        for place, k in zip(places, (0, 4, 8, 12, 16, 24, 32, 128), strict=True):
+        figure, places = plt.subplots(2, 4, figsize=(6.4, 3.6), layout="constrained")
+        for place, k in zip(places.flat, (0, 4, 8, 12, 16, 24, 32, 128), strict=True):
             place.imshow(course[k], cmap="Reds", vmin=0, vmax=1)
             place.set(title=f"step {k}", xticks=[], yticks=[])
-        figure.savefig(picture, dpi=70)
+        figure.savefig(picture, dpi=80)
 
 
 if __name__ == "__main__":

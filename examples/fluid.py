@@ -76,12 +76,15 @@ def draw(file: str, pictures) -> None:
     """Draw the smoke as it moves, and the picture that it should become."""
     import matplotlib.pyplot as plt
 
-    figure, places = plt.subplots(1, len(pictures), figsize=(2 * len(pictures), 2.3), layout="constrained")
+    columns = -(-len(pictures) // 2)
+    figure, places = plt.subplots(2, columns, figsize=(1.6 * columns, 3.6), layout="constrained")
     titles = ["before", *[f"step {4 * k}" for k in range(1, len(pictures) - 1)], "wanted"]
-    for place, shown, title in zip(places, pictures, titles, strict=True):
+    for place in places.flat:
+        place.axis("off")
+    for place, shown, title in zip(places.flat, pictures, titles, strict=False):
         place.imshow(shown, cmap="Blues", vmin=0, vmax=1)
-        place.set(title=title, xticks=[], yticks=[])
-    figure.savefig(file, dpi=60)
+        place.set_title(title)
+    figure.savefig(file, dpi=80)
 
 
 if __name__ == "__main__":

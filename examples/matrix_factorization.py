@@ -77,13 +77,13 @@ def main(epochs: int, picture: str | None) -> None:
     if picture:
         import matplotlib.pyplot as plt
 
-        figure, place = plt.subplots(figsize=(7, 3), layout="constrained")
+        figure, place = plt.subplots(figsize=(5.5, 2.8), layout="constrained")
         place.plot(course, label="factors")
         place.axhline(by_film, color="C1", label="each film's mean")
         place.axhline(NOISE, color="C2", label="noise alone")
         place.set(xlabel="epoch", ylabel="error on ratings held out", ylim=(0, None))
         place.legend()
-        figure.savefig(picture, dpi=70)
+        figure.savefig(picture, dpi=90)
 
 
 if __name__ == "__main__":

@@ -66,11 +66,11 @@ def train(net, scaled):
 
 plain = network()
 train(plain, scaled=False)
-print("float32:", accuracy(plain))
-print("converted to float16:", accuracy(amp.convert_hybrid_block(plain, ctx=mx.cpu())))
+print(f"float32: {accuracy(plain):.4f}")
+print(f"converted to float16: {accuracy(amp.convert_hybrid_block(plain, ctx=mx.cpu())):.4f}")
 
 amp.init()
 mixed = network()
 train(mixed, scaled=True)
 assert mixed(test_images).dtype == np.float16
-print("trained in mixed precision:", accuracy(mixed))
+print(f"trained in mixed precision: {accuracy(mixed):.4f}")

@@ -73,7 +73,7 @@ def plot(file: str, images: numpy.ndarray, labels: numpy.ndarray, is_wrong: nump
     """Draw the first suspects with their labels: red where the label is wrong."""
     import matplotlib.pyplot as plt
 
-    figure, places = plt.subplots(2, 10, figsize=(9, 2.4), layout="constrained")
+    figure, places = plt.subplots(4, 5, figsize=(5, 4.8), layout="constrained")
     for place, image, label, wrong in zip(places.flat, images, labels, is_wrong, strict=True):
         place.imshow(image, cmap="Greys")
         place.set_title(f"{label:.0f}", color="red" if wrong else "black")

@@ -86,15 +86,15 @@ def plot(file: str, x: numpy.ndarray, found: numpy.ndarray, wanted: numpy.ndarra
     """Draw the solution as a picture, and sections of it beside the exact ones."""
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3.2), layout="constrained")
     left.imshow(found.T, aspect="auto", extent=(0.02, 1, -1, 1), cmap="RdBu_r", origin="lower")
     left.set(xlabel="t", ylabel="x", title="the network's u(t, x)")
     for k, color in zip((0, 12, 24, 49), ("C0", "C1", "C2", "C3"), strict=True):
         right.plot(x, found[k], color, label=f"t = {0.02 + k / 50:.2f}")
         right.plot(x, wanted[k], "k:")
-    right.set(xlabel="x", title="sections, and the exact solution (dotted)")
+    right.set(xlabel="x", xticks=(-1, 0, 1), title="sections, exact ones dotted")
     right.legend()
-    figure.savefig(file, dpi=70)
+    figure.savefig(file, dpi=80)
 
 
 if __name__ == "__main__":

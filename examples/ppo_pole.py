@@ -108,10 +108,10 @@ def main(rounds: int, picture: str | None) -> None:
     if picture:
         import matplotlib.pyplot as plt
 
-        figure, place = plt.subplots(figsize=(7, 3), layout="constrained")
+        figure, place = plt.subplots(figsize=(5.5, 2.8), layout="constrained")
         place.plot(range(1, rounds + 1), course)
         place.set(xlabel="round", ylabel="steps that a pole stays up")
-        figure.savefig(picture, dpi=70)
+        figure.savefig(picture, dpi=90)
 
 
 if __name__ == "__main__":

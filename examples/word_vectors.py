@@ -105,11 +105,16 @@ def plot(file: str, vectors: numpy.ndarray, names: list[str], often: numpy.ndarr
 
     shown = [k for k in numpy.argsort(often)[::-1] if len(names[k]) > 4][:70]
     points = vectors[shown] @ numpy.linalg.svd(vectors[shown] - vectors[shown].mean(axis=0), full_matrices=False)[2][:2].T
-    figure, where = plt.subplots(figsize=(9, 5), layout="constrained")
-    for (x, y), k in zip(points, shown, strict=True):
-        where.text(x, y, names[k], fontsize=8)
-    where.set(xlim=(points[:, 0].min(), points[:, 0].max() * 1.1), ylim=(points[:, 1].min(), points[:, 1].max()), xticks=[], yticks=[])
-    figure.savefig(file, dpi=70)
+    points = (points - points.min(axis=0)) / numpy.ptp(points, axis=0)
+    figure, where = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    placed = []
+    for point, k in zip(points, shown, strict=True):
+        # the more frequent of two words that would overlap
+        if not any((abs(point - other) < (0.13, 0.04)).all() for other in placed):
+            where.text(*point, names[k], fontsize=10, ha="center", va="center")
+            placed.append(point)
+    where.set(xlim=(-0.1, 1.1), ylim=(-0.05, 1.05), xticks=[], yticks=[])
+    figure.savefig(file, dpi=80)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -282,11 +283,14 @@ It takes {seconds:.0f} second{"s" * (round(seconds) != 1)} of processor time.
 def card(name: str) -> str:
     """What the page that lists all has of an example."""
     first = about(name).partition("\n\n")[0]
+    seconds = re.search(r"^It takes (.*)\.$", (PAGES / f"{name}.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert seconds is not None
     return f"""::::{{grid-item-card}} {LISTED[name].title}
 :link: {name}
 :link-type: doc
 :img-top: {picture_of(name).name}
 :img-alt: {LISTED[name].picture}
+:footer: {seconds[1]}
 
 {first}
 ::::"""
