@@ -31,15 +31,19 @@ def test_arithmetic_needs_three_arrays_or_two():
 
 
 @pytest.mark.ci
-def test_the_toy_and_autograd_agree():
-    closures, recorded = output_of("toy_autodiff.py").splitlines()
+def test_the_toy_and_autograd_agree(tmp_path):
+    pytest.importorskip("matplotlib")
+    closures, recorded = output_of("toy_autodiff.py", "--picture", tmp_path / "tangents.png").splitlines()
     assert closures.removeprefix("closures:") == recorded.removeprefix("autograd:")
+    assert (tmp_path / "tangents.png").stat().st_size > 5000
 
 
 @pytest.mark.ci
-def test_both_regressions_find_the_plane():
-    for line in output_of("linear_regression.py").splitlines():
+def test_both_regressions_find_the_plane(tmp_path):
+    pytest.importorskip("matplotlib")
+    for line in output_of("linear_regression.py", "--picture", tmp_path / "weights.png").splitlines():
         assert [round(float(x), 1) for x in re.findall(r"-?\d+\.\d+", line)] == [2.0, -3.4, 4.2]
+    assert (tmp_path / "weights.png").stat().st_size > 5000
 
 
 @pytest.mark.parametrize("gpus", ["0", "4"])
@@ -138,9 +142,10 @@ def test_features_of_old_shapes_help_with_new_ones():
 
 
 @pytest.mark.ci
-def test_a_network_survives_the_round_trip_through_an_onnx_file():
+def test_a_network_survives_the_round_trip_through_an_onnx_file(tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
-    text = output_of("onnx_round_trip.py")
+    text = output_of("onnx_round_trip.py", "--picture", tmp_path / "network.svg")
+    assert "Convolution" in (tmp_path / "network.svg").read_text(encoding="utf-8")
     differences = [float(x) for x in re.findall(r"largest difference is (\S+)", text)]
     assert differences
     assert max(differences) < 1e-4
@@ -180,11 +185,13 @@ def test_two_processes_learn_digits_together(tmp_path):
 
 
 @pytest.mark.ci
-def test_a_classifier_of_images_goes_on_after_it_was_killed(monkeypatch):
+def test_a_classifier_of_images_goes_on_after_it_was_killed(monkeypatch, tmp_path):
     pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
+    pytest.importorskip("matplotlib")
     monkeypatch.setenv("IMAGES", "16")
     monkeypatch.setenv("WAYS", "gluon")
-    printed = output_of("image_classifier.py", by=("-m", "twofold", "run"))
+    printed = output_of("image_classifier.py", "--picture", tmp_path / "images.png", by=("-m", "twofold", "run"))
+    assert (tmp_path / "images.png").stat().st_size > 10_000
     runs = re.findall(r"(\w+): accuracy (\S+), \d+ images/s; killed after step (\d+) of (\d+), same weights: (\w+)", printed)
     assert [run[0] for run in runs] == ["gluon"]
     for _, accuracy, step, steps, same in runs:
