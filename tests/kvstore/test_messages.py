@@ -37,7 +37,7 @@ def test_a_message_arrives_as_it_was_sent(message):
 
 def test_the_layout_is_little_endian_and_fixed():
     data = encode_header(PUSH)
-    assert data[:8].hex() == "32666c6401000405"
+    assert data[:8].hex() == "32666c6402000405"
     assert data[8:32].hex() == "07000000" + "01" + "00" + "0300" + "0c000000" + "02000000" + "0500000000000000"
     assert data[32:48].hex() == "0000000000010000" + "3000000000000000"
 
@@ -82,7 +82,7 @@ def test_a_payload_above_the_limit_is_rejected_before_it_is_read():
 
 @pytest.mark.parametrize(
     "wrong",
-    [PUSH._replace(op=16), PUSH._replace(flags=16), PUSH._replace(dtype=13), PUSH._replace(rows=7)],
+    [PUSH._replace(op=16), PUSH._replace(flags=32), PUSH._replace(dtype=13), PUSH._replace(rows=7)],
     ids=["op", "flags", "dtype", "rows"],
 )
 def test_a_field_out_of_range_is_rejected(wrong):

@@ -22,7 +22,11 @@ class Announcement(NamedTuple):
     is_cut
         Whether other servers have other parts of the key.
     clock
-        For a part that another server had: how many pushes are in the last value that the worker has; `NO_VALUE` if it has no value.
+        For a part that another server had: how many of the worker's pushes are in the last value that it has; `NO_VALUE` if it has none.
+    version
+        How many pushes of all workers are in that value: of two values, the one with more contains the other's.
+    counts
+        The same by worker, where the server has told.
     heir_of
         The dead server that had the part; None for a new key.
     """
@@ -33,6 +37,8 @@ class Announcement(NamedTuple):
     is_row_sparse: bool
     is_cut: bool
     clock: int
+    version: int
+    counts: dict[int, int]
     heir_of: int | None
 
 
@@ -49,11 +55,13 @@ def announcement_in(payload: Payload) -> Announcement:
             case {"name": int() | str() as name, "shape": [*sizes], "dtype": str(dtype), **more} if dtype in MXNET_CODES and sizes:
                 # `type`, not `isinstance`: JSON's true is an int too. The bounds keep a product of sizes from becoming a huge number.
                 if all(type(n) is int and 0 < n < 1 << 48 for n in sizes) and len(sizes) <= 32:
-                    clock, heir_of = more.get("clock", 0), more.get("heir_of")
-                    if type(clock) is int and clock >= NO_VALUE and (heir_of is None or type(heir_of) is int):
+                    clock, version, heir_of = more.get("clock", 0), more.get("version", 0), more.get("heir_of")
+                    counts = dict(more.get("counts", ()))
+                    numbers = (clock, version, *counts, *counts.values())
+                    if all(type(n) is int and NO_VALUE <= n < 1 << 63 for n in numbers) and (heir_of is None or type(heir_of) is int):
                         is_row_sparse, is_cut = more.get("stype") == "row_sparse", bool(more.get("is_cut"))
-                        return Announcement(name, tuple(sizes), MXNET_CODES[dtype], is_row_sparse, is_cut, clock, heir_of)
-    except (ValueError, RecursionError):
+                        return Announcement(name, tuple(sizes), MXNET_CODES[dtype], is_row_sparse, is_cut, clock, version, counts, heir_of)
+    except (ValueError, TypeError, RecursionError):
         pass
     raise FormatError("init: this does not describe a key", bytes(payload[:80]).decode(errors="replace"), "send name, shape and dtype")
 

@@ -125,7 +125,7 @@ class ServerClient:
         self._requests.wait()
         self._initial = None
 
-    def _announce(self, tensor: DividedTensor, part: TensorPart, **more: int) -> None:
+    def _announce(self, tensor: DividedTensor, part: TensorPart, **more: object) -> None:
         shape = [part.stop - part.start, *(tensor.shape[1:] if tensor.width > 1 else ())]
         about = {"name": tensor.name, "shape": shape, "dtype": tensor.dtype.name, "is_cut": len(tensor.parts) > 1, **more}
         if tensor.is_row_sparse:
@@ -137,7 +137,8 @@ class ServerClient:
     def _send_value(self, name: Key, index: int) -> None:
         """Send the last value of a part that this worker has received, or else the part's initial value."""
         tensor = self._tensors[name]
-        clock, value = self._requests.replay.value(tensor.key, index) or (0, b"")
+        kept = self._requests.replay.value(tensor.key, index)
+        clock, value = (0, b"") if kept is None else kept[:2]
         part = tensor.parts[index]
         if self._initial is not None and not value:
             value = bytes_of(self._slice(tensor, part, self._initial))
@@ -368,7 +369,7 @@ class ServerClient:
             parts = tuple([part._replace(server=heir) if part.server == dead else part for part in tensor.parts])
             self._tensors[name] = tensor = tensor._replace(parts=parts)
             for part in moved:
-                self._announce(tensor, part._replace(server=heir), clock=self._kept_clock(tensor, part), heir_of=dead)
+                self._announce(tensor, part._replace(server=heir), **self._kept_value(tensor, part), heir_of=dead)
         self._requests.replay.move(dead, heir)
         if not self._is_moving:
             # only the outermost call waits: a call from inside that wait adds the parts of another dead server to those that move
@@ -377,7 +378,9 @@ class ServerClient:
                 self._requests.wait()  # calls this method again if another server dies meanwhile: its parts are moved as well
             finally:
                 self._is_moving = False
-            self._requests.open = {seq: r._replace(server=self._home(r.server)) for seq, r in self._aside.items()}
+            # of requests to all servers, those to servers that have died meanwhile are dropped too
+            kept = {seq: r for seq, r in self._aside.items() if r.name is not None or r.server not in self._heirs}
+            self._requests.open = {seq: r._replace(server=self._home(r.server)) for seq, r in kept.items()}
             self._aside = {}
             self._requests.send_again()
 
@@ -393,9 +396,12 @@ class ServerClient:
                 # the worker has some rows of the part, and the pushes to them are confirmed: neither can rebuild the other rows
                 raise ClusterError(f"{what}, and rows of key {tensor.name!r} were only there", "no worker pulls all of them", todo)
 
-    def _kept_clock(self, tensor: DividedTensor, part: TensorPart) -> int:
+    def _kept_value(self, tensor: DividedTensor, part: TensorPart) -> dict[str, object]:
+        """What an announcement says of the last value of a part."""
         found = self._requests.replay.value(tensor.key, part.shard)
-        return NO_VALUE if found is None else found[0]
+        if found is None:
+            return {"clock": NO_VALUE, "version": NO_VALUE}
+        return {"clock": found.clock, "version": found.version, "counts": [*found.counts.items()]}
 
     def _home(self, server: int) -> int:
         """The server that now holds the parts that another server held at the start; while that one lives, it is the same server."""

@@ -12,7 +12,8 @@ A header is, all numbers little-endian::
     13      1     0
     14      2     shard: which part of a tensor that is divided among servers
     16      4     worker
-    20      4     rows: the number of row ids at the start of the payload; the code of an error in a reply `Opcode.ERROR`
+    20      4     rows: the number of row ids at the start of the payload; the code of an error in a reply `Opcode.ERROR`;
+                  with `Flag.COUNTS`, the number of 64-bit integers at the end of a reply's payload
     24      8     clock, signed
     32      8     seq: a reply has that of its request
     40      8     size of the payload in bytes
@@ -36,7 +37,7 @@ from ..errors import ClusterError, ClusterTimeout, DTypeError, FormatError, Mess
 Payload = bytes | bytearray | memoryview
 
 MAGIC = int.from_bytes(b"2fld", "little")
-VERSION = 1
+VERSION = 2
 LAYOUT = Struct("<IHBBIBxHIIqQQI8xI")
 HEADER_SIZE = LAYOUT.size
 WORD = Struct("<I")
@@ -79,10 +80,12 @@ class Flag:
     QUIET = 4
     #: In a reply to an announcement: the worker is to send its value.
     SEND_VALUE = 8
+    #: In a request for a value: the reply is to say which pushes the value includes, and in such a reply: its payload ends with that.
+    COUNTS = 16
 
 
 OPS = len(Opcode)
-FLAGS = Flag.ROW_SPARSE | Flag.TWO_BIT | Flag.QUIET | Flag.SEND_VALUE
+FLAGS = Flag.ROW_SPARSE | Flag.TWO_BIT | Flag.QUIET | Flag.SEND_VALUE | Flag.COUNTS
 
 
 class Message(NamedTuple):

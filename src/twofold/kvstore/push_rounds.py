@@ -11,7 +11,7 @@ from ..errors import ClusterError, FormatError, MessageLost, MXNetError, Paramet
 from .membership import Membership
 from .messages import Flag, Message, Opcode, Payload, reply, reply_error
 from .server_updates import ServerUpdates
-from .shard import Parked, Shard
+from .shard import Included, Parked, Shard
 
 #: Messages to send, each with the process to which it goes.
 Replies = list[tuple[int, Message]]
@@ -73,13 +73,14 @@ class PushRounds:
             raise ParameterError(f"server: key number {message.key} has not been inited", f"part {message.shard}", "call init first")
         return shard
 
-    def set_value(self, shard: Shard, message: Message) -> None:
-        """Store the initial value of a shard, which includes as many pushes as the message's clock says."""
+    def set_value(self, shard: Shard, message: Message, included: Included) -> None:
+        """Store the initial value of a shard, which includes as many pushes of its sender as the message's clock says."""
         shard.set_value(message)
         self._value_bytes += shard.nbytes
-        shard.reached = message.clock
-        if self._is_synchronous:
-            shard.clocks = {w: max(clock, shard.reached) for w, clock in shard.clocks.items()}
+        shard.reached, shard.version = message.clock, included.version
+        # those pushes of others that its sender had received too: they do not count again when they are sent again
+        counts = dict.fromkeys(shard.clocks, shard.reached) if self._is_synchronous else included.counts
+        shard.clocks = {w: max(clock, counts.get(w, 0)) for w, clock in shard.clocks.items()}
 
     def join(self, shard: Shard, worker: int, clock: int) -> None:
         """Count the pushes of a worker that announces a shard from some clock on."""
@@ -180,6 +181,7 @@ class PushRounds:
             self._updates.apply(shard, shard.gradient() if alone is None else alone)
         finally:
             shard.begin_sum()
+        shard.version += 1
         self._on_update()
         # after the update, unlike in a synchronous store: a push whose update failed is not counted, so it can be sent again
         shard.clocks[message.worker] = clock
@@ -262,5 +264,10 @@ class PushRounds:
         except MXNetError as error:
             self.out.append((source, reply_error(request, error)))
             return
-        _, key, _, _, part, worker, clock, seq, _, _ = request
-        self.out.append((source, Message(0, key, shard.code, 0, part, worker, clock, seq, 0, payload)))
+        _, key, _, flags, part, worker, clock, seq, _, _ = request
+        flags &= 0 if self._is_synchronous else Flag.COUNTS  # one clock says all of a synchronous store's value
+        rows = 0
+        if flags:
+            numbers = shard.included()
+            payload, rows = b"".join((payload, numbers.tobytes())), numbers.size
+        self.out.append((source, Message(0, key, shard.code, flags, part, worker, clock, seq, rows, payload)))

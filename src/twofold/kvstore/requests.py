@@ -11,7 +11,7 @@ from .base import Key
 from .messages import NO_KEY, Flag, Message, Opcode, Payload, bytes_of, error_in
 from .parts import DividedTensor, TensorPart
 from .process_hosts import on_hosts
-from .replay_buffer import ReplayBuffer
+from .replay_buffer import ReplayBuffer, parted
 from .transports import Transport
 
 #: Seconds by which a server, which knows the workers that are missing, fails a request before its client does.
@@ -82,7 +82,7 @@ class Requests:
         self._failure: MXNetError | None = None
         #: Messages that may have to be sent again, and the last values received. The payloads that are kept are copies.
         self.replay = ReplayBuffer()
-        self._keeps_messages = is_tolerant or attempts > 1
+        self._is_tolerant, self._keeps_messages = is_tolerant, is_tolerant or attempts > 1
         #: Servers that were found dead and are not replaced yet.
         self.gone: set[int] = set()
         #: The replies to a request to all servers, by server.
@@ -104,6 +104,8 @@ class Requests:
         self._seq = seq = self._seq + 1
         if op == Opcode.PUSH:
             flags |= Flag.QUIET
+        elif op in (Opcode.PULL, Opcode.PUSHPULL) and self._is_tolerant:
+            flags |= Flag.COUNTS
         message = Message(op, tensor.key, tensor.code, flags, part.shard, self._rank, clock, seq, rows, payload)
         if self._keeps_messages:
             # a copy: the caller may change its array as soon as this returns, and the message may be sent again
@@ -171,6 +173,7 @@ class Requests:
         return request.out if request is not None and wanted else None
 
     def _accept(self, server: int, message: Message) -> None:
+        message, included = parted(message)
         op, key, _, _, index, _, _, seq, _, payload = message
         request = self.open.get(seq)
         if op == Opcode.ERROR:
@@ -187,7 +190,7 @@ class Requests:
             return
         del self.open[seq]
         if self._keeps_messages:
-            self.replay.received(server, request.message.op, message)
+            self.replay.received(server, request.message.op, message, included)
         if request.name is None:
             self.texts[server] = bytes(payload)
             return

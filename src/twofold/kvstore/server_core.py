@@ -16,13 +16,13 @@ from .messages import DTYPE_OF, NO_KEY, Flag, Message, Opcode, reply, reply_erro
 from .push_rounds import PushRounds, Replies
 from .server_timers import Locked, ServerTimers, Silent
 from .server_updates import ServerUpdates
-from .shard import Parked, Shard
+from .shard import Included, Parked, Shard
 from .watch import disagreement
 
 #: Largest payload of messages that carry JSON or text.
 TEXT_BYTES = 1 << 20
 #: Largest announcement of a key.
-INIT_BYTES = 1 << 14
+INIT_BYTES = 1 << 17
 #: Requests with JSON or text. That of a barrier says what a worker does there, and is compared with those of the others.
 WITH_TEXT = frozenset((Opcode.SET_OPTIMIZER, Opcode.SET_COMPRESSION, Opcode.COMMAND, Opcode.BARRIER))
 #: Requests whose replies are kept, one per worker, so that a request that is sent again is not carried out again.
@@ -338,7 +338,7 @@ class ServerCore:
 
     def _on_init(self, message: Message) -> None:
         place = message.key << 16 | message.shard
-        name, shape, dtype, is_row_sparse, is_cut, clock, heir_of = announcement_in(message.payload)
+        name, shape, dtype, is_row_sparse, is_cut, clock, version, counts, heir_of = announcement_in(message.payload)
         shard = self._rounds.shards.get(place)
         if shard is None:
             shard = Shard(name, message.shard, shape, dtype, is_row_sparse, is_cut)
@@ -354,10 +354,10 @@ class ServerCore:
         if shard.has_value:
             self._send(message.worker, reply(message))
         elif heir_of is None and message.worker == self._members.live[0]:  # this worker's next message is the initial value
-            shard.announced[message.worker], shard.sender = 0, message.worker
+            shard.announced[message.worker], shard.sender = Included(0, {}), message.worker
             self._send(message.worker, self._wanted(message))
         else:  # parked until another worker has sent the value, or until this one is chosen to send it
-            shard.announced[message.worker] = NO_VALUE if heir_of is None else clock
+            shard.announced[message.worker] = Included(NO_VALUE, {}) if heir_of is None else Included(version, counts)
             shard.parked.append(Parked(0, message.worker, message._replace(payload=b""), self._rounds.now))
             shard.heir_of = shard.heir_of if heir_of is None else heir_of
             if shard.sender == message.worker:  # a sender that announces the key once more has missed the reply: choose again
@@ -380,8 +380,8 @@ class ServerCore:
             return
         if any(w not in shard.announced for w in self._members.live):
             return
-        newest = max(self._members.live, key=shard.announced.__getitem__)
-        if shard.announced[newest] == NO_VALUE:
+        newest = max(self._members.live, key=lambda worker: shard.announced[worker].version)
+        if shard.announced[newest].version == NO_VALUE:
             error = ClusterError(f"no worker has the value of key {shard.name!r}", None, "continue from a checkpoint")
             for parked in shard.take_parked():
                 self._send(parked.source, reply_error(parked.request, error))
@@ -399,7 +399,7 @@ class ServerCore:
     def _on_bcast(self, message: Message) -> None:
         shard = self._rounds.shard_of(message)
         if not shard.has_value:  # a second value comes from a message sent twice, or from a worker that joined later
-            self._rounds.set_value(shard, message)
+            self._rounds.set_value(shard, message, shard.announced.get(message.worker, Included(message.clock, {})))
             # the value may be newer than the snapshot, which is sent every hundred updates only
             if shard.heir_of is not None:
                 self._inherit(shard, shard.heir_of)

@@ -28,6 +28,21 @@ class Parked(NamedTuple):
     since: float
 
 
+class Included(NamedTuple):
+    """The pushes that a value includes.
+
+    Attributes
+    ----------
+    version
+        The number of pushes; `NO_VALUE` for no value.
+    counts
+        The numbers by worker, as far as they are known.
+    """
+
+    version: int
+    counts: dict[int, int]
+
+
 class Buffer:
     """One piece of memory as a NumPy array, as an NDArray for optimizers, and as bytes for messages."""
 
@@ -75,6 +90,8 @@ class Shard:
         self.has_state = False
         #: Number of pushes of each worker, its `lag` included. A clock never goes back.
         self.clocks: dict[int, int] = {}
+        #: Of a store that is not synchronous: the number of pushes that the value includes, those of workers that have left among them.
+        self.version = 0
         #: The number to add to a worker's own count of pushes, because it joined later or finished an epoch with fewer batches.
         self.lag: dict[int, int] = {}
         #: Number of pushes that every worker has made. Of a synchronous store: the number of sums that are complete.
@@ -85,8 +102,8 @@ class Shard:
         self.failure: MXNetError | None = None
         #: The server that had this part before it died.
         self.heir_of: int | None = None
-        #: Before there is a value: how many pushes each worker's own value includes, and the worker that was asked to send its value.
-        self.announced: dict[int, int] = {}
+        #: Before there is a value: what each worker's own value includes, and the worker that was asked to send its value.
+        self.announced: dict[int, Included] = {}
         self.sender: int | None = None
         #: How many workers are at each clock, see `passed`.
         self._at: Counter[int] = Counter()
@@ -289,6 +306,11 @@ class Shard:
             return False
         self.reached = clock  # this worker was the last at `clock - 1`, so the smallest clock is now its own
         return True
+
+    def included(self) -> np.ndarray:
+        """The pushes that the value includes, as integers: their number, then each worker with the number of its own."""
+        own = [(worker, clock - self.lag.get(worker, 0)) for worker, clock in self.clocks.items()]
+        return np.array([self.version, *(n for pair in own for n in pair)], np.int64)
 
     def equalize(self, workers: Collection[int]) -> None:
         """Let all workers continue from the largest clock. Their own counts of pushes stay; `lag` holds the difference."""
