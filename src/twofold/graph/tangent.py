@@ -90,10 +90,15 @@ def _all_tangents(node: Application, given: Sequence[Node | None]) -> tuple[Node
     """The tangents of all inputs that an application is linear in; indices stay."""
     inputs: list[Node | None] = []
     for k, (i, t) in enumerate(zip(node.inputs, given, strict=True)):
-        is_linear = k == 0 if node.bound_op.op.algebra.moves else i is not None and has_tangent(i)
+        is_linear = k == 0 if node.bound_op.op.algebra.moves else i is not None and not _is_index(i)
         # an input that does not depend on the arguments has a tangent of zeros
         inputs.append(i if i is None or not is_linear else zeros(i) if t is None else t)
     return tuple(inputs)
+
+
+def _is_index(node: Node) -> bool:
+    """Whether an input of a linear operator may hold indices: a number, and a bool, is a value that is written or added."""
+    return not has_tangent(node) and node.dtype not in WEAK and node.dtype != "bool"
 
 
 def has_tangent(node: Node) -> bool:
