@@ -341,12 +341,44 @@ def _iterated(np: Any, x: Any) -> Any:
     return v @ x @ v
 
 
+def _found_by(np: Any, x: Any, found: Any) -> Any:
+    values, places, numbers, counts = found
+    return x[places] * values * counts + x[numbers[:4]]
+
+
+def _written(np: Any, x: Any) -> Any:
+    """Whole numbers written into a copy of an array: JAX's arrays cannot be written to."""
+    if hasattr(x, "at"):
+        return x.at[0].set(2).at[host.array([1])].add(3)
+    y = x * 1
+    y[0] = 2
+    np.add.at(y, host.array([1]), 3)
+    return y
+
+
 def _root(x: Any) -> Any:
     y = x
     for _ in range(4):
         y = 0.5 * (y + x / y)
     return y
 
+
+# selections of a fixed number of elements
+
+add("nonzero of a size", lambda np, F, x: x[np.nonzero(x > 0.6, size=3, fill_value=0)] * 2, (5,))
+add("nonzero of two axes", lambda np, F, x: x[np.nonzero(x > x.mean(), size=7, fill_value=(1, 0))] ** 2, (3, 4))
+add("too few places", lambda np, F, x: x[np.flatnonzero(x < 5, size=2)] * x[0], (4,))
+add("argwhere of a size", lambda np, F, x: np.argwhere(x > 0.6, size=5, fill_value=3) * x.sum(), (2, 3))
+add("unique of a size", lambda np, F, x: np.unique(np.concatenate([x, x[::2]]), size=4), (3,))
+add("unique of a few", lambda np, F, x: np.unique(np.concatenate([x, x]), size=2) * x.sum(), (3,))
+add("unique with a fill", lambda np, F, x: np.unique(np.concatenate([x, x]), size=5, fill_value=7) ** 2, (3,))
+add("unique with places", lambda np, F, x: _found_by(np, x, np.unique(np.floor(x * 3), True, True, True, size=4)), (6,))
+
+# numbers that loops and choices return
+
+add("numbers of a scan", lambda np, F, x: sum(F.scan(lambda c, r: (c * r, (0.5, c)), 1.0, x)[1]) * x, (3,))
+add("a number of a cond", lambda np, F, x: F.cond(x.sum() > 0, lambda v: v.sum(), lambda v: 0.0, x), (3,))
+add("written numbers", lambda np, F, x: _written(np, x) * x, (3,))
 
 # functions made of others
 

@@ -32,6 +32,7 @@ from .creation import ones_like as ones_like
 from .creation import tri as tri
 from .creation import zeros as zeros
 from .creation import zeros_like as zeros_like
+from .fixed_sizes import unique as unique
 from .linear import dot as dot
 from .linear import einsum as einsum
 from .linear import inner as inner

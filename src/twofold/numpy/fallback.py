@@ -28,6 +28,7 @@ from .creation import operand
 from .forms import FORMS
 from .host_steps import host_step
 from .indexing import changed_inline
+from .masked_writes import writer_of
 from .short_calls import short_call
 
 T = TypeVar("T")
@@ -74,6 +75,8 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
             return found
     if writes is not None and isinstance(args[writes], Array):
         target: Any = args[writes]
+        if (writer := writer_of(function.__name__, args, options)) is not None:
+            return writer(*args, **options)
         if is_recorded(arrays):
             _move_recorded(function, target, args, options)
             return None
@@ -94,7 +97,14 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
         target[...] = host
         return _arrays_from(result, device)
     refuse_cut(name, arrays, (options.get("out"), () if writes is None else args[writes]))  # before anything is written
-    result = _arrays_from(host_calls.by_numpy(function, args, options), device)
+    try:
+        found = host_calls.by_numpy(function, args, options)
+    except AutogradError as error:
+        if not any(map(is_followed, arrays)):
+            raise
+        what = f"{error.what.partition(':')[0]}: {name} reads the values of an array, which are not known while its function is traced"
+        raise AutogradError(what, None, "compute it outside, and pass the result as an argument") from None
+    result = _arrays_from(found, device)
     refuse_cut(name, arrays, result)
     return result
 

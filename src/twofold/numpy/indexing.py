@@ -10,8 +10,8 @@ from ..calls.host_calls import is_recorded, to_numpy
 from ..calls.item_fragments import ELLIPSIS
 from ..device import CPU
 from ..dtype import INTEGERS
-from ..errors import IndexingError, ShapeError
-from ..imperative.array import Array, apply_op
+from ..errors import AutogradError, IndexingError, ShapeError
+from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
@@ -24,9 +24,15 @@ from ..imperative.trace import Trace
 from ..imperative.transfer import on_device
 from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
-from ..ops.primitive_arithmetic import where
 from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
+from .masked_writes import is_mask, put_by_mask
+
+#: What to write in place of ``x[mask]`` in a traced function.
+BY_MASK = (
+    "np.where(mask, x, 0) keeps the shape, x[mask] = value writes one value to all of them, np.place(x, mask, values) one to each; "
+    "or select them outside"
+)
 
 
 def _is_basic(item: object) -> bool:
@@ -39,16 +45,24 @@ def _is_view(shape: tuple[int, ...], items: Sequence[object], key: object, targe
     return len(items) > len(shape) or len(items) < len(shape) or any(i is None or i is Ellipsis or isinstance(i, slice) for i in items)
 
 
-def _places(item: ArrayLike) -> np.ndarray:
+def _places(item: Any) -> np.ndarray:
     """An item of an index as a NumPy array of bools (a mask) or integers.
 
     Raises
     ------
     IndexingError
         If it is neither.
+    AutogradError
+        If it is a mask whose values are not known while a function is traced.
     """
     try:
         host = host_of(item) if isinstance(item, Array) else np.asarray(item)
+    except AutogradError as error:
+        if not is_mask(item):
+            raise
+        transform = error.what.partition(":")[0]
+        what = f"{transform}: the number of elements that a mask selects is not known while its function is traced"
+        raise AutogradError(what, f"x[mask] with a mask of shape {item.shape}", BY_MASK) from None
     except ValueError as error:
         raise IndexingError("an index is not an array", str(error), "pass integers, slices, None, ... or arrays") from None
     if host.dtype == bool:
@@ -146,7 +160,7 @@ def _piece(x: Any, key: Any) -> ndarray | None:
 
 def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
-    if tls.tape.__class__ is Trace and _put_by_mask(x, index, value):
+    if tls.tape.__class__ is Trace and put_by_mask(x, index, value):
         return
     if is_followed(index):
         INDEXER.put(x, index, value)
@@ -161,20 +175,6 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
         if changed_inline(x, lambda target: HOST.write(target, key, apart(host, target))):
             return
     INDEXER.put(x, index, value)
-
-
-def _put_by_mask(x: ndarray, index: Index, value: ArrayLike) -> bool:
-    """Write the same to all elements of a mask, which a trace does not know; False for any other index, or for a value for each element."""
-    if not isinstance(index, Array) or index._dtype != "bool" or not is_recorded(index) or index.shape != x.shape[: index.ndim]:
-        return False
-    found = asarray(value)
-    if found.size == 1:
-        found = found.reshape(())
-    rest = x.ndim - index.ndim
-    if found.ndim > rest:
-        return False
-    x[...] = apply_op(where, index.reshape(index.shape + (1,) * rest), found.astype(x.dtype), x, cls=ndarray)
-    return True
 
 
 def root_of(x: Any) -> Any:

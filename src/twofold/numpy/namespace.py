@@ -13,7 +13,7 @@ from ..ndarray.types import ArrayLike
 from ..opdef import OPS, Op
 from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
-from . import creation, linear, parts, reductions, selecting, shapes
+from . import creation, fixed_sizes, linear, parts, reductions, selecting, shapes
 from .array import ndarray
 from .creation import operands
 from .fallback import attribute, guarded
@@ -23,7 +23,7 @@ from .ufuncs import deliver, function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-MODULES = (creation, linear, parts, reductions, selecting, shapes)
+MODULES = (creation, fixed_sizes, linear, parts, reductions, selecting, shapes)
 
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -35,7 +35,14 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 #: Functions that create arrays, and those of arrays: NumPy's are called for dtypes that Twofold lacks.
 MAKERS = functions_in(creation)
-OWN = functions_in(linear) | functions_in(parts) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
+OWN = (
+    functions_in(fixed_sizes)
+    | functions_in(linear)
+    | functions_in(parts)
+    | functions_in(reductions)
+    | functions_in(selecting)
+    | functions_in(shapes)
+)
 
 
 def functions_of_rows(ops: Iterable[Op]) -> dict[str, Row]:

@@ -1,6 +1,6 @@
 """Functions of ``twofold.np`` that select, sort and compare elements."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, overload
 
 import ml_dtypes
@@ -22,14 +22,17 @@ from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
 from .array import Out, ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
-from .indexing import INDEXER, is_followed, memory_of, root_of
+from .fixed_sizes import host_of_selected, nonzero_of_size
+from .indexing import BY_MASK, INDEXER, is_followed, memory_of, root_of
 from .operators import NUMBERS, applied, holds, name_of_operand
-from .parts import concatenate
+from .parts import concatenate, stack
 from .reductions import all, run
 from .shapes import broadcast_to
 from .ufuncs import chosen, deliver, function_of
 
 Bound: TypeAlias = ArrayLike | None
+#: An index in place of those that are not there, or one for each axis.
+Fill: TypeAlias = int | Sequence[int] | None
 _CLIP = elementwise_math.clip_range.bind()
 
 
@@ -62,22 +65,44 @@ def _wrapped(value: Any, other: Any) -> Any:
     return value if holds(dtype, value) else int(np.asarray(value).astype(dtype))
 
 
-def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
-    """The indices of the non-zero elements: one array per axis."""
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Fill = None) -> tuple[ndarray, ...]:
+    """The indices of the non-zero elements: one array per axis.
+
+    Parameters
+    ----------
+    a
+        The array.
+    size
+        Number of indices, as in JAX: a function that is traced needs it. Surplus elements are left out.
+    fill_value
+        The index in place of those that are not there: an integer, or one for each axis; 0 if None.
+
+    Raises
+    ------
+    ParameterError
+        If ``size`` is negative, or there is another number of fill values than axes.
+    """
     x = operand(a)
+    if size is not None:
+        return tuple(nonzero_of_size(x, size, fill_value))
     # on the host: the shape of the result depends on the values, which no operator can express
-    return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
+    return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of_selected(x, "nonzero")))
 
 
-def flatnonzero(a: ArrayLike) -> ndarray:
-    """The indices of the non-zero elements of the flattened array."""
-    return nonzero(operand(a).reshape(-1))[0]
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Fill = None) -> ndarray:
+    """The indices of the non-zero elements of the flattened array; ``size`` and ``fill_value`` as for `nonzero`."""
+    x = operand(a).reshape(-1)
+    if size is not None:
+        return nonzero_of_size(x, size, fill_value, "flatnonzero")[0]
+    return adopted(ndarray, np.flatnonzero(host_of_selected(x, "flatnonzero")), x.context)
 
 
-def argwhere(a: ArrayLike) -> ndarray:
-    """The indices of the non-zero elements: one row for each."""
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Fill = None) -> ndarray:
+    """The indices of the non-zero elements: one row for each; ``size`` and ``fill_value`` as for `nonzero`."""
     x = operand(a)
-    return adopted(ndarray, np.ascontiguousarray(np.argwhere(host_of(x))), x.context)
+    if size is not None:
+        return stack(nonzero_of_size(x, size, fill_value, "argwhere"), -1)
+    return adopted(ndarray, np.ascontiguousarray(np.argwhere(host_of_selected(x, "argwhere"))), x.context)
 
 
 def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = None, mode: str = "raise") -> ndarray:
@@ -163,12 +188,12 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
 
 def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Out = None) -> ndarray:
     """The slices along an axis where a vector is true, or elements of the flattened array if None."""
-    return take(a, flatnonzero(condition), axis, out)
+    return take(a, np.flatnonzero(host_of_selected(operand(condition), "compress", BY_MASK)), axis, out)
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
     """The elements where a condition of the same size holds."""
-    return take(operand(arr).reshape(-1), flatnonzero(condition))
+    return take(operand(arr).reshape(-1), np.flatnonzero(host_of_selected(operand(condition), "extract", BY_MASK)))
 
 
 def clip(
