@@ -94,6 +94,7 @@ def jit(fun: Function) -> Function:
                 key += (type(value), repr(value) if type(value) is float else value)
         try:
             found = programs.get_or(tuple(key), lambda: _compiled(fun, leaves, structure, cells))
+            # traced once more only: arrays that go again and again cost a trace at each call, and are right
             if found.is_stale:
                 programs.pop(tuple(key), None)
                 found = programs.get_or(tuple(key), lambda: _compiled(fun, leaves, structure, cells))

@@ -194,6 +194,7 @@ def switch(index: Array | int, branches: Sequence[Function], *operands: Tree) ->
     if chosen is None or (not isinstance(chosen, Symbol) and np.dtype(chosen.__numpy_dtype__).kind not in "iu"):
         raise WrongArgument("switch: the index is no integer", type(index).__name__, "pass an array of one integer; cond takes a condition")
 
+    # a place that is known among symbols: the other functions would not be part of the graph anyway
     if has_symbols(operands) and not isinstance(chosen, Symbol):
         return functions[min(max(int(chosen.item()), 0), len(functions) - 1)](*operands)
 

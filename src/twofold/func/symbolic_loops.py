@@ -99,9 +99,11 @@ def scan(what: str, f: Function, init: Tree, xs: Tree, length: int | None, rever
             f"{what}: the number of steps is not clear", "neither xs nor length", "pass arrays of the same first axis, or length"
         )
     if length is not None:
+        # a stream whose slices nobody reads: it counts the steps, and those of other streams must be as many
         streams.append(sym.expand_dims(_counted(0, length, None), axis=1))
     if reverse:
         streams = [sym.reverse(s, axis=0) for s in streams]
+    # what `f` returns is known once the body has been composed
     ends: list[_Symbols] = []
 
     def body(slices: Sequence[Symbol], states: Sequence[Symbol]) -> tuple[list[Symbol], list[Symbol]]:

@@ -358,6 +358,7 @@ def _passed(outputs: Sequence[Node], updates: Sequence[StateUpdate]) -> list[Sta
     """The updates that gradients of the outputs flow through, in the order in which backward visits them."""
     if not updates:
         return []
+    # a state that two operations share is written by both, in MXNet's order
     order = backward_order([n for n in outputs if n.tracked], lambda n: [i for i in n.inputs if i is not None and i.tracked])
     rank = {n: k for k, n in enumerate(order)}
     ranked = [(min([rank[r] for r in u.results if r in rank], default=-1), u) for u in updates]

@@ -50,6 +50,7 @@ def _checked(name: str, size: Any) -> int:
 def _first_places(mask: ndarray, size: int) -> tuple[ndarray, ndarray]:
     """Where a vector of bools is true, as a vector of this size, and which elements of that are places; the others are 0."""
     count = mask.size
+    # sorted, so that the places come first and in order: every element that is none counts as a place beyond the end
     keys = chosen(mask, arange(count, dtype="int64", device=mask.context), count)
     places = run(ordering.sort_axis, keys, axis=0)[:size] if count else keys
     missing = size - places.size
@@ -84,6 +85,7 @@ def nonzero_of_size(x: ndarray, size: Any, fill_value: Any, name: str = "nonzero
     if len(fills) != x.ndim:
         raise ParameterError(f"{name}: another number of fill values than axes", f"{len(fills)} for {x.ndim}", "pass one for each")
     found, step = [], x.size
+    # a place in the flattened array as a number with one digit for each axis
     for n, fill in zip(x.shape, fills, strict=True):
         step //= n or 1
         found.append(chosen(there, places // max(step, 1) % max(n, 1), operand(fill).astype("int64")))
@@ -137,6 +139,7 @@ def unique(
     if equal_nan and x.dtype.kind in "fc":
         differs &= (found[1:] == found[1:]) | (found[:-1] == found[:-1])
     first = concatenate([operand(np.full(1, x.size > 0), x.context), differs])
+    # one more, so that each run of equal elements ends where the next one begins
     places, there = _first_places(first, count + 1)
     values = run(primitive_gather.take, found, places[:count], axis=0)
     if fill_value is not None:
@@ -146,6 +149,7 @@ def unique(
         results.append(run(primitive_gather.take, order, places[:count], axis=0))
     if return_inverse:
         number = run(primitive_reduce.cumulative_sum, first.astype("int64"), axis=0) - 1
+        # sorting the order gives its inverse
         ranks = run(ordering.argsort_axis, order, axis=0, is_ascend=True, dtype="int64")
         results.append(run(primitive_gather.take, number, ranks, axis=0).reshape(x.shape))
     if return_counts:

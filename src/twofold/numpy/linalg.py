@@ -27,6 +27,7 @@ from ..ops import determinants, einsum, linear_algebra, mxnet_numpy_linear, orde
 from . import shapes
 from .array import Out, ndarray
 from .creation import broadcast_view, eye, operand, operands, zeros
+from .eigenpairs import eigenpairs
 from .fallback import attribute, by_numpy
 from .linear import outer as outer
 from .linear import tensordot as tensordot
@@ -316,14 +317,23 @@ def eigvalsh(a: ndarray, UPLO: str = "L") -> ndarray:
 
 @real_operands(1)
 def eig(a: ndarray) -> tuple[ndarray, ndarray]:
-    """Eigenvalues, and eigenvectors as columns; complex if necessary. Those of recorded matrices must be real."""
-    return result_of("eig")(*run_several(linear_algebra.real_eig, a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
+    """Eigenvalues, and eigenvectors as columns; complex if necessary.
+
+    Where values are not known, as in a function that `func.jit` traces, those of real matrices must be real, and those of complex matrices
+    are complex.
+
+    Raises
+    ------
+    ParameterError
+        If they are not.
+    """
+    return result_of("eig")(*eigenpairs(a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
 
 
 @real_operands(1)
 def eigvals(a: ndarray) -> ndarray:
     """Eigenvalues; see `eig`."""
-    return run_several(linear_algebra.real_eig, a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
+    return eigenpairs(a)[0] if is_recorded(a) else by_numpy(np.linalg.eigvals, (a,), {})
 
 
 # norms

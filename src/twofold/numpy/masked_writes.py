@@ -52,6 +52,7 @@ def put_by_mask(x: ndarray, index: Any, value: ArrayLike) -> bool:
     span = [*numbers, at]
     part = x[key]
     rest = part.ndim - before - mask.ndim
+    # integers count as index arrays: apart from the mask, the selection's axes come first
     new = _along_mask(asarray(value), before, mask.ndim, rest, max(span) - min(span) + 1 == len(span))
     if new is None:
         return False

@@ -329,42 +329,6 @@ for _op in (eigh, eigh_of_triangle, eigvalsh, syevd):
 eigh.sample(lambda draw: draw(draw.real((2, 2), then=positive_definite), gradient=False, why=WHY, upper=True))
 
 
-def _real_eigenvectors(np, A):
-    w, v = np.linalg.eig(A)
-    # NumPy's dtype depends on the values, which typed graphs cannot
-    if np.iscomplexobj(w):
-        todo = "call it inside autograd.pause(), or outside of the function that is traced; eigh is for symmetric matrices"
-        raise ParameterError("eig: a recorded matrix has complex eigenvalues", "no gradient", todo)
-    return w, v
-
-
-@primitive(reference=_real_eigenvectors, outputs=2, floats=FLOATS, host_only=True, batch="leading")
-def real_eig(xp, A):
-    """Eigenvalues (…, n), unordered, and eigenvectors of length 1 as columns; complex eigenvalues raise."""
-
-
-@real_eig.type
-def _(A):
-    require_matrices(A)
-    return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
-
-
-@real_eig.grad
-def _(xp, dout, out):
-    (w, v), (dw, dv) = out, dout
-    # as for symmetric matrices, with V⁻ᵀ in place of V: dA = V⁻ᵀ · (diag(dw) + F ∘ …) · Vᵀ
-    back = xp.matrix_transpose(v)
-    inner = xp.zeros_like(v) if dw is None else diagonal_matrices(xp, dw)
-    if dv is not None:
-        along = xp.matmul(back, dv)  # minus the component that would change the vectors' lengths
-        along = along - scale_columns(xp, xp.matmul(back, v), diagonal(xp, along, 0, -2, -1))
-        inner = inner + inverse_differences(xp, w) * along
-    return xp.solve(back, xp.matmul(inner, back))
-
-
-real_eig.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned)))
-
-
 # singular values
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...calls.host_calls import to_numpy
+from ...dtype import COMPLEX
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...imperative.trace import is_followed
@@ -13,6 +14,8 @@ from ...ndarray.types import ArrayLike
 from .. import linalg
 from ..array import ndarray
 from ..creation import eye, ones_like, operand, zeros
+from ..eigenpairs import eigenpairs
+from ..fallback import by_numpy
 from ..forms import form_of
 from ..parts import concatenate, stack
 from ..reductions import sum
@@ -55,8 +58,12 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool 
 
 @form_of(np.poly)
 def poly(seq_of_zeros: ArrayLike) -> ndarray:
-    """The coefficients of the polynomial with given roots, whose first one is 1."""
+    """The coefficients of the polynomial with given roots, or the characteristic one of a matrix; the first one is 1."""
     roots = operand(seq_of_zeros)
+    if roots.ndim == 2 and roots.shape[0] == roots.shape[1]:
+        matrix = roots if roots._dtype in COMPLEX else roots.astype("complex64" if roots._dtype == "float32" else "complex128")
+        found = poly(eigenpairs(matrix)[0])
+        return found if matrix is roots else by_numpy(np.real, (found,), {})
     if roots.ndim != 1:
         return NotImplemented
     if not roots.size:
@@ -69,7 +76,7 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
 
 @form_of(np.roots)
 def roots(p: ArrayLike) -> ndarray:
-    """The roots of a polynomial, which must be real: the eigenvalues of its companion matrix."""
+    """The roots of a polynomial: the eigenvalues of its companion matrix (see `linalg.eig`)."""
     a = operand(p) + 0.0
     if a.ndim != 1:
         return NotImplemented

@@ -88,17 +88,15 @@ def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = "intros
 @form_of(np.unique)
 def unique(
     ar: ArrayLike,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
     **options: object,
 ) -> Any:
     """The distinct elements, or slices along an axis, in order. The first one of several equal ones gets their gradient."""
     x = operand(ar)
-    options |= {"axis": axis, "equal_nan": equal_nan}
+    options |= {"axis": axis}
     # the places of first occurrences are always needed: the values are taken from there, with a gradient
     _, places, *others = by_numpy(np.unique, (x.detach(), True, return_inverse, return_counts), options)
     values = take(x if axis is not None else x.reshape(-1), places, 0 if axis is None else axis)

@@ -17,6 +17,7 @@ from ...ops import determinants, linear_algebra
 from .. import linalg
 from ..array import Out, ndarray
 from ..creation import operand, operands, zeros_like
+from ..eigenpairs import eigenpairs
 from ..fallback import by_numpy
 from ..forms import FORMS, form_of
 from ..host_steps import host_step
@@ -160,6 +161,18 @@ def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
 def inv(a: ArrayLike) -> ndarray:
     """Inverses."""
     return linalg.run_and_wait(linear_algebra.inverse, *_complex_operands(a))
+
+
+@form_of(np.linalg.eig)
+def eig(a: ArrayLike) -> Any:
+    """Eigenvalues and eigenvectors."""
+    return linalg.result_of("eig")(*eigenpairs(*_complex_operands(a)))
+
+
+@form_of(np.linalg.eigvals)
+def eigvals(a: ArrayLike) -> ndarray:
+    """Eigenvalues."""
+    return eigenpairs(*_complex_operands(a))[0]
 
 
 @form_of(np.linalg.det)
