@@ -13,8 +13,8 @@ from .array import ndarray
 
 def eigenpairs(a: ndarray) -> list[ndarray]:
     """The eigenvalues and eigenvectors of matrices, as operations with a gradient; complex if NumPy's are, as far as values are known."""
-    op = eigenvalues.complex_eig if a._dtype in COMPLEX or _are_complex(a) else eigenvalues.real_eig
-    x = a if a._dtype in COMPLEX or op is eigenvalues.real_eig else a.astype(WHOLE[a._dtype])
+    x = a.astype(WHOLE[a._dtype]) if a._dtype in WHOLE and _are_complex(a) else a
+    op = eigenvalues.complex_eig if x._dtype in COMPLEX else eigenvalues.real_eig
     return [wrap(ndarray, v) for v in invoke(op.bind(), (x,))]
 
 
