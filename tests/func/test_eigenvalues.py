@@ -84,6 +84,17 @@ def test_values_that_are_known_decide_the_dtype():
     assert func.jvp(np.linalg.eigvals, (symmetric,), (symmetric,))[1].dtype == "float64"
 
 
+def test_the_determinant_is_the_product_of_complex_eigenvalues():
+    a = np.array([[0.0, 1], [-1, 0]])
+    a.attach_grad()
+    with autograd.record():
+        values = np.linalg.eigvals(a)
+        loss = (abs(values) ** 2).sum()  # twice the determinant
+    loss.backward()
+    assert sorted(values.imag.tolist()) == pytest.approx([-1, 1])
+    host.testing.assert_allclose(a.grad.asnumpy(), [[0, 2], [-2, 0]], atol=1e-12)
+
+
 @pytest.mark.parametrize("transform", [func.jit, lambda f: lambda a: func.vmap(f)(a[None])])
 def test_real_matrices_whose_values_are_not_known(transform):
     found = transform(np.linalg.eigvals)(np.array([[2.0, 1.0], [0.5, 3.0]]))

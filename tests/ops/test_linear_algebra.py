@@ -299,17 +299,6 @@ def test_anything_but_a_square_float_matrix_is_rejected(name):
             function(nd.ones((2, 2), dtype=dtype))
 
 
-def test_a_recorded_matrix_has_complex_eigenvalues():
-    a = mx.np.array([[0.0, 1], [-1, 0]])
-    a.attach_grad()
-    with mx.autograd.record():
-        values = mx.np.linalg.eigvals(a)
-        loss = (abs(values) ** 2).sum()  # twice the determinant
-    loss.backward()
-    assert sorted(values.imag.tolist()) == pytest.approx([-1, 1])
-    np.testing.assert_allclose(a.grad.asnumpy(), [[0, 2], [-2, 0]], atol=1e-12)
-
-
 def test_complex_eigenvalues_in_a_compiled_function_are_rejected():
     with pytest.raises(MXNetError, match="complex eigenvalues"):
         mx.func.jit(mx.np.linalg.eigvals)(mx.np.array([[0.0, 1], [-1, 0]])).asnumpy()
