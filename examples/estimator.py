@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 import mxnet as mx
+import numpy
 from mxnet import gluon
 from mxnet.gluon import nn
 from mxnet.gluon.contrib.estimator import CheckpointHandler, EarlyStoppingHandler, Estimator
@@ -22,6 +23,7 @@ EPOCHS, BATCH = 12, 64
 def main(folder: str | None) -> None:
     """Train, and print the accuracy of the best checkpoint on held-out images."""
     mx.random.seed(1)
+    numpy.random.seed(1)  # noqa: NPY002  (samplers shuffle with NumPy's global generator)
     data = digits(folder)
     sets = [(data.images, data.labels), (data.held_out_images, data.held_out_labels)]
     training, held_out = (
