@@ -86,6 +86,23 @@ def test_names_of_normalization_start_from_the_identity_with_a_description_too()
         assert array.asnumpy().tolist() == [value, value]
 
 
+def test_a_default_of_ones_own_covers_the_descriptions_of_moving_averages_but_not_their_plain_names():
+    class Fives(mx.init.Initializer):
+        def _init_default(self, _, arr):
+            arr[:] = 5
+
+    # as MXNet 1.9.1 gives
+    for name in ("bn_moving_mean", "bn_moving_var", "bn_moving_inv_var", "bn_moving_avg", "bn_running_mean"):
+        array = mx.nd.zeros((2,))
+        Fives()(mx.init.InitDesc(name), array)
+        assert array.asnumpy().tolist() == [5, 5], name
+    array = mx.nd.ones((2,)) * 7
+    Fives()("bn_moving_mean", array)
+    assert array.asnumpy().tolist() == [0, 0]
+    Fives()("bn_moving_var", array)
+    assert array.asnumpy().tolist() == [1, 1]
+
+
 def test_quantized_weights_are_small_integers():
     array = mx.nd.zeros((300,), dtype="int8")
     mx.init.Zero()(mx.init.InitDesc("a_weight_quantize"), array)

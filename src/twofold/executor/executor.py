@@ -1,7 +1,7 @@
 """``Executor``: a graph bound to arrays. Forward, backward, arrays by name, and reports on its programs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,15 @@ from .transport import add_contents
 Monitor = Callable[[str, NDArray], None]
 #: Head gradients: of the only output, in the order of the outputs, or by name; None means ones.
 Heads: TypeAlias = Array | Sequence[Array | None] | Mapping[str, Array | None] | None
+ArrayT = TypeVar("ArrayT", bound=Array)
+
+
+def head_gradients(given: ArrayT | Sequence[ArrayT | None] | None, outputs: int) -> list[ArrayT | None]:
+    """One head gradient for each output, None where there is none. What is left over is ignored with a warning, as MXNet ignores it."""
+    heads: list[ArrayT | None] = [given] if isinstance(given, Array) else list(given or ())
+    if len(heads) > outputs:
+        tolerate("backward: more head gradients than outputs", f"{len(heads)} for {outputs}", "pass one for each output")
+    return [*heads[:outputs], *[None] * (outputs - len(heads))]
 
 
 class GraphRunner(Protocol):
@@ -261,11 +270,7 @@ class Executor:
             if unknown:
                 raise ParameterError("backward: unknown output", unknown, f"the outputs are {', '.join(self._names)}")
             given = [given.get(name) for name in self._names]
-        heads: list[Array | None] = [given] if isinstance(given, Array) else list(given or ())
-        if len(heads) > len(self._names):
-            tolerate("backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "pass one for each output")
-            del heads[len(self._names) :]
-        heads += [None] * (len(self._names) - len(heads))
+        heads = head_gradients(given, len(self._names))
         for head, name, out in zip(heads, self._names, self.outputs, strict=True):
             if head is not None and head.shape != out.shape:
                 raise ShapeError(

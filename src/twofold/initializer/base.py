@@ -24,6 +24,9 @@ _BY_SUFFIX = (
     ("max", "_init_one"),
     ("weight_quantize", "_init_quantized_weight"),
     ("bias_quantize", "_init_quantized_bias"),
+)
+#: The same for moving averages: of plain names, and what `_init_default` does unless a subclass overrides it.
+_MOVING_AVERAGES = (
     ("moving_mean", "_init_zero"),
     ("moving_var", "_init_one"),
     ("moving_inv_var", "_init_zero"),
@@ -105,7 +108,7 @@ class Initializer:
         if not isinstance(desc, str):
             raise DTypeError("Initializer: name must be string", type(desc).__name__, "pass a name or an InitDesc")
         if not isinstance(desc, InitDesc):
-            getattr(self, _method_for(desc, _BY_PREFIX))(desc, arr)
+            getattr(self, _method_for_plain(desc))(desc, arr)
             return
         # The first initializer called is the model's: one that a variable names below finds it here.
         if desc.global_init is None:
@@ -126,6 +129,10 @@ class Initializer:
         raise Undefined(f"{type(self).__name__} has no _init_weight method", str(name), "define _init_weight(self, name, arr) in it")
 
     def _init_default(self, name: str, arr: NDArray) -> None:
+        method = _by_suffix(name, _MOVING_AVERAGES)
+        if method:
+            getattr(self, method)(name, arr)
+            return
         raise ParameterError(
             "Initializer: Unknown initialization pattern for this name",
             str(name),
@@ -169,12 +176,21 @@ _BY_PREFIX = (
 )
 
 
-def _method_for(name: str, first: tuple[tuple[str, str, str], ...] = ()) -> str:
-    """The method that initializes an array of this name."""
-    for prefix, suffix, method in first:
+def _by_suffix(name: str, table: tuple[tuple[str, str], ...]) -> str | None:
+    return next((method for suffix, method in table if name.endswith(suffix)), None)
+
+
+def _method_for(name: str) -> str:
+    """The method that initializes the array of an `InitDesc`."""
+    return _by_suffix(name, _BY_SUFFIX) or "_init_default"
+
+
+def _method_for_plain(name: str) -> str:
+    """The method that initializes an array of a plain name."""
+    for prefix, suffix, method in _BY_PREFIX:
         if name.startswith(prefix) and name.endswith(suffix):
             return method
-    return next((method for suffix, method in _BY_SUFFIX if name.endswith(suffix)), "_init_default")
+    return _by_suffix(name, _BY_SUFFIX + _MOVING_AVERAGES) or "_init_default"
 
 
 register = registry.get_register_func(Initializer, "initializer")

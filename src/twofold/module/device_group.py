@@ -7,7 +7,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..device import CPU
 from ..errors import InvalidValue, MXNetError, ParameterError, ShapeError
-from ..executor.executor import Executor
+from ..executor.executor import Executor, head_gradients
 from ..io.iterator import DataBatch, DataDesc, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
@@ -279,13 +279,15 @@ class DeviceGroup:
         out_grads
             Head gradients of the outputs of the whole batch; not needed if the outputs are losses.
         """
-        heads = [out_grads] if isinstance(out_grads, NDArray) else out_grads
-        for place, executor in enumerate(self.execs):
-            if heads is None:
+        if out_grads is None:
+            for executor in self.execs:
                 executor.backward()
-                continue
-            parts = [self._rows(h, self.slices[place], axis) for h, axis in zip(heads, self._output_axes, strict=True)]
-            executor.backward(out_grads=[p.as_in_context(self.contexts[place]) for p in parts])
+            return
+        heads = head_gradients(out_grads, len(self._output_axes))
+        for place, executor in enumerate(self.execs):
+            rows, device = self.slices[place], self.contexts[place]
+            pairs = zip(heads, self._output_axes, strict=True)
+            executor.backward(out_grads=[None if h is None else self._rows(h, rows, axis).as_in_context(device) for h, axis in pairs])
 
     # results
 

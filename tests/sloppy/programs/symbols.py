@@ -254,6 +254,35 @@ def backward_with_surplus_heads(mx: Any) -> Any:
     return ex.grad_dict["x"]
 
 
+def module_backward_with_surplus_heads(mx: Any) -> Any:
+    x = mx.sym.Variable("x")
+    module = mx.mod.Module(mx.sym.Group([x * 2, x * 3]), data_names=["x"], label_names=None)
+    module.bind([("x", (2, 3))], inputs_need_grad=True)
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))]), is_train=True)
+    module.backward([mx.nd.ones((2, 3)), mx.nd.ones((2, 3)) * 10, mx.nd.ones((2, 1))])
+    return module.get_input_grads()[0]
+
+
+def backward_on_two_devices_with_surplus_heads(mx: Any) -> Any:
+    x = mx.sym.Variable("x")
+    module = mx.mod.Module(x * 2, data_names=["x"], label_names=None, context=[mx.cpu(0), mx.cpu(1)])
+    module.bind([("x", (2, 3))], inputs_need_grad=True)
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))]), is_train=True)
+    module.backward([mx.nd.array([[1, 2, 3], [4, 5, 6]]), mx.nd.ones((1, 1))])
+    return module.get_input_grads()[0]
+
+
+def module_backward_of_a_loss_without_heads(mx: Any) -> Any:
+    module = mx.mod.Module(mx.sym.MakeLoss(mx.sym.Variable("x").sum()), data_names=["x"], label_names=None)
+    module.bind([("x", (2, 3))], inputs_need_grad=True)
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))]), is_train=True)
+    module.backward([])
+    return module.get_input_grads()[0]
+
+
 def load_of_extra_params(mx: Any) -> Any:
     net = mx.gluon.SymbolBlock(_fc(mx), mx.sym.Variable("data"), params={"other": mx.nd.ones((1,))})
     return sorted(net.collect_params().keys())
