@@ -47,7 +47,7 @@ def test_functions_and_operators_of_arrays_cast_their_operands(target):
     )
 
 
-def test_blocks_that_have_run_compiled_are_traced_again():
+def test_blocks_and_functions_that_have_run_compiled_are_traced_again():
     text = """
     import twofold as mx
     from twofold.contrib import amp
@@ -55,9 +55,12 @@ def test_blocks_that_have_run_compiled_are_traced_again():
     net.initialize()
     net.hybridize()
     x = mx.nd.ones((1, 2))
-    before = net(x)
+    batched, kept = mx.func.vmap(lambda r: net(r.reshape((1, 2)))), mx.func.checkpoint(net)
+    compiled = [mx.func.jit(f) for f in (net, batched, kept)]
+    before = [net(x), *(f(x) for f in compiled for _ in range(3))]
     amp.init("bfloat16")
-    assert before.dtype.__name__ == "float32" and net(x).dtype.__name__ == "bfloat16"
+    assert {y.dtype.__name__ for y in before} == {"float32"}
+    assert {f(x).dtype.__name__ for f in (net, *compiled) for _ in range(3)} == {"bfloat16"}
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(text)], check=True, timeout=300)
 

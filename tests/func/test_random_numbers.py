@@ -60,13 +60,32 @@ def test_each_step_of_a_loop_draws_anew(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_seed_fixes_what_is_drawn(name):
     compiled, found = func.jit(FUNCTIONS[name]), []
-    compiled(np.ones(1))  # tracing draws too
-    for _ in range(2):
+    # in a function that is traced, in one that is compiled, and in one that is not
+    for call in (compiled, compiled, FUNCTIONS[name]):
         mx.random.seed(5)
-        found.append([str(compiled(np.ones(1)).tolist()) for _ in range(3)])
-    assert found[0] == found[1]
+        found.append([str(call(np.ones(1)).tolist()) for _ in range(3)])
+    assert found[0] == found[1] == found[2]
 
 
 def test_examples_differ():
     first, second = rows(lambda x: func.scan(lambda c, _: (c, draw()), x, length=2)[1])(np.zeros((2, 1))).tolist()
     assert first != second
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        func.jit,
+        lambda f: lambda x: func.scan(lambda c, _: (c, f(c)), x, length=2)[1],
+        rows,
+        lambda f: func.jit(func.grad(lambda x: f(x).sum())),
+    ],
+)
+def test_a_drawn_number_is_not_known_while_a_function_is_traced(transform):
+    with pytest.raises(mx.errors.AutogradError, match="the value of an array is not known"):
+        transform(lambda x: x * draw().item())(np.ones(2))
+
+
+def test_a_drawn_number_is_known_where_a_function_runs_once():
+    value, slope = func.value_and_grad(lambda x: (x * draw().item()).sum())(np.ones(1))
+    assert value.item() == slope.item()

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from .traced_calls import Function, Result, called, cell_value, class_of, operat
 HELD = 64
 #: What stands for an array without a value. NumPy's scalars as well: elements of arrays are such, and would be one program for each value.
 TRACED = (Array, np.ndarray, np.number, np.bool_)
+#: The programs of all compiled functions, by the function.
+_PROGRAMS: WeakKeyDictionary[Function, tuple[Cache, Cache]] = WeakKeyDictionary()
 #: Classes of arguments that have leaves, and of those that are constants of the program.
 TREES, CONSTANTS = frozenset({tuple, list, dict}), frozenset({int, float, bool, str, type(None)})
 
@@ -103,14 +106,23 @@ def jit(fun: Function) -> Function:
             if unhashable is None:
                 raise
             raise WrongArgument("jit: an argument is neither an array nor hashable", type(unhashable).__name__, "pass arrays") from error
-        results = found.result.tree(run(found.bound_op, [*cells, *[outside.now() for outside in found.outside]]))
+        results = found.result.tree(run(found.bound_op, [*cells, *found.operands()]))
         OPAQUE.update(type(c) for c in cells if type(c)._root is None)
         if short is not None and (made := _shortcut(found, arrays)) is not None:
             shortcuts.pop(short, None)
             shortcuts.add(short, made)
         return results
 
-    return wraps(fun)(assembled(_at_once, {"shortcuts": shortcuts, "at_length": at_length}))
+    compiled = wraps(fun)(assembled(_at_once, {"shortcuts": shortcuts, "at_length": at_length}))
+    _PROGRAMS[compiled] = programs, shortcuts
+    return compiled
+
+
+def trace_again() -> None:
+    """Drop the programs of all compiled functions: the next call of each traces it again, as operators may do something else now."""
+    for caches in list(_PROGRAMS.values()):
+        for cache in caches:
+            cache.clear()
 
 
 def _at_once(*args, **options):
@@ -180,12 +192,12 @@ class _Outside(NamedTuple):
     device: Device
     is_state: bool
 
-    def now(self) -> Operand | Cell:
-        """Its present value; the array itself for a state."""
+    def now(self, is_first: bool) -> Operand | Cell:
+        """Its present value; the array itself for a state. The first call has the random keys that were drawn when it was traced."""
         if self.source is None:
             return self.value
         if self.source.cell is None:
-            return drawn(self.source.shape, self.device)
+            return self.value if is_first else drawn(self.source.shape, self.device)
         cell = self.source.cell()
         # gone since `is_stale` was asked
         if cell is None:
@@ -198,6 +210,12 @@ class _Compiled(CacheEntry):
 
     def __init__(self, bound_op: BoundOp, outside: Sequence[_Outside], result: Result) -> None:
         self.bound_op, self.outside, self.result = bound_op, outside, result
+        self.has_run = False
+
+    def operands(self) -> list[Operand | Cell]:
+        """What it reads from outside in a call."""
+        is_first, self.has_run = not self.has_run, True
+        return [outside.now(is_first) for outside in self.outside]
 
     @property
     def is_stale(self) -> bool:
@@ -207,7 +225,7 @@ class _Compiled(CacheEntry):
 
 def _compiled(fun: Function, leaves: Sequence[object], structure: Tree, cells: Sequence[Array]) -> _Compiled:
     # without values, so that whatever the function does holds for all arguments of this kind
-    trace = Trace("jit")
+    trace = Trace("jit", runs="again")
     values = [cell_value(c) for c in cells]
     inner = iter([wrap(class_of(c), trace.argument(None, *v.type, v.device)) for c, v in zip(cells, values, strict=True)])
     args, options = unflatten(structure, [next(inner) if isinstance(v, TRACED) else v for v in leaves])

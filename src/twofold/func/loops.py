@@ -80,7 +80,7 @@ def scanned(what: str, f: Function, init: Tree, xs: Tree, length: int | None, re
     states, rows = [cell_value(c) for c in start.cells], [cell_value(c) for c in data.cells]
     device = next((device_of(v) for v in (*states, *rows)), None) or current_device()
     # a trace without values: the body stands for every step
-    trace = Trace(what)
+    trace = Trace(what, runs="each step")
     slices = [wrap(class_of(c), trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
     carry = [wrap(class_of(c), trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
     new, outs = called(trace, f, [*start.trees(carry), *data.trees(slices)], {}, "carry, y")

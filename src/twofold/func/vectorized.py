@@ -89,7 +89,7 @@ def vmap(
         mapped = [k for k, axis in enumerate(axes) if axis is not None]
         at = {k: _axis(axis, leaves[k]) for k, axis in enumerate(axes) if axis is not None}
         size = _size({leaves[k].shape[axis] for k, axis in at.items()}, axis_size)
-        trace = Trace("vmap")
+        trace = Trace("vmap", runs="again" if DRAWS[randomness] else "once")
         values = [cell_value(leaves[k]) for k in mapped]
         for k, v in zip(mapped, values, strict=True):
             shape, dtype = v.type

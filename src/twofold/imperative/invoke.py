@@ -24,7 +24,6 @@ from .counters import COUNTERS
 from .deferral import defer, defer_recorded
 from .dispatch import ExecutionMode, execution_mode, inline_key
 from .failure import host_results
-from .generator import STREAMS
 from .guards import is_differentiated, is_exposed, is_plain, runs_inline
 from .on_backward import hook_of
 from .recording import enter, record_again, save_for_backward, scalar_entry
@@ -32,7 +31,7 @@ from .residuals import InlineRun, NodeCache, cache_of, runner
 from .scalars import Scalar, scalar_node
 from .sites import site_runs_inline
 from .tape import Tape, TapeEntry, tls
-from .trace import Trace
+from .trace import Trace, next_key
 from .user_function import UserFunction
 from .window import force
 
@@ -293,7 +292,7 @@ def _with_key(op: Op, args: Sequence[Argument], contents: list[Operand], device:
     """The operands and their contents with a random key, drawn now, inserted where the operator expects it."""
     at = len(op.inputs) - 1
     # drawn now even if the operation is deferred: the stream must not depend on the schedule
-    key = Value(STREAMS.next_key(device), device=device)
+    key = next_key(device)
     return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]
 
 

@@ -7,7 +7,7 @@ instead. Its arrays are pending: nothing is computed until the transformed graph
 import gc
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -60,6 +60,11 @@ class Source(NamedTuple):
     shape: tuple[int, ...] = ()
 
 
+#: When the graph of a trace runs; see `Trace`.
+Runs: TypeAlias = Literal["once", "again", "each step"]
+RUNS: tuple[Runs, ...] = ("once", "again", "each step")
+
+
 class StateChange(NamedTuple):
     """An operation of a trace that changes states when backward runs, such as moving averages.
 
@@ -90,11 +95,21 @@ class StateChange(NamedTuple):
         return {name: k for name in self.cells if (k := found.get(name)) is not None}
 
 
+def next_key(device: Device, shape: tuple[int, ...] = ()) -> Value:
+    """Random keys (*shape, 6) of the next draws. In the body of a loop these are no draws: the loop has keys for each step."""
+    stream, tape = STREAMS.of(device), tls.tape
+    if isinstance(tape, Trace) and tape.owner.runs == "each step":
+        keys = np.zeros((*shape, 6), np.uint64)
+    elif shape:
+        keys = np.array([stream.next_key() for _ in range(prod(shape))], np.uint64).reshape(*shape, 6)
+    else:
+        keys = stream.next_key()
+    return Value(backend_for(device).from_host(keys, device), device=device)
+
+
 def drawn(shape: tuple[int, ...], device: Device) -> Value:
     """Random keys (*shape, 6), drawn now. Whoever runs the graph of a trace around draws others."""
-    stream = STREAMS.of(device)
-    keys = np.array([stream.next_key() for _ in range(prod(shape))], np.uint64).reshape(*shape, 6) if shape else stream.next_key()
-    found = Value(backend_for(device).from_host(keys, device), device=device)
+    found = next_key(device, shape)
     if isinstance(tls.tape, Trace):
         tls.tape.owner.sources.append(Source((found, found), None, shape))
     return found
@@ -114,17 +129,22 @@ class Trace(Tape):
         Where inputs come from: arrays from outside, and random keys, also those of traces inside this one.
     changes
         Its operations that change states when backward runs.
+    runs
+        When its graph runs, that of a trace around included: ``"once"``, as soon as the function has been called; ``"again"``, with other
+        random keys; or at ``"each step"`` of a loop, where random keys stand for those of all steps.
     owner, paused
         The trace, and the same one inside ``autograd.pause()``, where results are constants.
     """
 
-    __slots__ = ("_held", "_pending", "_places", "_writes", "changes", "inputs", "operands", "owner", "paused", "sources", "what")
+    __slots__ = ("_held", "_pending", "_places", "_writes", "changes", "inputs", "operands", "owner", "paused", "runs", "sources", "what")
     # as a `Producer`
     closed = True
     is_done = False
 
-    def __init__(self, what: str, owner: "Trace | None" = None) -> None:
+    def __init__(self, what: str, owner: "Trace | None" = None, runs: Runs = "once") -> None:
         super().__init__()
+        around = tls.tape.owner.runs if isinstance(tls.tape, Trace) else runs
+        self.runs = RUNS[max(RUNS.index(runs), RUNS.index(around))]
         self.what = what
         self.inputs: list[Leaf] = []
         self.operands: list[Operand] = []
@@ -209,8 +229,12 @@ class Trace(Tape):
 
     def keys_among(self, operands: Sequence[Operand]) -> bool:
         """Whether random keys that were drawn in this trace are among some operands."""
-        keys = {id(v) for source in self.sources if source.cell is None for v in source.values}
+        keys = self._keys()
         return any(id(v) in keys for v in operands)
+
+    def _keys(self) -> set[int]:
+        """The random keys that were drawn in this trace."""
+        return {id(v) for source in self.sources if source.cell is None for v in source.values}
 
     # reading values
 
@@ -227,6 +251,10 @@ class Trace(Tape):
         """Compute the values of all living arrays; they remain part of the trace."""
         living = [v for r in self._pending if (v := r()) is not None and v.data is None]
         known = {n: v for n, v in zip(self.inputs, self.operands, strict=True) if v is not None}
+        if self.runs != "once":
+            # a number that Python reads would be a constant
+            keys = self._keys()
+            known = {n: v for n, v in known.items() if id(v) not in keys}
         # `force` raises `error` for Values that have no data afterwards: those computed from arguments without values
         live = [v for v in living if isinstance(v.entry, TracedEntry) and known.keys() >= set(leaves_of([v.entry.of]))]
         if not live:

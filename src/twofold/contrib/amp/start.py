@@ -17,6 +17,7 @@ from ... import ndarray as nd
 from ...context import num_gpus
 from ...dtype import DTypeLike, dtype_name
 from ...errors import InvalidValue
+from ...func.compiled import trace_again
 from ...gluon.hybrid_block import HybridBlock
 from ...gluon.symbol_block import SymbolBlock
 from ...ndarray.array import NDArray
@@ -58,8 +59,9 @@ def init(
 ) -> None:
     """Switch automatic mixed precision on for this process; later calls have no effect.
 
-    It holds for operations on arrays, new symbols, and hybridized blocks, which are traced again if they have run before. Symbols that
-    exist, networks from files, and functions that `compile` has traced keep their precision: see `convert_symbol`, `convert_hybrid_block`.
+    It holds for operations on arrays, new symbols, and hybridized blocks and functions of `func.jit`, which are traced again if they have
+    run before. Symbols that exist, networks from files, and functions that `compile` has traced keep their precision: see
+    `convert_symbol`, `convert_hybrid_block`.
 
     Parameters
     ----------
@@ -100,7 +102,8 @@ def init(
 
 
 def _trace_again() -> None:
-    """Drop the graphs of compiled blocks, which have no casts: the next call traces each block again."""
+    """Drop the graphs of compiled blocks and functions, which have no casts: the next call traces each again."""
+    trace_again()
     for found in gc.get_objects():
         # by the class alone: asking a proxy would ask what it stands for. A `SymbolBlock` is its graph
         if issubclass(type(found), HybridBlock) and not issubclass(type(found), SymbolBlock):
