@@ -40,6 +40,61 @@ def absent_names() -> tuple[Absent, Absent]:
     return modules, names
 
 
+@cache
+def module_table() -> dict[str, Any]:
+    """Where the names of each MXNet module are, as the comments of ``module_table.toml`` say."""
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "compat", "module_table.toml"), "rb") as file:
+        return tomllib.load(file)
+
+
+def canonical(name: str) -> str:
+    """The canonical name of an MXNet module, without ``mxnet.``: ``ndarray.random`` for ``nd.random``."""
+    same: dict[str, str] = module_table()["same"]
+    if name in same:
+        return same[name]
+    head, _, tail = name.rpartition(".")
+    return f"{canonical(head)}.{tail}" if head else name
+
+
+def reason_for_absence(name: str) -> tuple[str, str] | None:
+    """Why Twofold deliberately lacks an MXNet module or name, and what to do instead; None for all others."""
+    if any(name == m or name.startswith(m + ".") for m in module_table()["internal"]):
+        return "it is internal to MXNet", "use the public modules"
+    name = canonical(name)
+    modules, names = absent_names()
+    return next((why for row, why in (modules | names).items() if name == row or name.startswith(row + ".")), None)
+
+
+def _of_mxnet(module: str, name: str) -> str:
+    """What to do about a name that an MXNet module has, and a module of Twofold lacks; empty if nothing is known.
+
+    Parameters
+    ----------
+    module
+        Twofold's module, without ``twofold.``: MXNet's modules whose names it provides are searched.
+    name
+        The name, or that of a module of MXNet whose names are elsewhere.
+    """
+    sources: dict[str, list[str]] = module_table()["sources"]
+    paths = [f"{m}.{name}" if m else name for m in (module, *(m for m, given in sources.items() if module in given))]
+    if reason := next((found for path in paths if (found := reason_for_absence(path))), None):
+        return reason[1]
+    path = next((p for p in map(canonical, paths) if p in sources or any(row.startswith(p + ".") for row in sources)), "")
+    if not path:
+        return ""
+    given = next(given for row, given in sources.items() if row == path or row.startswith(path + "."))
+    here = [source for source in given if not source.startswith("compat.") and (source == given[0] or path.startswith(source))]
+    use = f"use mx.{_AS_NP.get(here[0], here[0])}" if here else "`python -m twofold run` has it for programs that import mxnet"
+    todos = dict.fromkeys(todo for row, (_, todo) in absent_names()[1].items() if row.startswith(path + "."))
+    return "; ".join([use, f"for what it lacks: {', or '.join(todos)}"] if todos else [use])
+
+
+#: What programs that import the package itself have in place of MXNet's dialect of NumPy.
+_AS_NP = {"mxnet_numpy": "np", "mxnet_numpy.linalg": "np.linalg", "mxnet_numpy.random": "np.random", "mxnet_numpy.extension": "npx"}
+
+
 def _known(name: str, place: str) -> str:
     """What another library's name is called here, by a table of ``names_elsewhere.toml``; empty if it is not there."""
     found = _elsewhere().get(place, {}).get(name)
@@ -51,8 +106,7 @@ def _instead(module: str, name: str, place: str = "") -> str:
     head = module.partition(".")[2]
     if known := _known(name, place or PLACES.get(head, head)):
         return known
-    modules, names = absent_names()
-    _, todo = (modules | names).get(f"{head}.{name}" if head else name, ("", ""))
+    todo = _of_mxnet(head, name)
     return f"{todo}; {WHAT_RUNS}" if todo else ""
 
 

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from twofold.compat.mxnet_alias import ABSENT, INTERNAL, SAME, SOURCES, reason_for_absence, sources_of
+import twofold as mx
+from twofold.advice import advise
+from twofold.compat.mxnet_alias import ABSENT, ABSENT_NAMES, INTERNAL, MODULES, SAME, SOURCES, reason_for_absence, sources_of
 
 #: Names that programs import most, by module: they must be there, each under the name MXNet gives it.
 USED = {
@@ -85,6 +87,47 @@ def test_second_names_and_names_of_older_versions_say_what_to_do(name, todo):
     reason = reason_for_absence(name)
     assert reason is not None
     assert reason[1] == todo
+
+
+def _refusal(root, path):
+    """What an uncaught error says about the first part of a path that a module does not have; empty if all are there."""
+    found = root
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            advise(error, None)
+            return "\n".join([str(error), *getattr(error, "__notes__", [])])
+    return ""
+
+
+@pytest.mark.parametrize("path", [path for path in {**ABSENT, **ABSENT_NAMES} if path != "func"])
+def test_absent_names_say_what_to_do_under_the_own_import_too(path):
+    assert (ABSENT | ABSENT_NAMES)[path][1] in _refusal(mx, path)
+
+
+def test_every_module_of_mxnet_that_is_elsewhere_says_where():
+    refused = [text for name in {*SOURCES, *MODULES, *SAME, *INTERNAL} if name and (text := _refusal(mx, name))]
+    assert len(refused) > 50
+    assert [text for text in refused if "What runs" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "todo"),
+    [
+        ("library", "`python -m twofold run` has it"),
+        ("executor_manager", "`python -m twofold run` has it"),
+        ("kvstore.kvstore", "use mx.kvstore; for what it lacks: call KVStore.push and pull"),
+        ("np.multiarray", "use mx.np; for what it lacks: call mx.np.empty"),
+        ("gluon.data.dataloader", "use mx.gluon.data; for what it lacks: use gluon.data.DataLoader"),
+        ("gluon.data.Queue", "use gluon.data.DataLoader"),
+        ("onnx.mx2onnx", "use mx.contrib.onnx"),
+        ("th", "remove the import"),
+        ("space", "use the public modules"),
+    ],
+)
+def test_modules_of_mxnet_say_where_their_names_are(path, todo):
+    assert todo in _refusal(mx, path)
 
 
 def test_modules_that_scripts_see_list_their_names(modules):

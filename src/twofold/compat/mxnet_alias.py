@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 from ..errors import MXNetError
 from ..extension_points import LOADERS
-from ..suggestions import PLACES, WHAT_RUNS, absent_names, did_you_mean
+from ..suggestions import PLACES, WHAT_RUNS, absent_names, canonical, did_you_mean, module_table, reason_for_absence
 
 #: The value of ``mxnet.__version__``, which scripts compare.
 MXNET_VERSION = "1.9.1"
 ROOT = __name__.partition(".")[0]
 
 # The tables' comments say what each is.
-_TABLES = tomllib.loads(Path(__file__).with_name("module_table.toml").read_text(encoding="utf-8"))
+_TABLES = module_table()
 MODULES: list[str] = _TABLES["modules"]
 SAME: dict[str, str] = _TABLES["same"]
 EVERYWHERE: list[str] = _TABLES["everywhere"]
@@ -64,14 +64,6 @@ def install() -> None:
         sys.meta_path.insert(0, _Finder())
 
 
-def canonical(name: str) -> str:
-    """The canonical name of a module, without ``mxnet.``: ``ndarray.random`` for ``nd.random``."""
-    if name in SAME:
-        return SAME[name]
-    head, _, tail = name.rpartition(".")
-    return f"{canonical(head)}.{tail}" if head else name
-
-
 def sources_of(name: str) -> list[Any]:
     """The modules and namespaces of Twofold that provide the names of an MXNet module, in search order.
 
@@ -83,14 +75,6 @@ def sources_of(name: str) -> list[Any]:
     name = canonical(name)
     found = (_namespace(source) for source in SOURCES.get(name, [name]))
     return [source for source in found if source is not None]
-
-
-def reason_for_absence(name: str) -> tuple[str, str] | None:
-    """Why Twofold deliberately lacks an MXNet module or name, and what to do instead; None for all others."""
-    if any(name == m or name.startswith(m + ".") for m in INTERNAL):
-        return "it is internal to MXNet", "use the public modules"
-    name = canonical(name)
-    return next((why for row, why in (ABSENT | ABSENT_NAMES).items() if name == row or name.startswith(row + ".")), None)
 
 
 def _namespace(path: str) -> ModuleType | None:
