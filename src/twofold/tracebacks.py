@@ -150,7 +150,7 @@ def _folds(error: BaseException, trace: TracebackType | None) -> bool:
 
 #: Errors about the user's values and files, and the user's key. Of others, such as `TypeError`, the package's innermost frames may show a
 #: fault of its own.
-EXPECTED = (MXNetError, ValueError, OverflowError, OSError, KeyboardInterrupt)
+EXPECTED = (MXNetError, ValueError, IndexError, OverflowError, OSError, KeyboardInterrupt)
 
 
 def _is_expected(error: BaseException, traces: list[TracebackType]) -> bool:

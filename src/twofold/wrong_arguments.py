@@ -6,13 +6,14 @@ cost nothing.
 """
 
 import ast
+import gc
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dis import Instruction, get_instructions
 from inspect import getattr_static, signature
 from linecache import getlines
-from types import FrameType, ModuleType, TracebackType
+from types import FrameType, FunctionType, ModuleType, TracebackType
 
 from .origin import is_inside
 from .suggestions import argument_here, arguments_of, did_you_mean
@@ -79,12 +80,15 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
         kind = _block_of(last, function)
         if kind is not None and function.endswith("hybrid_forward") and _lacks_functions(kind):
             return f"{kind.__name__}.hybrid_forward: its first parameter must be F, mx.nd or mx.sym; write def hybrid_forward(self, F, x)"
-        if kind is not None and (name := _parameter_among(kind, missing)):
-            own = list(last.f_locals["self"]._reg_params)
+        own = [*getattr(last.f_locals.get("self"), "_reg_params", ())]
+        if kind is not None and (name := _parameter_among(kind, missing, own)):
             todo = did_you_mean(name, own, f"write self.{name} = self.params.get({name!r}, shape=…) in __init__")
             return f"{kind.__name__}: hybrid_forward takes {name!r}, and the block has no parameter of this name; {todo}"
-        inputs = [] if kind is None else _inputs_of(kind)
-        if kind is None or not inputs:
+        if kind is None:
+            todo = "Twofold calls it with these: write its parameters as its base class has them, or as what it was passed to says"
+            return f"{text}; {todo}" if _is_of_program(last, links[-1].tb_lasti, function) else ""
+        inputs = _inputs_of(kind)
+        if not inputs:
             return ""
         what = f"{missing} is missing" if missing else f"it takes {len(inputs)} input{'s' * (len(inputs) > 1)}"
         return f"{kind.__name__}: {what}; call it with {', '.join(inputs)}"
@@ -110,10 +114,12 @@ def _lacks_functions(kind: type) -> bool:
     return "F" not in signature(kind.hybrid_forward).parameters
 
 
-def _parameter_among(kind: type, missing: str) -> str:
-    """The first of the missing arguments of ``hybrid_forward`` that is named as a parameter is; empty if none is."""
+def _parameter_among(kind: type, missing: str, own: Sequence[str]) -> str:
+    """The first missing argument of ``hybrid_forward`` that is named as parameters are, or nearly as one that it lacks; else empty."""
     names = re.findall(r"'(\w+)'", missing) if hasattr(kind, "hybrid_forward") else []
-    return next((n for n in names if n.endswith(WEIGHTS)), "")
+    taken = signature(kind.hybrid_forward).parameters if names else {}
+    unused = [name for name in own if name not in taken]
+    return next((n for n in names if n.endswith(WEIGHTS) or did_you_mean(n, unused, "")), "")
 
 
 def _inputs_of(kind: type) -> list[str]:
@@ -211,6 +217,13 @@ def _public(function: str) -> Called | None:
     if found is None:
         return None
     return (found, name) if method == "__init__" else (getattr(found, method), function)
+
+
+def _is_of_program(frame: FrameType, position: int, function: str) -> bool:
+    """Whether a function that the package could not call is the program's, given its qualified name."""
+    called = _called(frame, position)
+    found = [called[0]] if called is not None else [f for f in gc.get_objects() if type(f) is FunctionType and f.__qualname__ == function]
+    return bool(found) and not any(map(_is_ours, found))
 
 
 def _is_ours(called: Callable[..., object]) -> bool:

@@ -442,6 +442,17 @@ def parameters_of_another_network():
 
 
 @mistake(
+    "file 'dense.params' is of another network: it has no parameter '0.weight': given the parameters 'weight', 'bias'; load the file that "
+    "this network's save_parameters wrote"
+)
+def parameters_of_a_layer_in_a_network():
+    ready(nn.Dense(8, in_units=4)).save_parameters("dense.params")
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, in_units=4))
+    net.load_parameters("dense.params")
+
+
+@mistake(
     "Parameter '1.weight' is missing in file 'small.params': given the parameters '0.weight', '0.bias'; load the file of this network, "
     "or set allow_missing=True to leave it as it is"
 )

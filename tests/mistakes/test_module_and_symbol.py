@@ -355,6 +355,21 @@ def a_bucketing_module_without_a_default():
     mx.mod.BucketingModule(lambda key: None)
 
 
+@mistake(
+    "Module.bind: fc_weight cannot be shared, as its shape or dtype is another one in shared_module, or in the default bucket: given (12, "
+    "3) of float32 for (20, 3) of float32; let parameters' shapes not depend on the bucket"
+)
+def a_weight_of_other_shapes_in_other_buckets():
+    def of_bucket(size: int) -> tuple[sym.Symbol, tuple[str], tuple[str]]:
+        hidden = sym.FullyConnected(sym.Variable("data"), num_hidden=4 * size, name="fc")
+        return sym.SoftmaxOutput(sym.FullyConnected(hidden, num_hidden=2), name="softmax"), ("data",), ("softmax_label",)
+
+    module = mx.mod.BucketingModule(of_bucket, default_bucket_key=5)
+    module.bind([("data", (4, 3))], [("softmax_label", (4,))])
+    module.init_params()
+    module.switch_bucket(3, [("data", (4, 3))], [("softmax_label", (4,))])
+
+
 @mistake("byte 0: symbol is not JSON: Expecting value: given line 1; pass the text of a JSON file")
 def no_json_of_a_graph():
     sym.load_json("network")

@@ -300,6 +300,17 @@ POSITIONS = [
     ),
     (
         "class Net(mx.gluon.HybridBlock):\n  def __init__(self):\n    super().__init__()\n"
+        "    self.scale = self.params.get('scale', shape=1)\n  def hybrid_forward(self, F, x, scael): pass\n"
+        "net = Net()\nnet.initialize()\nnet(x)",
+        "Net: hybrid_forward takes 'scael', and the block has no parameter of this name; did you mean 'scale'?",
+    ),
+    (
+        "class Half(mx.init.Initializer):\n  def _init_weight(self, name): pass\nmx.gluon.nn.Dense(3, in_units=2).initialize(Half())",
+        "Half._init_weight() takes 2 positional arguments but 3 were given; Twofold calls it with these: write its parameters as its base "
+        "class has them, or as what it was passed to says",
+    ),
+    (
+        "class Net(mx.gluon.HybridBlock):\n  def __init__(self):\n    super().__init__()\n"
         "    self.wieght = self.params.get('weight', shape=(2,))\n  def hybrid_forward(self, F, x, weight): pass\n"
         "net = Net()\nnet.initialize()\nnet(x)",
         "Net: hybrid_forward takes 'weight', and the block has no parameter of this name; did you mean 'wieght'?",

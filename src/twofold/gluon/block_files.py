@@ -36,6 +36,9 @@ def load_parameters(
     if not arrays and not params:
         return
     if not any("." in name for name in arrays):  # written before MXNet 1.0: full names instead of paths
+        if not all(name.startswith(prefix) for name in full_names):
+            what = f"file '{filename}' is of another network: it has no parameter '{next(iter(params))}'"
+            raise InvalidValue(what, f"the parameters {brief_list(arrays)}", "load the file that this network's save_parameters wrote")
         full_names.load_dict(arrays, ctx, allow_missing, ignore_extra, prefix, str(filename), cast_dtype, dtype_source)
         return
     if not allow_missing:

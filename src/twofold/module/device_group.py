@@ -13,6 +13,7 @@ from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from .data_shapes import Arrays, Batch, NamedShapes, as_batch, batch_axis, batch_size_of, shapes_of_batch, split_rows
+from .parameters import check_shared_arrays
 from .placement import GroupLayout
 
 __all__ = ["DeviceGroup"]
@@ -102,7 +103,7 @@ class DeviceGroup:
     def _bind(self, place: int, described: Sequence[DataDesc], shared: "DeviceGroup | None") -> Executor:
         dtypes = {x.name: x.dtype for x in described}
         shapes: dict[str, Any] = {x.name: x.shape for x in described}
-        return self.symbol.simple_bind(
+        executor = self.symbol.simple_bind(
             self.contexts[place],
             grad_req=self.group_layout.requests(),
             type_dict=dtypes,
@@ -111,6 +112,11 @@ class DeviceGroup:
             shared_exec=shared.execs[place] if shared else None,
             **shapes,
         )
+        if shared is not None:
+            other = shared.execs[place]
+            check_shared_arrays({n: executor.arg_dict[n] for n in self.param_names}, other.arg_dict)
+            check_shared_arrays(executor.aux_dict, other.aux_dict)
+        return executor
 
     def reshape(self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc]) -> None:
         """Switch to batches of other shapes; parameters stay.

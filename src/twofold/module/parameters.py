@@ -101,6 +101,21 @@ def check_shared(own: Sequence[str], shared: Sequence[str]) -> None:
         raise ParameterError("Module.bind: shared_module lacks parameters", ", ".join(missing), todo)
 
 
+def check_shared_arrays(own: Mapping[str, NDArray], shared: Mapping[str, NDArray]) -> None:
+    """Check that parameters or states of a module are those of the module that is to share them.
+
+    Raises
+    ------
+    ShapeError
+        If one has another shape or dtype: it could not be the same array.
+    """
+    for name, array in own.items():
+        if array is not (other := shared[name]):
+            given = f"{array.shape} of {array._dtype} for {other.shape} of {other._dtype}"
+            what = f"Module.bind: {name} cannot be shared, as its shape or dtype is another one in shared_module, or in the default bucket"
+            raise ShapeError(what, given, "let parameters' shapes not depend on the bucket")
+
+
 def check_loaded(given: Params, names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> None:
     """Check parameters from a file against a symbol's.
 
