@@ -105,6 +105,31 @@ def a_mask_of_two_axes(v):
     return z * v[0]
 
 
+def put_at_places(v):
+    z, y = v * 2, np.outer(v, v)
+    np.put(z, first_and_last(v), v[1:] * v[0])
+    np.put(y, first_and_last(v) + 8, v, mode="wrap")
+    np.put(y, first_and_last(v) * 7 - 3, 5, mode="clip")
+    return z * v + y
+
+
+def put_along_an_axis(v):
+    y = np.outer(v, v)
+    np.put_along_axis(y, np.argsort(-y, 1)[:, :1], v[0], 1)
+    np.put_along_axis(y, first_and_last(v), v[:2] * 2, None)
+    return y
+
+
+def running_extrema(v):
+    y = np.stack([v[::-1] * v, -v, v * 0 + v[1]])
+    return np.maximum.accumulate(y, 0) + np.minimum.accumulate(y[:, ::-1] * v[2], 1)
+
+
+def first_and_last(v):
+    """The places 2 and 0, computed from values."""
+    return np.argsort(-v)[::2]
+
+
 def whole_numbers(v):
     z, y = v * 1, v * v
     z[0] = 2
@@ -121,6 +146,9 @@ FUNCTIONS = [
     columns_at_a_mask,
     axes_beside_a_mask,
     a_mask_of_two_axes,
+    put_at_places,
+    put_along_an_axis,
+    running_extrema,
     whole_numbers,
     at_places,
     at_a_list,

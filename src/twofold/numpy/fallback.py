@@ -25,10 +25,10 @@ from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import operand
+from .followed_writes import writer_of
 from .forms import FORMS
 from .host_steps import host_step
 from .indexing import changed_inline
-from .masked_writes import writer_of
 from .short_calls import short_call
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
 from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
-from .masked_writes import is_mask, put_by_mask
+from .followed_writes import is_mask, put_by_mask
 
 #: What to write in place of ``x[mask]`` in a traced function.
 BY_MASK = (

@@ -16,16 +16,16 @@ from ...opdef import normalized_axes, normalized_axis
 from ...ops import determinants, linear_algebra
 from .. import linalg
 from ..array import Out, ndarray
-from ..creation import operand, operands, zeros_like
+from ..creation import arange, operand, operands, zeros_like
 from ..eigenpairs import eigenpairs
 from ..fallback import by_numpy
 from ..forms import FORMS, form_of
 from ..host_steps import host_step
-from ..parts import stack
+from ..parts import concatenate, stack
 from ..reductions import run
 from ..selecting import take_along_axis
-from ..shapes import expand_dims, moveaxis, squeeze
-from ..ufuncs import deliver, function_of
+from ..shapes import broadcast_to, expand_dims, moveaxis, squeeze
+from ..ufuncs import chosen, deliver, function_of
 
 
 @form_of(np.modf)
@@ -94,6 +94,8 @@ def _accumulated(name: str, array: ArrayLike, axis: int = 0, dtype: DTypeLike = 
 def _running_extremum(name: str, array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     x = operand(array) if dtype is None else operand(array).astype(dtype)
     at = normalized_axis(axis, x.ndim)
+    if is_followed(x):
+        return deliver(take_along_axis(x, moveaxis(_places_of_extrema(name, moveaxis(x, at, 0)), 0, at), at), out, "unsafe")
     found = np.moveaxis(getattr(np, name).accumulate(host_of(x), at), at, 0)
     is_new = np.ones(found.shape, bool)
     # the gradient goes to the element that the running extremum comes from: the latest change, carried on. NaN never changes again.
@@ -101,6 +103,20 @@ def _running_extremum(name: str, array: ArrayLike, axis: int = 0, dtype: DTypeLi
     places = np.arange(len(found)).reshape(-1, *[1] * (x.ndim - 1))
     places = np.maximum.accumulate(np.where(is_new, places, 0), 0)
     return deliver(take_along_axis(x, operand(np.moveaxis(places, 0, at), x.context), at), out, "unsafe")
+
+
+def _places_of_extrema(name: str, rows: ndarray) -> ndarray:
+    """For each row where the extremum of the rows so far is, of equal ones the first."""
+    places = broadcast_to(arange(len(rows), device=rows.context).reshape(-1, *[1] * (rows.ndim - 1)), rows.shape)
+    step = 1
+    # after each pass a row knows the extremum of twice as many rows that end with it
+    while step < len(rows):
+        later, earlier = places[step:], places[:-step]
+        new, old = [take_along_axis(rows, at, 0) for at in (later, earlier)]
+        wins: Any = (new > old if name == "maximum" else new < old) | ((new != new) & (old == old))
+        places = concatenate([places[:step], chosen(wins, later, earlier)])
+        step *= 2
+    return places
 
 
 def _reduced(

@@ -1,4 +1,4 @@
-"""Writes to the elements that a mask selects, where a trace follows the mask: whichever these are, the shapes are known."""
+"""Writes to elements at a mask or places that a trace follows: whichever elements these are, the shapes are known."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,9 @@ from ..errors import ShapeError
 from ..imperative.array import Array, apply_op
 from ..imperative.trace import is_followed
 from ..ndarray.types import ArrayLike
+from ..opdef import normalized_axis
 from ..ops import primitive_gather, primitive_reduce
+from ..ops.primitive_arithmetic import maximum, minimum
 from ..ops.primitive_arithmetic import where as where_op
 from .array import ndarray
 from .creation import arange, asarray, operand
@@ -127,18 +129,44 @@ def _of_size(mask: ArrayLike, like: ndarray) -> ndarray:
     return (found if found._dtype == "bool" else found != 0).reshape(like.shape)
 
 
-#: By the name of a function of NumPy that writes by a mask: position and keyword of the mask, and the function for one that is followed.
+def _put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
+    places = operand(ind, a.context).reshape(-1)
+    if mode == "wrap":
+        places = places % a.size
+    elif mode == "clip":
+        places = apply_op(minimum, apply_op(maximum, places, 0, cls=ndarray), a.size - 1, cls=ndarray)
+    flat = a.reshape(-1) * 1
+    flat[places] = _repeated(v, a, arange(places.size, device=a.context))
+    a[...] = flat.reshape(a.shape)
+
+
+def _put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: int | None = -1) -> None:
+    if axis is None:
+        flat = arr.reshape(-1) * 1
+        flat[operand(indices)] = values
+        arr[...] = flat.reshape(arr.shape)
+        return
+    at = normalized_axis(axis, arr.ndim)
+    # the other axes' places, in a column along each
+    key: list[Any] = [np.arange(n).reshape([-1 if k == i else 1 for i in range(arr.ndim)]) for k, n in enumerate(arr.shape)]
+    key[at] = operand(indices)
+    arr[tuple(key)] = values
+
+
+#: By the name of a function of NumPy that writes: position and keyword of the mask or places, and the function for one that is followed.
 WRITERS: dict[str, tuple[int, str, Callable[..., None]]] = {
     "copyto": (3, "where", _copyto),
     "place": (1, "mask", _place),
+    "put": (1, "ind", _put),
+    "put_along_axis": (1, "indices", _put_along_axis),
     "putmask": (1, "mask", _putmask),
 }
 
 
 def writer_of(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Callable[..., None] | None:
-    """The function that writes by a mask that a trace follows; None for a call of any other function, or with another mask."""
+    """The function that writes where a trace follows the mask or the places; None for any other call."""
     if (found := WRITERS.get(name)) is None:
         return None
     place, keyword, function = found
-    mask = args[place] if place < len(args) else options.get(keyword)
-    return function if isinstance(mask, Array) and is_followed(mask) else None
+    where = args[place] if place < len(args) else options.get(keyword)
+    return function if isinstance(where, Array) and is_followed(where) else None
