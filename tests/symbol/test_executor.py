@@ -435,3 +435,14 @@ def test_a_monitor_sees_hidden_outputs_of_shapes_that_depend_on_values():
 def test_shapes_that_depend_on_values_are_not_compiled():
     with pytest.raises(ParameterError, match="compile: shapes that depend on values cannot be compiled: given chosen"):
         mx.compile(mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"), name="chosen"))
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_the_slopes_of_a_parametric_relu_get_the_derivative_whatever_computes_its_input(computed):
+    """MXNet's graphs write the result over a computed input, and then multiply this gradient by the slopes."""
+    x, slopes = sym.var("x"), sym.var("slopes", shape=(1,))
+    executor = sym.LeakyReLU(x * 1 if computed else x, slopes, act_type="prelu").simple_bind(mx.cpu(), x=(2, 2))
+    executor.forward(is_train=True, x=nd.array([[-1, 2], [-3, -4]]), slopes=nd.array([0.25]))
+    executor.backward([nd.array([[1, 10], [100, 1000]])])
+    assert executor.grad_dict["slopes"].asnumpy().tolist() == [-1 - 300 - 4000]
+    assert executor.grad_dict["x"].asnumpy().tolist() == [[0.25, 10], [25, 250]]
