@@ -10,8 +10,9 @@ import pytest
 
 import twofold as mx
 from twofold import nd
-from twofold.errors import IndexingError, MXNetError, NotSupportedForSparseNDArray, ParameterError, ShapeError
+from twofold.errors import DeviceOutOfMemory, IndexingError, MXNetError, NotSupportedForSparseNDArray, ParameterError, ShapeError
 from twofold.imperative import storage
+from twofold.imperative.cell import HOST
 
 DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], "float32")
 
@@ -198,3 +199,13 @@ def test_incomplete_batches_of_csr_matrices_are_refused(last):
 def test_gs_retain_is_retain():
     rows = nd.sparse.gs_retain(nd.array(DENSE).tostype("row_sparse"), nd.array([2, 1]))
     assert (rows.stype, rows.indices.asnumpy().tolist(), rows.data.asnumpy().tolist()) == ("row_sparse", [2, 1], DENSE[[2, 1]].tolist())
+
+
+def test_a_product_that_does_not_fit_is_the_documented_error(monkeypatch):
+    def full(*_, **__):
+        raise MemoryError("Unable to allocate 30.2 GiB")
+
+    monkeypatch.setattr(type(HOST.xp), "csr_transposed_matmul", full)
+    dense = nd.ones((1, 4))
+    with pytest.raises(DeviceOutOfMemory, match=r"does not fit into memory: given Unable to allocate 30\.2 GiB"):
+        nd.sparse.dot(dense.tostype("csr"), dense, transpose_a=True)

@@ -392,7 +392,10 @@ def _primitive_inline(op: Op, inputs: Sequence[object], params: Mapping[str, obj
         if v.__class__ is not np.ndarray:
             return None
         arrays.append(v)
-    found: Any = getattr(HOST.xp, op.name)(*arrays, **params) if arrays else None
+    try:
+        found: Any = getattr(HOST.xp, op.name)(*arrays, **params) if arrays else None
+    except MemoryError as error:
+        raise HOST.failure(error) from error
     if found.__class__ is not np.ndarray:
         return None
     return adopted(CLASSES["default"], found if found.base is None and all(found is not a for a in arrays) else found.copy())
