@@ -19,6 +19,7 @@ from twofold.opdef.params import text as spelt
 from twofold.opdef.registry import NAMES
 
 if TYPE_CHECKING:
+    from twofold.opdef.params import Param
     from twofold.opdef.spec import Op
 
 
@@ -67,11 +68,21 @@ def operators() -> list[Operator]:
     return sorted(found, key=lambda operator: (operator.place, operator.dotted.lower()))
 
 
-def signature(op: Op) -> str:
-    """The parameters of an operator's function."""
+def default_of(param: Param) -> str:
+    """The default of a parameter as a program would write it."""
+    return repr(param.default) if isinstance(param.default, str) else spelt(param.default)
+
+
+def signature(op: Op, *last: str) -> str:
+    """The parameters of an operator's function; a required one that follows optional ones stands after ``*``."""
     arrays = [f"*{i.name}" if op.variadic and i is op.arrays[-1] else f"{i.name}=None" if i.optional else i.name for i in op.arrays]
-    params = [p.name if p.required else f"{p.name}={spelt(p.default)}" for p in op.params.values() if p.name not in op.training]
-    return ", ".join([*arrays, *params, "out=None"])
+    params = [p.name if p.required else f"{p.name}={default_of(p)}" for p in op.params.values() if p.name not in op.training]
+    shown = [*arrays, *params]
+    optional = next((k for k, text in enumerate(shown) if "=" in text), len(shown))
+    required = next((k for k, text in enumerate(shown) if k > optional and "=" not in text), None)
+    if required is not None and not op.variadic:
+        shown.insert(required, "*")
+    return ", ".join([*shown, *(last or ["out=None"])])
 
 
 def described(op: Op, heads: list[str], facts: list[str]) -> list[str]:
@@ -81,7 +92,7 @@ def described(op: Op, heads: list[str], facts: list[str]) -> list[str]:
         kind = "arrays" if op.variadic and i is op.arrays[-1] else "array, optional" if i.optional else "array"
         body.append(f":param {i.name}: {kind}{' (auxiliary state)' if i.auxiliary else ''}")
     shown = [p for p in op.params.values() if p.name not in op.training]
-    body += [f":param {p.name}: {p.kind.name}" + ("" if p.required else f", default {spelt(p.default)}") for p in shown]
+    body += [f":param {p.name}: {p.kind.name}" + ("" if p.required else f", default {default_of(p)}") for p in shown]
     body += [":returns: " + results_text(op), ""]
     return [
         ".. py:function:: " + "\n                 ".join(heads),
@@ -95,7 +106,9 @@ def described(op: Op, heads: list[str], facts: list[str]) -> list[str]:
 def operator_text(operator: Operator) -> str:
     """The page of an operator."""
     op, (name, *aliases) = operator.op, operator.all_names
-    heads = [f"mx.{front}.{name}({signature(op)})" for front in ("nd", "sym")] + [f"mx.nd.{alias}" for alias in aliases]
+    heads = [f"mx.nd.{name}({signature(op)})", f"mx.sym.{name}({signature(op, 'name=None', 'attr=None')})"] + [
+        f"mx.nd.{alias}" for alias in aliases
+    ]
     facts = []
     if op.method_name:
         facts.append(f"**Method**: ``x.{op.method_name}()`` of arrays" + (" and symbols" if op.front.symbol_method else ""))

@@ -1,7 +1,10 @@
-"""Trains a network on torch tensors through the generic adapter, and compares the losses with those on NumPy.
+"""Trains a network on the arrays of another library, through the generic adapter, and compares the losses with those on NumPy.
+
+The library is named on the command line: torch, array_api_strict (the reference implementation of the array API standard), or any other
+that follows the standard.
 
 Run: make example-torch (which installs torch in .venv-torch), or, if the library is installed,
-python examples/on_torch.py torch (or array_api_strict, or any other library that follows the array API standard)
+python examples/on_torch.py torch (or array_api_strict, …)
 """
 
 import importlib.util

@@ -3,7 +3,7 @@
 pip install 'twofold[onnx]' onnxruntime
 python examples/onnx_round_trip.py [--picture FILE]
 
-With FILE the network that was read back is drawn as SVG.
+The network that was read back can be drawn as SVG, into the FILE of `--picture`.
 """
 
 from __future__ import annotations

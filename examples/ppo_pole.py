@@ -6,6 +6,8 @@
 critic had expected, but not much more likely than it was. An episode ends when the pole falls, the cart leaves its track, or after 500
 steps.
 
+The numbers vary between machines: a last digit of rounding changes which way a pole falls, and with it all that is learned later.
+
 Source: Schulman and others, "Proximal policy optimization algorithms", arXiv:1707.06347; the cart is that of Barto, Sutton and Anderson,
 1983.
 """

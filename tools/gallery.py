@@ -206,7 +206,7 @@ LISTED = {
     "onnx_round_trip": Example("To ONNX and back", "The network as it was read from the ONNX file", ending="svg"),
     "on_torch": Example(
         "On the arrays of another library",
-        "The losses on both libraries' arrays are the same",
+        "The losses on the arrays of array_api_strict and of NumPy are the same",
         (Lines(r"^(?P<name>\w+): +loss (?P<y>[\d. ]+\d)", "step", "loss", every=4),),
         ("array_api_strict",),
     ),

@@ -69,7 +69,9 @@ class NcclPeering:
             try:
                 return NcclGroup(self._nccl, self._codes, self._nccl.NcclCommunicator(size, key, number))
             except self._nccl.NcclError as error:
-                raise ClusterError("NCCL: the GPUs did not form a group", str(error), "set TWOFOLD_NCCL=0 to sum by the host") from error
+                raise ClusterError(
+                    f"NCCL: the GPUs did not form a group: {error}", None, "set TWOFOLD_NCCL=0 to sum by the host"
+                ) from error
 
 
 class NcclGroup:
@@ -96,4 +98,4 @@ class NcclGroup:
             # the result goes to the operand's own memory
             getattr(self._communicator, name)(at, at, array.size, code, *how, cupy.cuda.get_current_stream().ptr)
         except self._nccl.NcclError as error:
-            raise ClusterError(f"NCCL: {name} failed", str(error), "see the other processes") from error
+            raise ClusterError(f"NCCL: {name} failed: {error}", None, "see the other processes") from error

@@ -101,8 +101,7 @@ Node.__neg__ = lambda a: node("negative", a)
 
 def topological(outputs: Iterable[Node]) -> list[Node]:
     """The nodes that outputs depend on, operands before their users."""
-    order: dict[Node, None] = {}
-    stack = [(o, False) for o in outputs][::-1]
+    order, stack = dict[Node, None](), [(o, False) for o in outputs][::-1]
     while stack:
         n, done = stack.pop()
         if done:
@@ -269,6 +268,7 @@ class Array:
         return self.value.data
 
     def __setitem__(self, key: slice, other: "Array") -> None:
+        assert key == slice(None), f"only x[:] can be assigned to, not x[{key}]"
         self.value = (other + 0.0).value
 
     def attach_grad(self) -> None:

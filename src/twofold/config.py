@@ -1,7 +1,9 @@
 """All settings, with environment variable, type, default and meaning. `SETTINGS` holds the current values."""
 
 import os
-from collections.abc import Callable
+import re
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -189,11 +191,60 @@ def _parsed(variable: str, parse: Callable[[str], T], default: T) -> T:
         raise ParameterError(f"setting {variable}: invalid value", repr(given), str(error)) from None
 
 
+#: The package's variables that are no settings, without ``TWOFOLD_``; those of its tests among them.
+OTHERS = [
+    "ALLOW",
+    "ARRAY_API",
+    "BACKEND_CPU",
+    "BACKEND_GPU",
+    "CACHE",
+    "CPU_WORKERS",
+    "DATA",
+    "FAKE_GPUS",
+    "FAKE_SCHEDULE",
+    "FAULT_TOLERANT",
+    "JOB",
+    "ORACLE",
+    "PLACE",
+    "PROGRAM",
+    "RUN_FOLDER",
+    "SERVERS",
+    "SPARES",
+    "TEST_GPU",
+    "TEST_JIT",
+    "TEST_SANITIZER",
+    "TORCH",
+    "TRACE",
+    "TRACEBACK",
+    "WORKERS",
+]
+
+
+def warn_of_misspelt(variables: Iterable[str]) -> None:
+    """Issue a warning for each environment variable that has no effect and whose name is near to that of one that has.
+
+    Parameters
+    ----------
+    variables
+        The names of variables.
+    """
+    for variable in variables:
+        name = variable.removeprefix("TWOFOLD_")
+        if name != variable and variable not in KNOWN:
+            from .suggestions import did_you_mean  # programs whose variables are right need not load it
+
+            if meant := did_you_mean(name, [known.removeprefix("TWOFOLD_") for known in KNOWN], ""):
+                text = re.sub(r"'(\w+)'", r"TWOFOLD_\1", meant)
+                warnings.warn_explicit(f"{variable} has no effect; {text}", UserWarning, "environment", 1)
+
+
+KNOWN = [setting.variable for setting in TABLE] + [f"TWOFOLD_{name}" for name in OTHERS]
 COMPILED_IN = frozenset(setting.name for setting in TABLE if setting.is_compiled_in)
 # `TABLE` has the declarations. In the class they would slow down each look-up of a value, and hot paths read settings.
 for _declared in TABLE:
     delattr(Settings, _declared.name)
 SETTINGS = Settings()
+warn_of_misspelt(os.environ)
 
 
 def fake_gpus() -> int:

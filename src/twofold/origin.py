@@ -3,6 +3,7 @@
 A place is a code object and an instruction in it: never a frame, which would keep the user's variables alive.
 """
 
+import os
 import re
 import sys
 import warnings
@@ -23,6 +24,11 @@ def frame_of_user(depth: int) -> FrameType:
             break
         frame = frame.f_back
     return frame
+
+
+def in_brief(file: str, line: int) -> str:
+    """A line of a program as reports name it: ``train.py:12``."""
+    return f"{os.path.basename(file)}:{line}"
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import logging
@@ -38,6 +39,16 @@ def test_every_operator_has_a_page_that_names_all_its_synonyms(pages):
     for operator in operator_pages.operators():
         page = pages[f"op.{operator.dotted}"]
         assert all(f"mx.nd.{name}" in page for name in operator.all_names), operator.dotted
+
+
+def test_signatures_of_operators_are_pythons():
+    shown = {operator.dotted: operator_pages.signature(operator.op) for operator in operator_pages.operators()}
+    for name, signature in shown.items():
+        assert ast.parse(f"def f({signature}): pass"), name  # a SyntaxError if a required parameter follows an optional one
+    assert "mode='clip'" in shown["take"]
+    assert "sequence_length=None, *, state_size, num_layers" in shown["RNN"]
+    take = next(operator for operator in operator_pages.operators() if operator.dotted == "take")
+    assert "mx.sym.take(a, indices, axis=0, mode='clip', name=None, attr=None)" in operator_pages.operator_text(take)
 
 
 @pytest.mark.ci

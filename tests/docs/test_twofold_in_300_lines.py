@@ -1,6 +1,8 @@
 """The miniature in docs/inside matches the package's results and memory use, and stays within its length."""
 
+import doctest
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +41,19 @@ def mxnets(arrays):
 
 def test_it_has_at_most_300_lines():
     assert len(SOURCE.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_its_page_prints_what_it_says(mini, monkeypatch):
+    monkeypatch.setitem(sys.modules, "twofold_in_300_lines", mini)
+    failed, tried = doctest.testfile(str(SOURCE.with_name("miniature.md")), module_relative=False)
+    assert (failed, tried) == (0, 8)
+
+
+def test_parts_of_an_array_cannot_be_written(mini):
+    x = mini.Array([1.0, 2.0, 3.0])
+    with pytest.raises(AssertionError, match=r"only x\[:\] can be assigned to"):
+        x[1:2] = mini.Array([5.0])
+    np.testing.assert_array_equal(x.asnumpy(), [1.0, 2.0, 3.0])
 
 
 def test_values_match_the_package(mini):

@@ -82,7 +82,7 @@ def a_negative_device():
 
 
 @mistake(
-    "Parameter 'dense0_weight' was not initialized on context cpu(1): given it was only initialized on [cpu(0)]; copy the inputs "
+    "Parameter 'dense0_weight' was not initialized on context cpu(1), but only on [cpu(0)]; copy the inputs "
     "with as_in_context, or move the parameters with reset_ctx"
 )
 def data_on_another_device_than_the_network():
@@ -92,7 +92,7 @@ def data_on_another_device_than_the_network():
 
 
 @mistake(
-    "Parameter 'dense0_weight' was not initialized on context cpu(1): given it was only initialized on [cpu(0)]; copy the inputs "
+    "Parameter 'dense0_weight' was not initialized on context cpu(1), but only on [cpu(0)]; copy the inputs "
     "with as_in_context, or move the parameters with reset_ctx"
 )
 def data_on_another_device_than_a_hybridized_network():
@@ -153,8 +153,8 @@ def missing_parameters():
 
 
 @mistake(
-    "dense.params: these are not the states of a trainer: given pickle: an opcode cannot be read; pass a file that "
-    "Trainer.save_states wrote"
+    "dense.params: these are not the states of a trainer: pickle: an opcode cannot be read: at position 0, opcode b'\\x12' unknown; "
+    "pass a file that Trainer.save_states wrote"
 )
 def parameters_as_a_trainers_states():
     net = saved()
@@ -183,7 +183,7 @@ def a_missing_graph():
 
 
 @mistake(
-    "dense.params: symbol is not UTF-8 text: given 'utf-8' codec can't decode byte 0xc9 in position 24: invalid continuation byte; "
+    "dense.params: symbol is not UTF-8 text: 'utf-8' codec can't decode byte 0xc9 in position 24: invalid continuation byte; "
     "pass a JSON file, not one of parameters"
 )
 def parameters_as_a_graph():
@@ -320,7 +320,7 @@ def a_missing_image():
     mx.image.imread("cat.jpg")
 
 
-@mistake("cat.jpg: not an image, or a damaged one: given it starts with b'this is '")
+@mistake("cat.jpg: not an image, or a damaged one: it starts with b'this is '")
 def a_text_file_as_an_image():
     Path("cat.jpg").write_text("this is not an image")
     mx.image.imread("cat.jpg")
@@ -385,11 +385,11 @@ ON_GPUS = {
         "add: operands are on different devices: given gpu(1) and cpu(0); copy one with as_in_context"
     ),
     "net(nd.ones((2, 4)))": (
-        "Parameter 'dense0_weight' was not initialized on context cpu(0): given it was only initialized on [gpu(1)]; "
+        "Parameter 'dense0_weight' was not initialized on context cpu(0), but only on [gpu(1)]; "
         "copy the inputs with as_in_context, or move the parameters with reset_ctx"
     ),
     "net(nd.ones((2, 4), ctx=mx.gpu(0)))": (
-        "Parameter 'dense0_weight' was not initialized on context gpu(0): given it was only initialized on [gpu(1)]; "
+        "Parameter 'dense0_weight' was not initialized on context gpu(0), but only on [gpu(1)]; "
         "copy the inputs with as_in_context, or move the parameters with reset_ctx"
     ),
 }

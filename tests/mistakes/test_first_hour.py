@@ -24,7 +24,7 @@ MISTAKES = [
     ),
     (
         NET + "net.save_parameters('x.params')\nn2 = nn.Dense(5, in_units=3)\nn2.load_parameters('x.params')",
-        "Failed loading Parameter 'dense1_weight' from saved params: shape incompatible: given expected (5, 3) vs saved (4, 3);"
+        "Failed loading Parameter 'dense1_weight' from saved params: shape incompatible, expected (5, 3): given (4, 3);"
         " load the file of this model",
     ),
     (
@@ -38,11 +38,11 @@ MISTAKES = [
     ),
     (
         "gluon.data.DataLoader(gluon.data.ArrayDataset(nd.ones((4, 2)), nd.ones(5)), 2)",
-        "All arrays must have the same length: given array[0] has length 4 while array[1] has 5; truncate the longer one",
+        "All arrays must have the same length: array[0] has length 4 while array[1] has 5; truncate the longer one",
     ),
     (
         "list(gluon.data.DataLoader([nd.ones(2), nd.ones(3)], 2))",
-        "DataLoader: cannot stack the samples: given all input arrays must have the same shape; use samples of equal shape, or "
+        "DataLoader: cannot stack the samples: all input arrays must have the same shape; use samples of equal shape, or "
         "pass a batchify_fn; data and labels are one dataset as ArrayDataset(data, labels)",
     ),
     (

@@ -404,7 +404,7 @@ def a_loader_without_a_batch_size():
     gluon.data.DataLoader(gluon.data.ArrayDataset(nd.ones((4, 3))))
 
 
-@mistake("All arrays must have the same length: given array[0] has length 4 while array[1] has 5; truncate the longer one")
+@mistake("All arrays must have the same length: array[0] has length 4 while array[1] has 5; truncate the longer one")
 def data_and_labels_of_different_lengths():
     gluon.data.ArrayDataset(nd.ones((4, 3)), nd.ones((5,)))
 
@@ -433,7 +433,7 @@ def an_export_before_the_first_call():
 
 
 @mistake(
-    "Failed loading Parameter 'conv0_weight' from saved params: shape incompatible: given expected (8, 0, 3, 3) vs saved (8, 4); "
+    "Failed loading Parameter 'conv0_weight' from saved params: shape incompatible, expected (8, 0, 3, 3): given (8, 4); "
     "load the file of this model"
 )
 def parameters_of_another_network():
@@ -503,7 +503,7 @@ def a_modules_checkpoint_in_a_block():
 
 
 @mistake(
-    "Parameter 'fc_weight' loaded from file: net-0001.params is not present in ParameterDict: given choices are: 'dense0_weight', "
+    "Parameter 'fc_weight' loaded from file: net-0001.params is not present in ParameterDict, which has 'dense0_weight', "
     "'dense0_bias'; set ignore_extra to True to ignore, or make sure source and target networks have the same prefix"
     f"{CHECKPOINT}"
 )

@@ -287,12 +287,12 @@ def a_misspelt_array():
     nd.FullyConnected(nd.ones((2, 3)), wieght=nd.ones((4, 3)), num_hidden=4)
 
 
-@mistake("from_dlpack: a copy is needed: given its elements are not in order in memory; leave copy out")
+@mistake("from_dlpack: a copy is needed: its elements are not in order in memory; leave copy out")
 def sharing_memory_of_another_order():
     np.from_dlpack(numpy.ones((2, 3)).T, copy=False)
 
 
-@mistake("from_dlpack: a copy is needed: given its memory is read-only; leave copy out")
+@mistake("from_dlpack: a copy is needed: its memory is read-only; leave copy out")
 def sharing_read_only_memory():
     np.from_dlpack(numpy.broadcast_to(numpy.ones(3), (1, 3)), copy=False)
 

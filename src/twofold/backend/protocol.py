@@ -115,7 +115,9 @@ class Backend(ABC):
         """
         kind = self.target.kind
         if isinstance(error, MemoryError):
-            return DeviceOutOfMemory(f"{kind}: an array does not fit into memory", str(error), "use smaller batches, or free unused arrays")
+            return DeviceOutOfMemory(
+                f"{kind}: an array does not fit into memory: {error}", None, "use smaller batches, or free unused arrays"
+            )
         return own_error(f"{kind}: a computation failed", error)
 
     def trim(self) -> None:

@@ -2,11 +2,13 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Container, Sequence
 from importlib import import_module
 
 from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError
+from ..suggestions import did_you_mean
 
 #: The programs by name, with their descriptions for ``-h``. The module of a program is imported when the program is asked for.
 PROGRAMS = {
@@ -67,23 +69,32 @@ def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
         if name in asked:
             program = import_module(f".{name}", __package__)
             program.add_arguments(own)
-            own.set_defaults(program=program, usage_error=own.error)
+            own.set_defaults(program=program, usage_error=own.error, help_text=own.format_help)
     return parser
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
-    parser = parser_of([next((word for word in words if not word.startswith("-")), None)])  # no option before it takes a value
+    asked = next((word for word in words if not word.startswith("-")), None)  # no option before it takes a value
+    parser = parser_of([asked])
+    if asked is not None and asked not in PROGRAMS:
+        parser.error(f"there is no program {asked!r}; " + did_you_mean(asked, PROGRAMS, f"choose from {', '.join(PROGRAMS)}"))
     own, arguments = list(words), []
     if words and words[0] in RUNNERS:
         own, arguments = import_module(f".{words[0]}", __package__).split(words[1:])
         own = [words[0], *own]
     given, unknown = parser.parse_known_args(own)
     if unknown:
-        given.usage_error(
-            f"unrecognized arguments: {' '.join(unknown)}"
-        )  # the main parser's own message would not show the program's usage
+        # the main parser's own message would not show the program's usage
+        given.usage_error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *_meant(unknown, given.help_text())]))
     given.arguments = arguments
     return given
+
+
+def _meant(unknown: Sequence[str], text: str) -> list[str]:
+    """Which options of a program's help are meant by options that it does not have, if any is near."""
+    options = re.findall(r"--[\w-]+", text)
+    words = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    return [meant for word in words if (meant := did_you_mean(word, options, ""))]
 
 
 def _failed(error: Exception, status: int) -> int:

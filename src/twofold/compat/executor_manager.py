@@ -28,7 +28,7 @@ def _check_arguments(symbol: Symbol) -> None:
         repeated = {name for name in names if names.count(name) > 1}
         if repeated:
             text = f'Find duplicated {what} name "{min(repeated)}"'
-            raise InvalidValue(text, f"{what}s are {', '.join(names)}", "give each variable a name of its own")
+            raise InvalidValue(text, f"{what}s {', '.join(names)}", "give each variable a name of its own")
 
 
 def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:

@@ -157,7 +157,7 @@ def _unpack(file: BinaryIO, whole: BinaryIO) -> None:
             # compressed bytes that the last round had no room for come before new ones
             head = unpacker.decompress(unpacker.unconsumed_tail or file.read(CHUNK), CHUNK)
     except zlib.error as error:
-        raise FormatError("the gzip data is damaged", str(error), offset=0) from None
+        raise FormatError(f"the gzip data is damaged: {error}", offset=0) from None
     if whole.tell() != size:
         raise _wrong_size("fewer" if whole.tell() < size else "more", expected, reader.offset)
 

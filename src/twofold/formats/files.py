@@ -57,7 +57,9 @@ def regular(path: str) -> str:
     """
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise FileAccessError(f"cannot read {path}", "it is a pipe, a socket or a device", "copy its content to a file: cat PIPE > FILE")
+        raise FileAccessError(
+            f"cannot read {path}: it is a pipe, a socket or a device", None, "copy its content to a file: cat PIPE > FILE"
+        )
     return path
 
 

@@ -81,7 +81,7 @@ def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None 
     try:
         lines = bytes(data).decode().splitlines()
     except UnicodeDecodeError as error:
-        raise FormatError("a list of images is not UTF-8", str(error), offset=error.start) from None
+        raise FormatError(f"a list of images is not UTF-8: {error}", offset=error.start) from None
     for number, line in enumerate(map(str.strip, lines), 1):
         if not line:
             continue

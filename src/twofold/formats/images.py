@@ -197,13 +197,13 @@ def decoding(data: Buffer) -> Iterator[Image]:
                 raise FormatError(f"an image of {width} x {height} pixels in too few bytes", f"{len(data)}", "the file is damaged or cut")
             yield image
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
-        raise FormatError("an image too large to decode", str(error), "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it") from None
+        raise FormatError(f"an image too large to decode: {error}", None, "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it") from None
     except FormatError:
         raise
     except pillow.UnidentifiedImageError:
         raise FormatError("not an image, or a damaged one", f"it starts with {bytes(memoryview(data)[:8])!r}") from None
     except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise FormatError("not an image, or a damaged one", str(error)) from None
+        raise FormatError(f"not an image, or a damaged one: {error}") from None
 
 
 def _stored(image: Image) -> Image:
@@ -306,7 +306,7 @@ def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:
     try:
         pixels.save(file, format, **options)
     except (OSError, ValueError) as error:
-        raise ParameterError(f"cannot write the image as {extension}", str(error), "use '.jpg' or '.png'") from error
+        raise ParameterError(f"cannot write the image as {extension}: {error}", None, "use '.jpg' or '.png'") from error
     return file.getvalue()
 
 

@@ -40,11 +40,11 @@ def parse_json(data: Buffer | str, what: str) -> object:
             offset=len(error.doc[: error.pos].encode()),
         ) from None
     except UnicodeError as error:
-        raise FormatError(f"{what} is not UTF-8 text", str(error), "pass a JSON file, not one of parameters") from None
+        raise FormatError(f"{what} is not UTF-8 text: {error}", None, "pass a JSON file, not one of parameters") from None
     except RecursionError:
         raise FormatError(f"{what} is nested too deeply", todo="files of this format never are") from None
     except ValueError as error:
-        raise FormatError(f"{what}: a number cannot be read", str(error)) from None
+        raise FormatError(f"{what}: a number cannot be read: {error}") from None
 
 
 def utf8(text: str, what: str) -> bytes:

@@ -113,7 +113,9 @@ def run_pickle(data: Buffer | BinaryIO, allowed: Container[Name], budget: Budget
     except FormatError as error:
         raise FormatError(error.what, error.given, error.todo, offset=position) from error.__cause__
     except (ValueError, OverflowError, DeprecationWarning) as error:  # from pickletools' checks, which warn about invalid escapes
-        raise FormatError("pickle: an opcode cannot be read", str(error)[:200], "it is damaged or not a pickle", offset=position) from None
+        raise FormatError(
+            f"pickle: an opcode cannot be read: {str(error)[:200]}", None, "it is damaged or not a pickle", offset=position
+        ) from None
     return machine.pop()
 
 

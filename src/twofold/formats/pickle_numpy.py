@@ -37,7 +37,7 @@ def encode_latin1(text: str) -> bytes:
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError as error:
-        raise FormatError("pickle: bytes stored as text contain other characters", str(error)) from None
+        raise FormatError(f"pickle: bytes stored as text contain other characters: {error}") from None
 
 
 def _dtype(parts: Parts) -> DTypeRecord:

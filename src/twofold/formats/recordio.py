@@ -258,7 +258,7 @@ class RecordWriter:
         except OSError as error:
             self._is_writing = len(left) < size
             self.drop_unfinished()
-            raise FileAccessError("cannot write a record", error.strerror or str(error), "check the disk") from error
+            raise FileAccessError(f"cannot write a record: {error.strerror or str(error)}", None, "check the disk") from error
         self.offset += size
         self._is_writing = False
 

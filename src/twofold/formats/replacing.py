@@ -63,7 +63,9 @@ def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> No
     try:
         os.replace(src, dst)
     except OSError as error:
-        raise FileAccessError(f"Moving downloaded temp file - {src}, to {dst} failed.", str(error), "Please retry the download.") from error
+        raise FileAccessError(
+            f"Moving downloaded temp file - {src}, to {dst} failed. {error}", None, "Please retry the download."
+        ) from error
 
 
 def _created(path: Path) -> tuple[Path, BinaryIO]:

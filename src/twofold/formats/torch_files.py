@@ -114,7 +114,7 @@ def _members(data: bytes) -> dict[str, memoryview]:
     try:
         entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, struct.error, EOFError) as error:
-        raise FormatError("torch: the archive cannot be read", str(error)[:200], "it is damaged or truncated") from None
+        raise FormatError(f"torch: the archive cannot be read: {str(error)[:200]}", None, "it is damaged or truncated") from None
     if sum(entry.file_size for entry in entries) > len(data):
         _refuse("torch: the archive's members overlap", f"{len(entries)} members")
     for entry in entries:

@@ -60,7 +60,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         todo = f"pip install {PACKAGES[scheme]}" if scheme in PACKAGES else str(error)
         raise MissingDependency(f"opening {scheme}:// URLs needs a package that is not installed", todo=todo) from error
     except ValueError as error:
-        raise FileAccessError(f"{url}: unknown file system", str(error), "use a path, or a scheme that fsspec knows") from error
+        raise FileAccessError(f"{url}: unknown file system: {error}", None, "use a path, or a scheme that fsspec knows") from error
 
 
 @contextlib.contextmanager
@@ -78,7 +78,9 @@ def named_errors(name: str, action: str) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise MissingFileError(f"cannot {action} a file whose name the system cannot encode", ascii(name), "check the name") from error
     except OSError as error:
-        raise FileAccessError(f"cannot {action} {name}", error.strerror or str(error), "check its permissions and the disk") from error
+        raise FileAccessError(
+            f"cannot {action} {name}: {error.strerror or str(error)}", None, "check its permissions and the disk"
+        ) from error
 
 
 def send(url: str, chunks: Iterable[Buffer]) -> None:

@@ -135,8 +135,8 @@ class Copies:
             place = self.places.get(Device("cpu" if ctx.is_host else "gpu", ctx.device_id))
         if place is None:
             raise DeviceError(
-                f"Parameter '{name}' was not initialized on context {ctx}",
-                f"it was only initialized on {self.contexts}",
+                f"Parameter '{name}' was not initialized on context {ctx}, but only on {self.contexts}",
+                None,
                 "copy the inputs with as_in_context, or move the parameters with reset_ctx",
             )
         return place

@@ -327,7 +327,7 @@ class Parameter(CheckedAttributes):
         what = f"Failed loading Parameter '{self.name}' from saved params"
         shape = self._own_shape(data)
         if not self._is_compatible(shape):
-            raise WrongShape(f"{what}: shape incompatible", f"expected {self.shape} vs saved {data.shape}", "load the file of this model")
+            raise WrongShape(f"{what}: shape incompatible, expected {self.shape}", f"{data.shape}", "load the file of this model")
         self._shape = shape
         if cast_dtype and dtype_source == "current":
             return data.astype(self.dtype, copy=False)
@@ -335,8 +335,8 @@ class Parameter(CheckedAttributes):
             self._dtype = data.dtype
         elif dtype_name(self.dtype) != data._dtype:
             raise InvalidValue(
-                f"{what}: dtype incompatible",
-                f"expected {self.dtype} vs saved {data.dtype}",
+                f"{what}: dtype incompatible, expected {dtype_name(self.dtype)}",
+                dtype_name(data.dtype),
                 "set cast_dtype=True to cast the dtype of saved params",
             )
         return data

@@ -314,8 +314,9 @@ class ParameterDict:
                 self._params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
             elif not ignore_extra:
                 raise InvalidValue(
-                    f"Parameter '{name[len(restore_prefix) :]}' loaded from {source} is not present in ParameterDict",
-                    f"choices are: {brief_list(self.keys())}",
+                    f"Parameter '{name[len(restore_prefix) :]}' loaded from {source} is not present in ParameterDict, "
+                    f"which has {brief_list(self.keys())}",
+                    None,
                     f"set ignore_extra to True to ignore, or make sure source and target networks have the same prefix{advice}",
                 )
 

@@ -56,7 +56,7 @@ class SymbolBlock(HybridBlock):
         for symbol in flat:
             if len(symbol.heads) != 1 or not symbol.heads[0].node.is_variable:
                 raise InvalidValue(
-                    "Input symbols must be variable", f"{symbol} is an operator's output", "create them with mx.sym.Variable"
+                    f"Input symbols must be variable: {symbol} is an operator's output", None, "create them with mx.sym.Variable"
                 )
         names = [s.heads[0].node.name for s in flat]
         outputs = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs

@@ -114,7 +114,7 @@ class Trainer(CheckedAttributes):
             if contexts and own != contexts:
                 raise InvalidValue(
                     "All Parameters must be initialized on the same set of contexts",
-                    f"Parameter {param.name} is initialized on {own} while previous Parameters are initialized on {contexts}",
+                    f"Parameter {param.name} on {own}, and the ones before it on {contexts}",
                     "use reset_ctx",
                 )
             contexts = own
@@ -195,8 +195,8 @@ class Trainer(CheckedAttributes):
         if self._param2idx.get(param.name) not in self._unsent:
             if not isinstance(self._wanted_store, (str, type(None))):
                 raise MXNetError(
-                    "Cannot reset a kvstore that was given as an object",
-                    f"Parameter '{param.name}' is set",
+                    f"Cannot reset a kvstore that was given as an object: Parameter '{param.name}' is set",
+                    None,
                     "pass the kind of store instead",
                 )
             self._reset_kvstore()
@@ -408,7 +408,7 @@ class Trainer(CheckedAttributes):
                     updater.set_states(states)
                 except FormatError as error:
                     what = f"{fspath(fname)}: these are not the states of a trainer"
-                    raise FormatError(what, error.what, "pass a file that Trainer.save_states wrote") from error
+                    raise FormatError(f"{what}: {error.what}", None, "pass a file that Trainer.save_states wrote") from error
                 updater.optimizer = self._updaters[0].optimizer  # one for all: its counts of updates must not diverge
             self._optimizer = self._updaters[0].optimizer
         # The optimizer of the file has none: multipliers of learning rates are read from the parameters.

@@ -152,7 +152,7 @@ def _renamed(name: str, array: NDArray | HostArray, rules: Sequence[WeightRule])
                 return
             names = [re.sub(rule.pattern, to, name) for to in ([rule.to] if isinstance(rule.to, str) else rule.to)]
         except (re.error, IndexError) as error:
-            raise ParameterError(f"load_weights: the rule {rule} cannot be applied", str(error), "see Python's module re") from None
+            raise ParameterError(f"load_weights: the rule {rule} cannot be applied: {error}", None, "see Python's module re") from None
         for path, part in zip(names, _parts(name, array, rule, len(names)), strict=True):
             yield from _renamed(path, part, rules[place + 1 :])
         return

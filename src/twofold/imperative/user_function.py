@@ -60,4 +60,5 @@ def user_code(what: str) -> Iterator[None]:
     except MXNetError:
         raise
     except Exception as error:
-        raise MXNetError(f"{what} raised {type(error).__name__}", str(error), SEE_CAUSE) from error
+        reason = f": {error}" if str(error) else ""
+        raise MXNetError(f"{what} raised {type(error).__name__}{reason}", None, SEE_CAUSE) from error

@@ -233,7 +233,7 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
             numpys = numpy_state(parts[rank]["numpy"])
             set_state(parts[rank]["random"])
         except ValueError as error:
-            raise FormatError("not the state of random streams", str(error), path=files.share(rank, writers, "json")) from error
+            raise FormatError(f"not the state of random streams: {error}", path=files.share(rank, writers, "json")) from error
         np.random.set_state(numpys)  # noqa: NPY002 - what iterators shuffle by
     every = [part["own"] for part in parts]
     states = [part["part"] for part in parts] if index["has_states"] else None

@@ -387,9 +387,9 @@ class ServerClient:
     def _check_replaceable(self, dead: int, others: Sequence[int]) -> None:
         what, todo = f"server {dead - self._workers} has died{on_hosts([dead])}", "continue from a checkpoint"
         if not others:
-            raise ClusterError(what, "there is no other server", todo)
+            raise ClusterError(f"{what}: there is no other server", None, todo)
         if not self._is_tolerant:
-            raise ClusterError(what, "the messages sent to it are lost", f"{todo}; twofold launch --ft replaces servers")
+            raise ClusterError(f"{what}: the messages sent to it are lost", None, f"{todo}; twofold launch --ft replaces servers")
         parts = [(tensor, part) for tensor in self._tensors.values() for part in tensor.parts if part.server == dead]
         for tensor, part in parts:
             if self._requests.replay.has_rows_alone(tensor.key, part.shard):

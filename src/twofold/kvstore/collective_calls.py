@@ -149,7 +149,7 @@ class CollectiveCalls:
         """
         if not self._compare(label, checksum(arrays))[1]:
             todo = "give all workers the same random seeds, and set parameters on all of them alike"
-            raise ClusterError(f"{in_words(label)}: the weights differ between workers", "checksums over workers are not equal", todo)
+            raise ClusterError(f"{in_words(label)}: the weights differ between workers: checksums over workers are not equal", None, todo)
 
     def _compare(self, label: object, number: int) -> tuple[Contributors, bool]:
         """How many workers have not finished, and whether all of these pass the same number."""

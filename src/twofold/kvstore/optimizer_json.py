@@ -113,7 +113,7 @@ def allowed_object(name: str, allowed: Collection[str]) -> Any:
     try:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(f"server: {name!r} does not exist", str(error), "pass the module:Class of an importable class") from error
+        raise ParameterError(f"server: {name!r} does not exist: {error}", None, "pass the module:Class of an importable class") from error
 
 
 def _name_of(thing: object, registered: Mapping[str, type]) -> str:

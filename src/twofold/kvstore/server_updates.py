@@ -75,7 +75,7 @@ class ServerUpdates:
         cut = next((s.name for s in shards if s.is_cut), None)
         if cut is not None and isinstance(optimizer, OF_WHOLE_TENSORS):
             todo = "raise MXNET_KVSTORE_BIGARRAY_BOUND above its size, or use a single server"
-            raise ParameterError(f"{type(optimizer).__name__} needs whole tensors", f"key {cut!r} is divided among servers", todo)
+            raise ParameterError(f"{type(optimizer).__name__} needs whole tensors: key {cut!r} is divided among servers", None, todo)
         self._optimizer, self._updater, self._workers, self._changes = optimizer, None, len(workers), {}
         for shard in shards:
             shard.has_state, shard.state = False, None

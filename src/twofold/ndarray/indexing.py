@@ -81,7 +81,7 @@ def _value(value: Any, x: Any) -> Any:
             return host.astype(dtype)
     except (TypeError, ValueError) as error:
         raise DTypeError(
-            "item assignment: the value is not array-like", str(error), "pass an array, a number or nested lists of numbers"
+            f"item assignment: the value is not array-like: {error}", None, "pass an array, a number or nested lists of numbers"
         ) from None
 
 

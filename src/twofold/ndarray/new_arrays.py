@@ -209,7 +209,7 @@ def exchanged(cls: type[A], dlpack: object, copy: bool | None = None) -> A:
         is_shared = data.flags.c_contiguous and (source is not dlpack or data.flags.writeable)
         if copy is False and not is_shared:
             why = "its memory is read-only" if data.flags.c_contiguous else "its elements are not in order in memory"
-            raise ParameterError("from_dlpack: a copy is needed", why, "leave copy out")
+            raise ParameterError(f"from_dlpack: a copy is needed: {why}", None, "leave copy out")
         if copy or not is_shared:
             return from_host(cls, data, device)
         data = _adopt_host(data if data.flags.writeable else np.asarray(WritableMemory(data)))

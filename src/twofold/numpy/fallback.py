@@ -348,8 +348,8 @@ def _nditer(op: object, *args: object, **options: object) -> np.nditer:
         if "read-only" not in str(error):
             raise
         raise ParameterError(
-            "nditer: arrays of twofold.np cannot be written through an iterator",
-            str(error),
+            f"nditer: arrays of twofold.np cannot be written through an iterator: {error}",
+            None,
             "write to x[index], or use x.asnumpy()",
         ) from None
 

@@ -64,7 +64,7 @@ def _places(item: Any) -> np.ndarray:
         what = f"{transform}: the number of elements that a mask selects is not known while its function is traced"
         raise AutogradError(what, f"x[mask] with a mask of shape {item.shape}", BY_MASK) from None
     except ValueError as error:
-        raise IndexingError("an index is not an array", str(error), "pass integers, slices, None, ... or arrays") from None
+        raise IndexingError(f"an index is not an array: {error}", None, "pass integers, slices, None, ... or arrays") from None
     if host.dtype == bool:
         return host
     # an empty list is a valid index, though NumPy makes it a float64 array

@@ -138,7 +138,7 @@ def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
         texts = ["".join(["..." if k is Ellipsis else LETTERS[range(52).index(k)] for k in indices]) for indices in lists]
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "einsum: an index is not a number from 0 to 51", str(error), "follow each array with a list of such numbers"
+            f"einsum: an index is not a number from 0 to 51: {error}", None, "follow each array with a list of such numbers"
         ) from None
     result = f"->{texts.pop()}" if len(lists) > len(arrays) else ""
     return ",".join(texts) + result, arrays

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from ..extension_points import STANDING_REPORTS
+from ..origin import in_brief
 from .sites import SITES, Site
 
 
@@ -37,7 +38,7 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         counts = ", ".join(f"{number} {what}" for number, what in ((self.folded, "folded"), (self.made, "made")) if number)
         reasons = ", ".join(f"{reason} ({count})" for reason, count in sorted(self.reasons.items(), key=lambda r: -r[1]))
-        return f"{self.file}:{self.line}: " + "; ".join(filter(None, (counts, reasons and f"at once: {reasons}")))
+        return f"{in_brief(self.file, self.line)}: " + "; ".join(filter(None, (counts, reasons and f"at once: {reasons}")))
 
 
 def lines() -> list[Line]:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from threading import get_ident
 from types import TracebackType
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from ..device import Device
 from ..extension_points import STANDING_REPORTS, shown_in_notebooks
 from ..imperative.scope import flush_here
-from ..origin import frame_of_user
+from ..origin import frame_of_user, in_brief
 from ..plurals import counted
 from ..program.compile import Program
 from ..scheduler.observers import Event, forget, listen, this_thread
@@ -199,7 +198,7 @@ def _flush(cause: str, operations: int, program: Program, nbytes: int) -> Flush:
 def _user_line() -> str:
     """The innermost line of this thread's stack outside the package."""
     frame = frame_of_user(1)
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return in_brief(frame.f_code.co_filename, frame.f_lineno)
 
 
 def explain() -> Report:

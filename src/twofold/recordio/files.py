@@ -168,7 +168,7 @@ class MXRecordIO:
         except FormatError as error:
             raise error.at_path(self.uri) from None
         except OSError as error:
-            raise FileAccessError(f"cannot read {self.uri} at byte {reader.offset}", str(error), "check the disk") from error
+            raise FileAccessError(f"cannot read {self.uri} at byte {reader.offset}: {error}", None, "check the disk") from error
 
     def _reader(self) -> RecordReader:
         if self.pid != os.getpid() and self.is_open:
@@ -272,7 +272,7 @@ class MXIndexedRecordIO(MXRecordIO):
         except FormatError as error:
             raise error.at_path(self.idx_path) from None
         except ValueError as error:
-            raise FormatError("a key in the index is of another type", str(error), "pass its key_type", path=self.idx_path) from error
+            raise FormatError(f"a key in the index is of another type: {error}", None, "pass its key_type", path=self.idx_path) from error
 
     def _numbered(self, damaged: Callable[[FormatError], None] | None = None) -> list[tuple[Key, int]]:
         reader = self._reader()

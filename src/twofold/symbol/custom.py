@@ -81,7 +81,7 @@ class _Custom(SpecialNode):
         for k in _states(node):
             if not node.inputs[k].node.is_variable:
                 what = f"Custom({op_type}): an auxiliary state must be a variable"
-                raise ParameterError(what, f"{names[k]} is an output of {node.inputs[k].node.name}", "pass a variable")
+                raise ParameterError(f"{what}: {names[k]} is an output of {node.inputs[k].node.name}", None, "pass a variable")
         return len(listed.outputs)
 
     def written(self, node: SymbolNode) -> Iterable[int]:

@@ -54,7 +54,7 @@ class _ControlFlow(SpecialNode):
             count, places = self.places(node)
         except (*UNREADABLE, KeyError, IndexError) as error:
             raise ParameterError(
-                f"{self.name}: an attribute is missing, or is not a number or a list", str(error), "write the file again"
+                f"{self.name}: an attribute is missing, or is not a number or a list: {error}", None, "write the file again"
             ) from None
         fit = all(
             len(_arguments(b)) == len(p) and all(0 <= k < len(node.inputs) for k in p) for b, p in zip(node.subgraphs, places, strict=True)

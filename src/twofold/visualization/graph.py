@@ -19,7 +19,7 @@ def plot_graph(outputs: Sequence[Node], steps: Sequence[Step] = ()) -> Svg:
     outputs
         The outputs of the graph, drawn with a thick frame.
     steps
-        The steps of a program, to color the nodes of each fused kernel alike.
+        The steps of a program, to color the nodes of each alike, and those of another one differently.
 
     Returns
     -------
@@ -27,8 +27,7 @@ def plot_graph(outputs: Sequence[Node], steps: Sequence[Step] = ()) -> Svg:
         The drawing.
     """
     nodes = topological(outputs)
-    kernels = [s for s in steps if s.is_kernel]
-    color: dict[Node, str] = {n: KERNELS[k % len(KERNELS)] for k, step in enumerate(kernels) for n in step.nodes}
+    color: dict[Node, str] = {n: KERNELS[k % len(KERNELS)] for k, step in enumerate(steps) for n in step.nodes}
     boxes = [Box(_name(n), _type(n), color.get(n, _color(n)), isinstance(n, Leaf), is_output=n in outputs) for n in nodes]
     place = {n: k for k, n in enumerate(nodes)}
     edges = [Edge(place[i], place[n]) for n in nodes for i in dict.fromkeys(n.inputs) if i is not None]

@@ -104,7 +104,7 @@ def read_npz(source: InspectedFile, content: Content, selection: Selection) -> N
                 with archive.open(entry) as file:
                     content.arrays.append(_npy_content(entry.filename.removesuffix(".npy"), file, entry.file_size))  # type: ignore[arg-type]
     except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, UnicodeError, zlib.error) as error:  # RuntimeError: it is encrypted
-        raise FormatError("a damaged archive of arrays", str(error)) from None
+        raise FormatError(f"a damaged archive of arrays: {error}") from None
 
 
 def _npy_content(name: str, file: BinaryIO, size: int) -> ArrayContent:
@@ -112,7 +112,7 @@ def _npy_content(name: str, file: BinaryIO, size: int) -> ArrayContent:
     try:
         shape, dtype = _npy_header(file)
     except (ValueError, EOFError, SyntaxError, KeyError, TypeError, TokenError, MemoryError, RecursionError) as error:
-        raise FormatError(f"array {name}: not a header of NumPy's", str(error)[:200], offset=0) from None
+        raise FormatError(f"array {name}: not a header of NumPy's: {str(error)[:200]}", offset=0) from None
     if dtype.hasobject:
         return ArrayContent(name, shape, "pickled objects, not read", size)
     if fault := shape_fault(shape, dtype.itemsize):

@@ -71,11 +71,11 @@ def opened(path: str) -> Iterator[InspectedFile]:
     """
     with open_file(path, "rb") as file:
         if not file.seekable():
-            raise FileAccessError(f"cannot read {path} in parts", "it is a pipe or a device", "copy it to a file")
+            raise FileAccessError(f"cannot read {path} in parts: it is a pipe or a device", None, "copy it to a file")
         try:
             source = InspectedFile(path, file)
         except OSError as error:
-            raise FileAccessError(f"cannot read {path}", error.strerror or str(error)) from error
+            raise FileAccessError(f"cannot read {path}: {error.strerror or str(error)}") from error
         if not source.size:
             raise FormatError("the file is empty", path=path)
         yield source

@@ -115,7 +115,7 @@ def export_model(
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
-        raise InternalError("export_model: the model that was written is not valid", str(error), "please report it") from error
+        raise InternalError(f"export_model: the model that was written is not valid: {error}", None, "please report it") from error
     write_file(onnx_file_path, [_bytes(model)])
     if verbose:
         count = len(model.graph.node)

@@ -54,7 +54,7 @@ def parsed_model(data: bytes, place: str) -> "ModelProto":
     try:
         model.ParseFromString(data)
     except Exception as error:  # the class depends on which implementation of protocol buffers is installed
-        raise FormatError(f"{place}: not an ONNX model", str(error)[:200], "the file is damaged, or of another format") from None
+        raise FormatError(f"{place}: not an ONNX model: {str(error)[:200]}", None, "the file is damaged, or of another format") from None
     if not model.graph.node and not model.graph.output:
         raise FormatError(f"{place}: not an ONNX model", f"{len(data)} bytes without a graph", "the file is damaged, or of another format")
     for graph in _graphs(model.graph):
@@ -166,7 +166,7 @@ def array_of(tensor: "TensorProto") -> np.ndarray:
     try:
         array = onnx.numpy_helper.to_array(tensor)
     except Exception as error:  # whatever the package runs into
-        raise FormatError(f"{place} cannot be read", str(error)[:200], "the file is damaged") from None
+        raise FormatError(f"{place} cannot be read: {str(error)[:200]}", None, "the file is damaged") from None
     if array.dtype.kind in "OUS":
         raise FormatError(f"{place} holds strings", list(tensor.dims), "Twofold's arrays hold numbers")
     # `ascontiguousarray` gives a 0-d array an axis, which the reshape removes.

@@ -155,10 +155,10 @@ class GraphReader:
             except MXNetError as error:
                 raise FormatError(f"{self.place}: {error.what or error}", error.given, error.todo) from error
             except (MemoryError, RecursionError) as error:
-                raise FormatError(f"{self.place}: it is too large", str(error)[:200], "the file is damaged") from None
+                raise FormatError(f"{self.place}: it is too large: {str(error)[:200]}", None, "the file is damaged") from None
             except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
                 # parameters of a damaged file may be of any kind; a rule expects those of the standard
-                raise FormatError(f"{self.place}: the inputs or attributes do not fit the operator", str(error)[:200]) from error
+                raise FormatError(f"{self.place}: the inputs or attributes do not fit the operator: {str(error)[:200]}") from error
 
     def body(self, graph: "GraphProto", arguments: Sequence[Tensor]) -> list[Tensor]:
         """The outputs of the body of control flow, which reads the values around it too.

@@ -88,4 +88,4 @@ def _general(node: OnnxNode, a: np.ndarray, b: np.ndarray, unknown: tuple[int | 
 
 def _fixed(place: str, why: str) -> OperatorError:
     todo = "pass dynamic_input_shapes with names or None only for axes that the network leaves free, or dynamic=False"
-    return OperatorError(f"export_model: {place} depends on a size that is to vary", why, todo)
+    return OperatorError(f"export_model: {place} depends on a size that is to vary: {why}", None, todo)

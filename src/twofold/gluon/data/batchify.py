@@ -206,7 +206,7 @@ def _stack(data: Sequence[Any]) -> Batch:
         rows = np.stack([_host(x) for x in data])
     except ValueError as error:
         todo = "use samples of equal shape, or pass a batchify_fn; data and labels are one dataset as ArrayDataset(data, labels)"
-        raise CannotStack("DataLoader: cannot stack the samples", str(error), todo) from None
+        raise CannotStack(f"DataLoader: cannot stack the samples: {error}", None, todo) from None
     return _adopted(rows, data)
 
 

@@ -118,8 +118,8 @@ class ArrayDataset(Dataset):
         for k, data in enumerate(args):
             if len(data) != self._length:
                 raise InvalidValue(
-                    "All arrays must have the same length",
-                    f"array[0] has length {self._length} while array[{k}] has {len(data)}",
+                    f"All arrays must have the same length: array[0] has length {self._length} while array[{k}] has {len(data)}",
+                    None,
                     "truncate the longer one",
                 )
         # As in MXNet, the elements of a 1-d array are NumPy scalars

@@ -330,7 +330,8 @@ def _told(error: BaseException, where: str) -> BaseException:
         copy.add_note(note)
         pickle.dumps(copy)
     except Exception:
-        copy = EngineError(f"DataLoader: {type(error).__name__} {where}", str(error))
+        reason = f": {error}" if str(error) else ""
+        copy = EngineError(f"DataLoader: {type(error).__name__} {where}{reason}")
         copy.add_note(note)
     return copy
 

@@ -244,6 +244,4 @@ class BatchSampler(Sampler):
 
     def _check(self) -> None:
         if self._last_batch not in ("keep", "discard", "rollover"):
-            raise ParameterError(
-                "last_batch must be one of 'keep', 'discard', or 'rollover'", f"got {self._last_batch}", "use one of these"
-            )
+            raise ParameterError("last_batch must be one of 'keep', 'discard', or 'rollover'", repr(self._last_batch), "use one of these")

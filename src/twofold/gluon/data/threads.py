@@ -77,7 +77,8 @@ class ThreadJob:
 
 def _instead_of(error: BaseException, where: str) -> EngineError:
     """The error for SystemExit and alike, which would end the program without a message."""
-    found = EngineError(f"DataLoader: {type(error).__name__} {where}", str(error), "raise an Exception instead")
+    reason = f": {error}" if str(error) else ""
+    found = EngineError(f"DataLoader: {type(error).__name__} {where}{reason}", None, "raise an Exception instead")
     found.__cause__ = error
     return found
 

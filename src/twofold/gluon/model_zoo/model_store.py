@@ -111,7 +111,7 @@ def _extracted(archive: str, name: str, checksum: str) -> bytes:
         with open_file(archive, "rb") as file, zipfile.ZipFile(file) as content:
             found = content.read(name)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise FormatError(f"{archive}: not an archive of {name}", str(error), "remove it and get it again") from error
+        raise FormatError(f"{archive}: not an archive of {name}: {error}", None, "remove it and get it again") from error
     actual = hashlib.sha1(found).hexdigest()
     if actual != checksum:
         raise FormatError(f"{archive}: {name} has another checksum", f"{actual}, not {checksum}", "remove it and get it again")

@@ -249,7 +249,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         for state, info in zip(states, expected, strict=True):
             if state.shape != info["shape"]:
                 raise ParameterError(
-                    "Invalid recurrent state shape", f"Expecting {info['shape']}, got {state.shape}", "create it with begin_state"
+                    f"Invalid recurrent state shape, expecting {info['shape']}", f"{state.shape}", "create it with begin_state"
                 )
 
     def hybrid_forward(

@@ -244,5 +244,7 @@ def failed(error: Exception) -> ClusterError:
     gone = [getattr(mpi, name, None) for name in ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_REVOKED")]
     code: Any = error
     if isinstance(error, mpi.Exception) and code.Get_error_class() in gone:
-        return ProcessGone("MPI: a process has died", str(error), "see the log; twofold launch --ft lets the others go on")
-    return ClusterError("MPI: the processes do not make the same calls, or the network has failed", str(error), "see the other processes")
+        return ProcessGone(f"MPI: a process has died: {error}", None, "see the log; twofold launch --ft lets the others go on")
+    return ClusterError(
+        f"MPI: the processes do not make the same calls, or the network has failed: {error}", None, "see the other processes"
+    )

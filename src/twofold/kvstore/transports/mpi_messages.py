@@ -112,7 +112,7 @@ class MpiTransport:
         if code.Get_error_class() == self._mpi.ERR_IN_STATUS:
             with suppress(NotImplementedError):  # an MPI without ULFM ends all processes when one dies
                 if dest in numbers_of(self._comm.Get_failed(), self._comm):
-                    found = ProcessGone(f"MPI: process {dest} has died", str(error), "see the log")
+                    found = ProcessGone(f"MPI: process {dest} has died: {error}", None, "see the log")
         if isinstance(found, ProcessGone):
             found.process = dest
         return found

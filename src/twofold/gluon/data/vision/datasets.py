@@ -224,7 +224,7 @@ class CIFAR10(_LabeledImages):
                     raise FormatError(f"the archive has no file {name}", None).at_path(archive)
                 return archive, content.read()
         except (tarfile.TarError, EOFError, OSError) as error:
-            raise FormatError("the archive is damaged", str(error)).at_path(archive) from None
+            raise FormatError(f"the archive is damaged: {error}").at_path(archive) from None
 
 
 class CIFAR100(CIFAR10):
