@@ -45,7 +45,7 @@ def test_an_option_like_no_other_is_told_alone(capsys):
     [
         ("TWOFOLD_CHEK", "TWOFOLD_CHEK has no effect; did you mean TWOFOLD_CHECK?"),
         ("TWOFOLD_THREAD", "TWOFOLD_THREAD has no effect; did you mean TWOFOLD_THREADS?"),
-        ("TWOFOLD_FAKE_GPU", "TWOFOLD_TRACEBAK has no effect; did you mean TWOFOLD_TRACEBACK?"),
+        ("TWOFOLD_FAKE_GPU", "TWOFOLD_FAKE_GPU has no effect; did you mean TWOFOLD_FAKE_GPUS?"),
     ],
 )
 def test_a_misspelt_variable_is_told(variable, says):
