@@ -320,7 +320,7 @@ def a_missing_image():
     mx.image.imread("cat.jpg")
 
 
-@mistake("cat.jpg: not an image, or a damaged one: it starts with b'this is '")
+@mistake("cat.jpg: not an image, or a damaged one: given data that start with b'this is '")
 def a_text_file_as_an_image():
     Path("cat.jpg").write_text("this is not an image")
     mx.image.imread("cat.jpg")

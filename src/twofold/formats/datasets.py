@@ -105,7 +105,7 @@ def _parsed_header(reader: Reader) -> tuple[str, tuple[int, ...]]:
     """The element type and the shape."""
     zeros, code, ndim = bytes(reader.take(2, "the magic number")), *reader.take(2, "the type")
     if zeros != b"\0\0" or code not in ELEMENT_TYPES:
-        raise reader.error("not an IDX file", f"it starts with {bytes(reader.view[:4])!r}", offset=0)
+        raise reader.error("not an IDX file", f"data that start with {bytes(reader.view[:4])!r}", offset=0)
     dtype = ELEMENT_TYPES[code]
     sizes = reader.take(4 * ndim, "the shape")
     shape = tuple(int.from_bytes(sizes[start : start + 4], "big") for start in range(0, 4 * ndim, 4))

@@ -201,7 +201,7 @@ def decoding(data: Buffer) -> Iterator[Image]:
     except FormatError:
         raise
     except pillow.UnidentifiedImageError:
-        raise FormatError("not an image, or a damaged one", f"it starts with {bytes(memoryview(data)[:8])!r}") from None
+        raise FormatError("not an image, or a damaged one", f"data that start with {bytes(memoryview(data)[:8])!r}") from None
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise FormatError(f"not an image, or a damaged one: {error}") from None
 

@@ -133,5 +133,5 @@ def _kind(source: InspectedFile) -> Kind:
         if name.endswith(kind.suffixes):
             return kind
     known = ", ".join(kind.name for kind in KINDS)
-    given = f"it starts with {source.head[:16]!r}"
+    given = f"a file that starts with {source.head[:16]!r}"
     raise FormatError("not a kind of file that can be shown", given, f"it shows: {known}", path=source.path)
