@@ -26,9 +26,9 @@ def frame_of_user(depth: int) -> FrameType:
     return frame
 
 
-def in_brief(file: str, line: int) -> str:
+def in_brief(source: str, line: int) -> str:
     """A line of a program as reports name it: ``train.py:12``."""
-    return f"{os.path.basename(file)}:{line}"
+    return f"{os.path.basename(source)}:{line}"
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

@@ -97,5 +97,5 @@ class Exits(mx.gluon.data.Dataset):
 
 
 def test_a_dataset_that_exits_in_a_thread_is_an_error() -> None:
-    with pytest.raises(EngineError, match="SystemExit in thread DataLoader_0 for sample 2: given 3"):
+    with pytest.raises(EngineError, match="SystemExit in thread DataLoader_0 for sample 2: 3"):
         list(mx.gluon.data.DataLoader(Exits(), 1, num_workers=1, thread_pool=True))
