@@ -162,6 +162,6 @@ def test_a_full_disk_leaves_no_half_records(folder: Path, is_new: bool, capsys: 
         assert run(folder, "--pass-through") != 0
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "set.rec: given File too large" in capsys.readouterr().err
+    assert "set.rec: File too large" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in folder.glob("set.*")} == before
     assert list(folder.glob(".*")) == []
