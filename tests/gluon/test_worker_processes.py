@@ -196,12 +196,12 @@ def test_an_error_that_cannot_be_pickled_is_told() -> None:
     def fail(k: int) -> int:
         raise Strange(1, 2)
 
-    with pytest.raises(EngineError, match="Strange in worker 0 for sample 0: given 1 and 2"):
+    with pytest.raises(EngineError, match="Strange in worker 0 for sample 0: 1 and 2"):
         list(DataLoader(Made(fail), 2, num_workers=1))
 
 
 def test_a_worker_that_exits_is_named() -> None:
-    with pytest.raises(EngineError, match="SystemExit in worker 0 for sample 0: given 3"):
+    with pytest.raises(EngineError, match="SystemExit in worker 0 for sample 0: 3"):
         list(DataLoader(Made(lambda k: sys.exit(3)), 2, num_workers=1))
 
 
