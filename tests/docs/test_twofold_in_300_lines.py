@@ -45,7 +45,7 @@ def test_it_has_at_most_300_lines():
 
 def test_its_page_prints_what_it_says(mini, monkeypatch):
     monkeypatch.setitem(sys.modules, "twofold_in_300_lines", mini)
-    text = SOURCE.with_name("miniature.md").read_text(encoding="utf-8").partition("```pycon\n")[2].partition("```")[0]
+    text = SOURCE.with_name("miniature.md").read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0]
     example = doctest.DocTestParser().get_doctest(text, {}, "miniature.md", None, 0)
     assert doctest.DocTestRunner().run(example) == (0, 8)
 
