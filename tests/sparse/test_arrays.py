@@ -206,6 +206,6 @@ def test_a_product_that_does_not_fit_is_the_documented_error(monkeypatch):
         raise MemoryError("Unable to allocate 30.2 GiB")
 
     monkeypatch.setattr(type(HOST.xp), "csr_transposed_matmul", full)
-    dense = nd.ones((1, 4))
+    dense = nd.ones((1, 4), ctx=mx.cpu())
     with pytest.raises(DeviceOutOfMemory, match=r"does not fit into memory: Unable to allocate 30\.2 GiB"):
         nd.sparse.dot(dense.tostype("csr"), dense, transpose_a=True)
