@@ -288,8 +288,8 @@ class HybridBlock(Block):
                 self._finish_deferred(args)
                 return self._run_numpy(device, *args)
             raise ShapesNotInferred(
-                f"{self.name}: shapes of parameters are not inferred from arrays of mx.np",
-                str(error),
+                f"{self.name}: shapes of parameters are not inferred from arrays of mx.np: {error}",
+                None,
                 "specify the full shapes of parameters",
             ) from error
         with device:
