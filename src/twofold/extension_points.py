@@ -25,3 +25,18 @@ def shown_in_notebooks(kind: str) -> Callable[[Any], str]:
         return LOADERS["visualization", kind]()(self)
 
     return _repr_html_
+
+
+def shown_as_text(kind: str) -> Any:
+    """The ``__repr__`` of a class: one line with its name and what notebooks show beside it.
+
+    Parameters
+    ----------
+    kind
+        The name of a function of `facts`, which is loaded at the first use.
+    """
+
+    def __repr__(self: Any) -> str:
+        return LOADERS["facts", "one_line"]()(LOADERS["facts", kind](), self)
+
+    return __repr__

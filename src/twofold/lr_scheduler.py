@@ -8,6 +8,7 @@ from math import cos, pi
 from numbers import Real
 
 from .errors import InvalidValue, ParameterError, Undefined
+from .extension_points import shown_as_text
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
@@ -35,6 +36,8 @@ class LRScheduler:
     ParameterError
         If the warm-up starts above ``base_lr``, or its length is negative or its mode unknown.
     """
+
+    __repr__ = shown_as_text("scheduler")
 
     def __init__(self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear") -> None:
         self.base_lr = base_lr

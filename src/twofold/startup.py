@@ -34,8 +34,15 @@ LAZY = {
 LAZY |= {
     f"visualization {name}": f"visualization.html:{name}"
     for name in (
-        *("array", "block", "executor", "iterator", "loader", "memory_plan", "metric", "module", "optimizer"),
-        *("parameter", "parameters", "profile", "report", "symbol", "trainer"),
+        *("array", "block", "executor", "iterator", "loader", "memory_plan", "memory_plans", "metric", "module", "optimizer"),
+        *("parameter", "parameters", "profile", "report", "store", "symbol", "trainer"),
+    )
+}
+LAZY |= {
+    f"facts {name}": f"facts:{name}"
+    for name in (
+        *("batch", "dataset", "executor", "initializer", "iterator", "loader", "module", "one_line", "optimizer", "sampler"),
+        *("scheduler", "store", "trainer"),
     )
 }
 LAZY |= {

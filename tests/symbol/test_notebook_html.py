@@ -102,7 +102,7 @@ def test_symbols_executors_modules_and_plans():
     assert ["fc_weight", "3 × 5", "float32", "cpu(0)"] in cells_of(executor)
     assert ["memory", "size", ""] in cells_of(executor.memory_plan()["forward on cpu(0)"])
     module = mx.mod.Module(symbol)
-    assert "not bound" in text_of(module)
+    assert "bound: False" in text_of(module)
     module.bind([("data", (4, 5))], [("softmax_label", (4,))])
     module.init_params()
     assert ["data", "4 × 5"] in cells_of(module)
@@ -114,15 +114,15 @@ def test_what_trains():
     net.initialize()
     net(mx.nd.ones((1, 3)))
     trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.25})
-    assert "learning rate 0.25" in text_of(trainer)
+    assert "learning rate: 0.25" in text_of(trainer)
     assert ["beta1", "0.9"] in cells_of(trainer.optimizer)
     metric = mx.metric.Accuracy()
     metric.update(mx.nd.array([0, 1]), mx.nd.array([[1, 0], [1, 0]]))
     assert ["accuracy", "0.5"] in cells_of(metric)
     loader = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(np.ones((10, 3))), batch_size=4)
-    assert "3 batches · 10 samples · ArrayDataset" in text_of(loader)
+    assert "dataset: ArrayDataset · samples: 10 · batch size: 4 · batches: 3 · workers: 0" in text_of(loader)
     iterator = mx.io.NDArrayIter(np.ones((10, 3)), np.ones(10), batch_size=4)
-    assert "NDArrayIter · batches of 4" in text_of(iterator)
+    assert "NDArrayIter · batch size: 4 · num data: 10 · shuffle: False · last batch handle: pad" in text_of(iterator)
     assert cells_of(iterator)[1:] == [["data", "data", "4 × 3", "float32"], ["label", "softmax_label", "4", "float32"]]
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..assembly import inlined
 from ..errors import DTypeError, ParameterError, ShapeError, WrongArgument
-from ..extension_points import shown_in_notebooks
-from ..graph.memory_plan import MemoryPlan
+from ..extension_points import shown_as_text, shown_in_notebooks
+from ..graph.memory_plan import MemoryPlans
 from ..imperative.array import Array
 from ..imperative.cell import ALWAYS, Value
 from ..imperative.invoke import data_of, device_of
@@ -146,6 +146,7 @@ class Executor:
         self._outputs: list[NDArray] | None = None
         self._monitor: tuple[Monitor, bool] | None = None
 
+    __repr__ = shown_as_text("executor")
     _repr_html_ = shown_in_notebooks("executor")
 
     @property
@@ -377,6 +378,6 @@ class Executor:
             lines += [f"  {line}" for line in [*program.explain().splitlines(), *str(program.plan).splitlines()]]
         return "\n".join(lines)
 
-    def memory_plan(self) -> dict[str, MemoryPlan]:
-        """The memory plans of the programs by title, such as ``"forward on cpu(0)"``."""
-        return {name: program.plan for name, program in self.programs()}
+    def memory_plan(self) -> MemoryPlans:
+        """The memory plans of the programs by title, such as ``"forward on cpu(0)"``: a dict that prints as tables."""
+        return MemoryPlans({name: program.plan for name, program in self.programs()})

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ..device import Device
 from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, ParameterError
-from ..extension_points import shown_in_notebooks
+from ..extension_points import shown_as_text, shown_in_notebooks
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, spans, store_for
@@ -103,6 +103,7 @@ class Trainer(CheckedAttributes):
         for param in self._params:
             param._set_trainer(self)
 
+    __repr__ = shown_as_text("trainer")
     _repr_html_ = shown_in_notebooks("trainer")
 
     def _check_contexts(self) -> list[Device]:

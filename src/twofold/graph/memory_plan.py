@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from textwrap import indent
 from typing import NamedTuple
 
 from ..extension_points import shown_in_notebooks
@@ -21,7 +22,7 @@ class Place(NamedTuple):
     number: int = 0
 
 
-@dataclass
+@dataclass(repr=False)
 class MemoryPlan:
     """The plan of one program; sizes in bytes.
 
@@ -48,13 +49,27 @@ class MemoryPlan:
         """Bytes of inputs, scratch and results together: the peak memory of a run."""
         return self.leaves + sum(n for n, _ in self.buffers) + sum(self.outputs)
 
-    def __str__(self) -> str:
-        rows = [f"inputs  {self.leaves} bytes, {len(self.donated)} of them overwritten"]
-        rows += [f"buffer {k}  {n} bytes" for k, (n, _) in enumerate(self.buffers)]
-        rows += [f"result {k}  {n} bytes" for k, n in enumerate(self.outputs)]
-        return "\n".join([*rows, f"total   {self.nbytes} bytes"])
+    @property
+    def rows(self) -> list[tuple[str, int, str]]:
+        """The parts of the memory: what each is, its bytes, and a note."""
+        inputs = [("inputs", self.leaves, f"{len(self.donated)} of them overwritten")]
+        buffers = [(f"buffer {k}", n, dtype) for k, (n, dtype) in enumerate(self.buffers)]
+        return inputs + buffers + [(f"result {k}", n, "") for k, n in enumerate(self.outputs)]
+
+    def __repr__(self) -> str:
+        rows = [*self.rows, ("total ", self.nbytes, "")]
+        return "\n".join(f"{what}  {n} bytes{', ' * bool(note)}{note}" for what, n, note in rows)
 
     _repr_html_ = shown_in_notebooks("memory_plan")
+
+
+class MemoryPlans(dict[str, MemoryPlan]):
+    """The memory plans of programs by title, which print as tables."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{title}\n{indent(repr(plan), '  ')}" for title, plan in self.items())
+
+    _repr_html_ = shown_in_notebooks("memory_plans")
 
 
 class _MemoryPlanner:

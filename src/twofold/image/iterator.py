@@ -92,6 +92,7 @@ class ImageIter(DataIter):
 
     #: Whether `check_valid_image` gets each image in a list.
     _checks_lists: ClassVar[bool] = False
+    _shown = ("num_image", "shuffle", "last_batch_handle")
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 from .. import ndarray as nd
 from .. import random, registry
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, Undefined, WrongShape, WrongType
+from ..extension_points import shown_as_text
 from ..ndarray.array import NDArray
 
 #: Suffix of a parameter's name to the method that initializes it; the first match counts.
@@ -66,6 +67,8 @@ class Initializer:
     kwargs
         The parameters that `dumps` serializes.
     """
+
+    __repr__ = shown_as_text("initializer")
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs

@@ -55,6 +55,8 @@ class NDArrayIter(DataIter):
         For csr matrices, unless incomplete batches are discarded.
     """
 
+    _shown = ("num_data", "shuffle", "last_batch_handle")
+
     def __init__(
         self,
         data: Any,

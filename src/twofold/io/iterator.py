@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from ..dtype import DTypeLike
 from ..errors import MXNetError, ParameterError, WrongArgument, WrongType
-from ..extension_points import shown_in_notebooks
+from ..extension_points import shown_as_text, shown_in_notebooks
 from ..launcher_notes import launched
 from ..ndarray.array import NDArray
 
@@ -131,6 +131,8 @@ class DataBatch:
         self.provide_data = provide_data
         self.provide_label = provide_label
 
+    __repr__ = shown_as_text("batch")
+
     def __str__(self) -> str:
         labels = None if self.label is None else [array.shape for array in self.label]
         return f"{type(self).__name__}: data shapes: {[array.shape for array in self.data]} label shapes: {labels}"
@@ -186,6 +188,9 @@ class DataIter:
     provide_label: Any
     #: The key of the largest bucket, for iterators whose batches come in several shapes.
     default_bucket_key: object = None
+    #: The attributes that its text has after the shapes of its batches.
+    _shown: ClassVar[tuple[str, ...]] = ()
+    __repr__ = shown_as_text("iterator")
     _repr_html_ = shown_in_notebooks("iterator")
 
     def __init__(self, batch_size: int = 0) -> None:

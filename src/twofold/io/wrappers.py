@@ -68,6 +68,8 @@ class ResizeIter(OneBatchAhead):
         Whether `reset` also resets the wrapped iterator; otherwise the next epoch continues where this one ended.
     """
 
+    _shown = ("size",)
+
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
         super().__init__()
         self.data_iter = data_iter

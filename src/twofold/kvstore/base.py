@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any, ClassVar, Protocol
 
 from ..errors import ClusterError, ParameterError, Undefined
+from ..extension_points import shown_as_text, shown_in_notebooks
 from ..ndarray.array import NDArray
 from ..optimizer.base import Index, Optimizer
 from ..optimizer.updater import Updater
@@ -48,6 +49,8 @@ class KVStoreBase:
     #:
     #: :meta hide-value:
     kv_registry: ClassVar[dict[str, type["KVStoreBase"]]] = {}
+    __repr__ = shown_as_text("store")
+    _repr_html_ = shown_in_notebooks("store")
 
     @staticmethod
     def register(klass: type["KVStoreBase"]) -> type["KVStoreBase"]:

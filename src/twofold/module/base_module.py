@@ -11,7 +11,7 @@ import numpy as np
 from .. import metric as metrics
 from ..checkpoint import BatchEndParam
 from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
-from ..extension_points import shown_in_notebooks
+from ..extension_points import shown_as_text, shown_in_notebooks
 from ..initializer.base import Initializer
 from ..io.iterator import BatchSource, DataBatch
 from ..kvstore.base import KVStoreBase
@@ -62,6 +62,7 @@ class BaseModule(ModuleInterface):
         The state of the module.
     """
 
+    __repr__ = shown_as_text("module")
     _repr_html_ = shown_in_notebooks("module")
 
     def forward_backward(self, data_batch: Batch) -> None:

@@ -7,7 +7,7 @@ from .. import ndarray as nd
 from .. import registry
 from ..dtype import HALVES
 from ..errors import InvalidValue, MXNetError, ParameterError, Undefined
-from ..extension_points import shown_in_notebooks
+from ..extension_points import shown_as_text, shown_in_notebooks
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
@@ -69,6 +69,7 @@ class Optimizer:
     _state_arrays: ClassVar[int] = 0
     #: Whether `_update_one` takes row-sparse gradients; for other optimizers they are made dense.
     takes_rows: bool = False
+    __repr__ = shown_as_text("optimizer")
     _repr_html_ = shown_in_notebooks("optimizer")
 
     #: Names of the attributes that updates change. With them, states files of `Module` continue a run exactly.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
-from math import prod
-from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import facts
 from ..dtype import dtype_name
+from ..facts import FactsOf, facts_of, size
 from ..imperative.cell import Value
 from ..plurals import counted
 from ..symbol.symbol import Symbol
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from ..gluon.parameter import Parameter
     from ..gluon.parameter_dict import ParameterDict
     from ..gluon.trainer import Trainer
-    from ..graph.memory_plan import MemoryPlan
+    from ..graph.memory_plan import MemoryPlan, MemoryPlans
     from ..imperative.array import Array
     from ..io.iterator import DataIter
+    from ..kvstore.base import KVStoreBase
     from ..metric import EvalMetric
     from ..module.base_module import BaseModule
     from ..optimizer import Optimizer
@@ -62,6 +63,12 @@ def _page(title: str, facts: Iterable[object], *parts: str) -> str:
     return f'<div style="font-size:13px;overflow-x:auto"><div><b>{escape(title)}</b>{beside}</div>{"".join(parts)}</div>'
 
 
+def _of_facts(kind: FactsOf, shown: object, *parts: str, but: Collection[str] = ()) -> str:
+    """A page with the facts that the object's text has too, except for those that a table of the page has."""
+    said = [(name.replace("_", " "), value) for name, value in facts_of(kind, shown) if name not in but]
+    return _page(type(shown).__name__, [f"{name}: {_number(value)}" if value != "" else name for name, value in said], *parts)
+
+
 def _table(heads: Sequence[str], rows: Iterable[Row]) -> str:
     rows = list(rows)
     if not rows:
@@ -75,13 +82,16 @@ def _table(heads: Sequence[str], rows: Iterable[Row]) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, Svg):
         return f'<td style="{CELL}">{value}</td>'
-    text = str(value)
-    if isinstance(value, float):
-        text = f"{value:.6g}"
-    elif isinstance(value, int) and not isinstance(value, bool):
-        text = f"{value:,}"
+    text = _number(value)
     right = ";text-align:right;font-variant-numeric:tabular-nums" if isinstance(value, (int, float)) else ""
     return f'<td style="{CELL}{right}">{escape(text)}</td>'
+
+
+def _number(value: object) -> str:
+    """A number with at most six digits or with commas between thousands; another value as it is printed."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _pre(text: str) -> str:
@@ -165,16 +175,12 @@ def _bars(counts: np.ndarray) -> str:
 
 def _parameter_row(p: Parameter) -> Row:
     where = ", ".join(str(a.context) for a in p._data) if p._data else "waits for its shape" if p._deferred else "not initialized"
-    return p.name, _shape(p.shape), dtype_name(p.dtype), _size(p), p.grad_req, where
-
-
-def _size(p: Parameter) -> int:
-    return prod(p.shape) if p.shape is not None and all(n > 0 for n in p.shape) else 0
+    return p.name, _shape(p.shape), dtype_name(p.dtype), size(p), p.grad_req, where
 
 
 def _counts(found: Collection[Parameter]) -> list[str]:
     """How many parameters there are, and how many values they have together."""
-    return [counted(len(found), "parameter"), counted(sum(map(_size, found)), "value")]
+    return [counted(len(found), "parameter"), counted(sum(map(size, found)), "value")]
 
 
 PARAMETER_HEADS = ("parameter", "shape", "dtype", "values", "gradient", "where")
@@ -185,7 +191,7 @@ def parameter(shown: Parameter) -> str:
     name, *facts = _parameter_row(shown)
     # the first of the copies on several devices, which are equal
     own = array(shown._data[0]) if shown._data else ""
-    return _page(f"Parameter {name}", [*facts[:2], counted(_size(shown), "value"), f"gradient: {facts[3]}", facts[4]], own)
+    return _page(f"Parameter {name}", [*facts[:2], counted(size(shown), "value"), f"gradient: {facts[3]}", facts[4]], own)
 
 
 def parameters(shown: ParameterDict) -> str:
@@ -198,7 +204,7 @@ def parameters(shown: ParameterDict) -> str:
 def block(shown: Block) -> str:
     """A table of layers with the shapes of their parameters, and the parameters."""
     own = list(shown.collect_params().values())
-    waiting = sum(not _size(p) for p in own)
+    waiting = sum(not size(p) for p in own)
     facts = [shown.name, *_counts(own), f"{waiting} of unknown shape" if waiting else ""]
     facts.append("hybridized" if shown._is_hybridized else "")
     # a layer without others in it is a table of itself
@@ -211,7 +217,7 @@ def _layers(layer: Block, name: str, depth: int) -> Iterable[Row]:
     """A row for a layer and for each one in it."""
     own = list(layer._reg_params.values())
     shapes = ", ".join(f"{key} {_shape(p.shape)}" for key, p in layer._reg_params.items())
-    yield "\u2003" * depth + name, _kind(layer), shapes, sum(map(_size, own)) if own else ""
+    yield "\u2003" * depth + name, _kind(layer), shapes, sum(map(size, own)) if own else ""
     # indented by wide spaces, which HTML keeps, as it drops ordinary ones
     for inner, child in layer._children.items():
         yield from _layers(child, inner, depth + 1)
@@ -244,15 +250,18 @@ def executor(shown: Executor) -> str:
     rows = [(name, _shape(a.shape), a._dtype, str(a.context)) for name, a in arguments]
     table = _table(("argument", "shape", "dtype", "device"), rows)
     graph = shown._source.symbol()
-    return _page("Executor", [f"{len(rows)} arguments"], table, symbol(graph) if isinstance(graph, Symbol) else "")
+    return _of_facts(facts.executor, shown, table, symbol(graph) if isinstance(graph, Symbol) else "")
 
 
 def memory_plan(shown: MemoryPlan) -> str:
     """A table of a memory plan's pieces."""
-    rows = [("inputs", size_text(shown.leaves), f"{len(shown.donated)} of them overwritten")]
-    rows += [(f"buffer {k}", size_text(n), dtype) for k, (n, dtype) in enumerate(shown.buffers)]
-    rows += [(f"result {k}", size_text(n), "") for k, n in enumerate(shown.outputs)]
+    rows = [(what, size_text(nbytes), note) for what, nbytes, note in shown.rows]
     return _page("MemoryPlan", [size_text(shown.nbytes)], _table(("memory", "size", ""), rows))
+
+
+def memory_plans(shown: MemoryPlans) -> str:
+    """A table for each memory plan, below the title of its program."""
+    return _page("MemoryPlans", [counted(len(shown), "program")], *(_pre(title) + memory_plan(plan) for title, plan in shown.items()))
 
 
 # ------------------------------------------------------------------------------------------------------------------ training
@@ -260,15 +269,14 @@ def memory_plan(shown: MemoryPlan) -> str:
 
 def module(shown: BaseModule) -> str:
     """A module's bound shapes, its parameters, and the picture of its symbol."""
-    done = [what for what in ("binded", "params_initialized", "optimizer_initialized") if getattr(shown, what)]
     shapes = [*(shown.data_shapes or ()), *(shown.label_shapes or ())] if shown.binded else []
     inputs = _table(("input", "shape"), [(d[0], _shape(d[1])) for d in shapes])
     weights = _weights(getattr(shown, "_arg_params", None)) + _weights(getattr(shown, "_aux_params", None))
-    drawn = shown.symbol
+    # buckets have symbols once they are bound
+    drawn = shown.symbol if shown.binded else shown._symbol
     network = "" if drawn is None else _below("network", symbol(drawn))
-    states = [what.replace("binded", "bound").replace("_", " ") for what in done] or ["not bound"]
     table = _below("parameters", _table(("parameter", "shape", "dtype", "values"), weights))
-    return _page(type(shown).__name__, states, inputs, table, network)
+    return _of_facts(facts.module, shown, inputs, table, network, but=("data", "label") if shown.binded else ())
 
 
 def _weights(found: Mapping[str, Array] | None) -> list[Row]:
@@ -278,33 +286,30 @@ def _weights(found: Mapping[str, Array] | None) -> list[Row]:
 def trainer(shown: Trainer) -> str:
     """A trainer's optimizer and parameters."""
     own = shown._params
-    facts = _counts(own)
-    return _page("Trainer", facts, optimizer(shown._optimizer), _below("parameters", _table(PARAMETER_HEADS, map(_parameter_row, own))))
+    parameters = _below("parameters", _table(PARAMETER_HEADS, map(_parameter_row, own)))
+    return _of_facts(facts.trainer, shown, optimizer(shown._optimizer), parameters)
 
 
 def optimizer(shown: Optimizer) -> str:
     """An optimizer's rates and options."""
-    options = {k: v for k, v in vars(shown).items() if not k.startswith("_") and isinstance(v, (bool, int, float, str))}
-    options.pop("lr", None)
-    # a schedule may count its calls, so this shows the rate of the last update
-    rate = shown.lr if shown.lr_scheduler is None else f"{type(shown.lr_scheduler).__name__}"
-    return _page(type(shown).__name__, [f"learning rate {rate}"], _table(("option", "value"), options.items()))
+    return _page(type(shown).__name__, [], _table(("option", "value"), facts_of(facts.optimizer, shown)))
+
+
+def store(shown: KVStoreBase) -> str:
+    """A key-value store's kind and processes."""
+    return _of_facts(facts.store, shown)
 
 
 def loader(shown: DataLoader) -> str:
     """A loader's dataset, and the number of batches."""
-    data = shown._dataset
-    # a sampler of one's own may have no length
-    counts = ((length_hint(shown._batches), "batches"), (length_hint(data), "samples"))
-    facts = [*(f"{count:,} {what}" for count, what in counts if count), type(data).__name__]
-    return _page("DataLoader", facts, _table(("option", "value"), [("workers", shown._num_workers)]))
+    return _of_facts(facts.loader, shown)
 
 
 def iterator(shown: DataIter) -> str:
     """The arrays of an iterator's batches; a user's iterator may describe them by pairs, or not at all."""
     kinds = [(kind, getattr(shown, f"provide_{kind}", None) or ()) for kind in ("data", "label")]
     rows = [(kind, d[0], _shape(d[1]), dtype_name(d.dtype) if hasattr(d, "dtype") else "") for kind, found in kinds for d in found]
-    return _page(type(shown).__name__, [f"batches of {shown.batch_size:,}"], _table(("array", "name", "shape", "dtype"), rows))
+    return _of_facts(facts.iterator, shown, _table(("array", "name", "shape", "dtype"), rows), but=("data", "label"))
 
 
 def metric(shown: EvalMetric) -> str:

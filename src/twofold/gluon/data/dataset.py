@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...errors import DTypeError, IndexingError, InvalidValue, Undefined
+from ...extension_points import shown_as_text
 from ...imperative.array import Array
 from ...recordio.files import MXIndexedRecordIO
 from .sampler import FilterSampler, Sampler, SequentialSampler
@@ -12,6 +13,8 @@ from .sampler import FilterSampler, Sampler, SequentialSampler
 
 class Dataset:
     """Base class of datasets. Subclasses define ``__getitem__`` and ``__len__``."""
+
+    __repr__ = shown_as_text("dataset")
 
     def __getitem__(self, idx: int) -> Any:
         raise Undefined(f"{type(self).__name__} has no __getitem__", None, "define __getitem__(self, idx) in it")

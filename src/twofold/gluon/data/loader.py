@@ -14,7 +14,7 @@ import numpy as np
 
 from ...device import Device
 from ...errors import DTypeError, InvalidValue, ParameterError, WrongArgument
-from ...extension_points import shown_in_notebooks
+from ...extension_points import shown_as_text, shown_in_notebooks
 from ...imperative.array import Array
 from ...imperative.generator import numpy_state
 from ...io.skipped import SkippedSamples
@@ -163,6 +163,7 @@ class DataLoader:
     def __len__(self) -> int:
         return len(self._batches)
 
+    __repr__ = shown_as_text("loader")
     _repr_html_ = shown_in_notebooks("loader")
 
     def refresh(self) -> None:

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidValue, ParameterError, Undefined
+from ...extension_points import shown_as_text
 
 
 class Sampler:
     """Base class of samplers, which iterate over indices of samples. Subclasses define ``__iter__`` and ``__len__``."""
+
+    __repr__ = shown_as_text("sampler")
 
     def __iter__(self) -> Iterator[Any]:
         raise Undefined(f"{type(self).__name__} has no __iter__", None, "define __iter__(self) in it")
