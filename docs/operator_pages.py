@@ -15,6 +15,7 @@ import twofold as mx
 from twofold import ndarray as _registers_the_operators  # noqa: F401
 from twofold.numpy_extension import operator_of
 from twofold.opdef.frontend import place_of
+from twofold.opdef.parameter_texts import meaning_of, meaning_of_results
 from twofold.opdef.params import text as spelt
 from twofold.opdef.registry import NAMES
 
@@ -89,11 +90,14 @@ def described(op: Op, heads: list[str], facts: list[str]) -> list[str]:
     """The description of an operator under the signatures of its functions, and what is known of it."""
     body = [*escaped(inspect.cleandoc(op.doc or f"The operator {op.title}.")).split("\n"), ""]
     for i in op.arrays:
-        kind = "arrays" if op.variadic and i is op.arrays[-1] else "array, optional" if i.optional else "array"
-        body.append(f":param {i.name}: {kind}{' (auxiliary state)' if i.auxiliary else ''}")
-    shown = [p for p in op.params.values() if p.name not in op.training]
-    body += [f":param {p.name}: {p.kind.name}" + ("" if p.required else f", default {default_of(p)}") for p in shown]
-    body += [":returns: " + results_text(op), ""]
+        kind = "arrays" if op.variadic and i is op.arrays[-1] else "array"
+        more = ["optional"] * i.optional + ["auxiliary state"] * i.auxiliary
+        body.append(parameter_line(op, i.name, ", ".join([kind, *more])))
+    for p in op.params.values():
+        if p.name not in op.training:
+            last = "required" if p.required else f"default {default_of(p)}"
+            body.append(parameter_line(op, p.name, f"{kind_text(p)}; {last}"))
+    body += [f":returns: {escaped(meaning_of_results(op))}", ""]
     return [
         ".. py:function:: " + "\n                 ".join(heads),
         "",
@@ -101,6 +105,17 @@ def described(op: Op, heads: list[str], facts: list[str]) -> list[str]:
         *(f"* {fact}" for fact in [f"**Gradient**: {gradient_text(op)}", *facts]),
         "",
     ]
+
+
+def parameter_line(op: Op, name: str, kind: str) -> str:
+    """The field of an array or a parameter: what it means, then its kind."""
+    return f":param {name}: {escaped(meaning_of(op, name))} ({kind})"
+
+
+def kind_text(param: Param) -> str:
+    """A parameter's kind without parentheses, to stand in them: ``a shape, that is an int or a tuple of ints``."""
+    name, _, more = param.kind.name.partition(" (")
+    return f"{name}, that is {more.replace(')', '')}" if more else name
 
 
 def operator_text(operator: Operator) -> str:
@@ -139,12 +154,6 @@ def entries_of_npx() -> Iterator[Entry]:
         example = example_of_name("npx", name) or example_of(op, f"mx.npx.{name}")
         text = titled(f"mx.npx.{name}", *searched(f"npx.{name}"), *lines, *(example_lines(example) if example else []))
         yield Entry(name, f"npx.{name}", first_sentence(op.doc or ""), text)
-
-
-def results_text(op: Op) -> str:
-    """How many results there are."""
-    shown = op.outputs if op.visible is None else op.visible
-    return "a number of arrays that depends on the parameters" if callable(shown) else "an array" if shown == 1 else f"{shown} arrays"
 
 
 def gradient_text(op: Op) -> str:

@@ -5,11 +5,12 @@
 """
 
 from collections.abc import Callable, Iterable
-from inspect import Parameter, signature
+from inspect import Parameter, cleandoc, signature
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
 from ..assembly import assembled_text, attach_method
+from .parameter_texts import meaning_of, meaning_of_results
 from .params import text
 from .samples import Draw, Sample
 from .spec import BoundOp, Op
@@ -88,22 +89,32 @@ def function_of(
 
 
 def docstring_of(op: Op, name: str = "") -> str:
-    """The rule's own docstring, then inputs and parameters with their kinds and defaults, and an example by the name of the function."""
-    lines = [op.doc.strip() or f"Operator {op.title}.", ""]
+    """The rule's own docstring, then what the arrays, parameters and results are, and an example by the name of the function."""
+    lines = [cleandoc(op.doc) or f"Operator {op.title}.", ""]
     rows = []
     for i in op.inputs:
         if not i.injected:
             kind = "arrays" if op.variadic and i is op.inputs[-1] else "array, optional" if i.optional else "array"
-            rows.append(f"{i.name} : {kind}{' (auxiliary state)' if i.auxiliary else ''}")
-    shown = [p for p in op.params.values() if p.name not in op.training]
-    rows += [f"{p.name} : {p.kind.name}, " + ("required" if p.required else f"default {text(p.default)}") for p in shown]
+            rows += _described(op, i.name, f"{kind}{' (auxiliary state)' if i.auxiliary else ''}")
+    for p in op.params.values():
+        if p.name not in op.training:
+            kind = p.kind.name.removeprefix("a ").removeprefix("an ")
+            rows += _described(op, p.name, f"{kind}, " + ("required" if p.required else f"default {text(p.default)}"))
     if rows:
         lines += ["Parameters", "----------", *rows]
+    if results := meaning_of_results(op):
+        lines += ["", "Returns", "-------", results]
     if example := _example_of(op, name or op.title):
         lines += ["", "Examples", "--------", *example]
     if len(op.names) > 1:
         lines += ["", f"Also known as {', '.join(op.names[1:])}."]
     return "\n".join(lines)
+
+
+def _described(op: Op, name: str, kind: str) -> list[str]:
+    """The entry of an array or a parameter in a docstring."""
+    meaning = meaning_of(op, name)
+    return [f"{name} : {kind}", *([f"    {meaning}"] if meaning else [])]
 
 
 def _example_of(op: Op, name: str) -> list[str]:

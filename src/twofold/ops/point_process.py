@@ -53,19 +53,6 @@ def hawkesll(xp, lda, alpha, beta, state, lags, marks: Index, valid_length, max_
     """Log-likelihoods (n,) of n sequences of events in [0, ``max_time``], and the excitations (n, k) at the end.
 
     The intensity of mark k is ``lda + alpha · beta · Σ exp(-beta · (t - t_j))`` over its earlier events.
-
-    Parameters
-    ----------
-    lda
-        Background intensities (n, k).
-    alpha, beta
-        Strength and decay rate (k,) of the excitation.
-    state
-        The excitation (n, k) at time 0, left by earlier events.
-    lags, marks
-        Times between events and their marks, integers below k: (n, t).
-    valid_length, max_time
-        How many events of each sequence count, and when its interval ends: (n,).
     """
     _check(lda, alpha, beta, state, lags, marks, valid_length, max_time)
     own, ages, times, pairs, gaps = _events(xp, lda, alpha, beta, state, lags, marks, valid_length, max_time)

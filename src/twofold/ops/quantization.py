@@ -211,15 +211,6 @@ def _calibrated(np, hist, edges, *, levels):
 def calibrate_entropy(xp, hist, hist_edges, *, num_quantized_bins: int = 255):
     """The threshold (1,) beyond which activations should be cut off before quantization, and the divergence (1,) that remains.
 
-    Parameters
-    ----------
-    hist, hist_edges
-        A histogram (n,) with an odd number of bins around 0, and its edges (n + 1,).
-    num_quantized_bins
-        How many numbers quantized activations take.
-
-    Notes
-    -----
     The threshold minimizes the Kullback-Leibler divergence of the histogram from the quantized one: Migacz, "8-bit inference with
     TensorRT", 2017. It is computed on the host.
     """
