@@ -10,7 +10,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,8 +19,10 @@ import see_also
 import signatures
 from class_members import Described, inheritance, public_bases, shown_elsewhere
 from examples_of_names import example_of_name, has_own_example
+from numpy_docstrings import field_lines, marked_up, signature_of
 from operator_pages import entries_of_npx, operator_text, operators, operators_text
 from restructured import Entry, escaped, example_lines, first_sentence, inside, searched, table, titled
+from sources import source_lines
 
 import twofold as mx
 from twofold.extension_points import LOADERS
@@ -72,6 +74,9 @@ class Section(NamedTuple):
     namespaces: tuple[Namespace, ...]
 
 
+#: Whose words describe parameters of ``mx.np``.
+CREDIT = "Their parameters are described in the words of NumPy's docstrings (© NumPy developers, BSD licence)."
+
 SECTIONS = (
     Section(
         "Arrays",
@@ -81,7 +86,7 @@ SECTIONS = (
             Namespace("nd.random", "Random arrays", "Samplers of ``mx.nd``."),
             Namespace("nd.sparse", "Sparse arrays", "Arrays that store only some of their elements."),
             Namespace("nd.contrib", "Control flow and other functions", "Functions of ``mx.nd.contrib`` that are not operators."),
-            Namespace("np", "Arrays by NumPy's conventions", "NumPy's functions with fusion, gradients and devices."),
+            Namespace("np", "Arrays by NumPy's conventions", f"NumPy's functions with fusion, gradients and devices. {CREDIT}"),
             Namespace("np.linalg", "Linear algebra", "NumPy's linear algebra with gradients."),
             Namespace("np.fft", "Fourier transforms", "NumPy's Fourier transforms, computed on the host, with gradients."),
             Namespace("np.random", "NumPy's random numbers", "NumPy's generators, with arrays of Twofold as results."),
@@ -247,29 +252,30 @@ def names_in_order(namespace: Namespace) -> list[str]:
     return sorted(public_names(namespace), key=lambda name: getattr(namespace.module, name).__name__ != name)
 
 
-def function_lines(dotted: str, name: str, more: list[str]) -> list[str]:
+def function_lines(dotted: str, name: str, more: list[str], signature: str = "") -> list[str]:
     """The description of a function."""
-    return [f".. currentmodule:: {dotted.rpartition('.')[0]}", "", f".. autofunction:: {name}", "", *inside(more)]
+    return [f".. currentmodule:: {dotted.rpartition('.')[0]}", "", f".. autofunction:: {name}{signature}", "", *inside(more)]
 
 
 #: How docstrings begin whose rest is NumPy's own.
 BORROWED = re.compile(r"(``numpy\.|As NumPy's ``)")
 
 
-def borrowed_lines(dotted: str, doc: str, more: list[str]) -> list[str]:
-    """The description of a function with NumPy's own docstring: what it does, and a note that NumPy's manual has its parameters."""
+def numpy_lines(dotted: str, found: Any, more: list[str]) -> list[str]:
+    """The description of a function of ``mx.np`` by its own docstring, or by NumPy's where that says what it does."""
+    doc, numpys = inspect.getdoc(found) or "", f"np{dotted.removeprefix('twofold.numpy')}"
+    if "Parameters\n---" in doc and not BORROWED.match(doc):
+        return function_lines(dotted, dotted.rpartition(".")[2], more)
+    signature = signature_of(found, numpys)
+    fields = [*field_lines(numpys, signature), ""]
+    if not BORROWED.match(doc):
+        return function_lines(dotted, dotted.rpartition(".")[2], [*fields, *more], signature)
     first, *others = [" ".join(p.split()) for p in inspect.cleandoc(doc).split("\n\n")]
     what = next((p for p in others if p and not re.match(r"[\w.]+\(.*\)$", p)), "")
-    what = re.sub(r"\s?\[\d+\]_", "", what)  # its list of literature is not on our page
-    place = dotted.removeprefix("twofold.numpy.")
     return [
-        f".. py:function:: {dotted}(...)",
+        f".. py:function:: {dotted}{signature}",
         "",
-        f"   {escaped(what.replace('`', '``') if '``' not in what else what)}",
-        "",
-        f"   {escaped(first)} Its parameters are those of ``numpy.{place}``, which NumPy's manual describes.",
-        "",
-        *inside(more),
+        *inside([marked_up(what), "", escaped(first), "", *fields, *more]),
     ]
 
 
@@ -291,16 +297,20 @@ def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
             shown.examples[id(found)] = example_of_name(namespace.name, name) or shown.examples.get(id(found), "")
         example = shown.examples.get(id(found), "")
         more = [*(example_lines(example) if example else []), *see_also.of_name(namespace.name, name)]
-        kind: Callable[[str, str, list[str]], list[str]] = class_lines if inspect.isclass(found) else function_lines
         # a function by several names of one namespace has a page for each of them
         sort, first = "class" if inspect.isclass(found) else "function", shown.pages.setdefault(id(found), page)
         if not borrowed and first != page and (sort == "class" or first != f"{namespace.name}.{first.rpartition('.')[2]}"):
             lines = [f"The same {sort} as :doc:`mx.{first} <{first}>`."]
+        elif inspect.isclass(found):
+            lines = class_lines(dotted, name, more)
+        elif namespace.name.partition(".")[0] == "np":
+            lines = numpy_lines(dotted, found, more)
         else:
-            lines = borrowed_lines(dotted, doc, more) if borrowed else kind(dotted, name, more)
+            lines = function_lines(dotted, name, more)
         written = f"{namespace.shown}.{name}"
         names = searched(written.removeprefix("mx."), dotted.removeprefix("twofold."))
-        yield Entry(name, page, first_sentence(doc), titled(written, *names, *lines))
+        source = [] if inspect.isclass(found) else source_lines(found)
+        yield Entry(name, page, first_sentence(doc), "\n".join([*source, titled(written, *names, *lines)]))
 
 
 def namespace_text(namespace: Namespace, entries: list[Entry]) -> str:

@@ -26,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sources",
     "sphinx.ext.viewcode",
 ]
 default_role = "py:obj"

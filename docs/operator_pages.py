@@ -10,6 +10,7 @@ import see_also
 from examples_of_names import example_of_name
 from operator_examples import example_of
 from restructured import Entry, escaped, example_lines, first_sentence, inside, searched, table, titled
+from sources import source_lines
 
 import twofold as mx
 from twofold import ndarray as _registers_the_operators  # noqa: F401
@@ -133,7 +134,7 @@ def operator_text(operator: Operator) -> str:
     example = example_of_name("op", operator.dotted) or example_of(op, f"mx.nd.{operator.dotted}")
     if example:
         lines += example_lines(example)
-    return titled(operator.dotted, *searched(f"nd.{name}", f"sym.{name}"), *lines)
+    return "\n".join([*source_lines(op), titled(operator.dotted, *searched(f"nd.{name}", f"sym.{name}"), *lines)])
 
 
 def operators_of_npx() -> dict[str, Op]:
@@ -153,7 +154,7 @@ def entries_of_npx() -> Iterator[Entry]:
         lines = described(op, [f"mx.npx.{name}({signature(op)})"], facts)
         example = example_of_name("npx", name) or example_of(op, f"mx.npx.{name}")
         text = titled(f"mx.npx.{name}", *searched(f"npx.{name}"), *lines, *(example_lines(example) if example else []))
-        yield Entry(name, f"npx.{name}", first_sentence(op.doc or ""), text)
+        yield Entry(name, f"npx.{name}", first_sentence(op.doc or ""), "\n".join([*source_lines(op), text]))
 
 
 def gradient_text(op: Op) -> str:

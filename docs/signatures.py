@@ -39,9 +39,9 @@ def call_text(name: str, given: dict[str, Any]) -> str:
     return f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
 
 
-def readable(found: Any, arguments: str) -> str:
+def readable(signature: inspect.Signature, arguments: str) -> str:
     """The arguments of a class or function as Sphinx shows them, with readable defaults."""
-    for parameter in inspect.signature(found).parameters.values():
+    for parameter in signature.parameters.values():
         if parameter.default is not parameter.empty:
             arguments = arguments.replace(f"={object_description(parameter.default)}", f"={default_text(parameter.default)}")
     return arguments
@@ -51,4 +51,6 @@ def process(
     app: Sphinx, what: str, name: str, obj: Any, options: object, arguments: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
     """Make the defaults of a signature readable."""
-    return readable(obj, arguments) if arguments and ("<" in arguments or str(Path.home()) in arguments) else arguments, returned
+    return readable(inspect.signature(obj), arguments) if arguments and (
+        "<" in arguments or str(Path.home()) in arguments
+    ) else arguments, returned

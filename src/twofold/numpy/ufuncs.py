@@ -49,8 +49,8 @@ class ufunc:  # NumPy's name
         self._numpys, self._op = numpys, _ops().get(numpys.__name__)
         self.nin, self.nout, self.nargs, self.identity = numpys.nin, numpys.nout, numpys.nargs, numpys.identity
         self.__name__ = self.__qualname__ = numpys.__name__
-        kind = "computed by NumPy on the host, without a gradient" if self._op is None else self._op.doc.strip()
-        self.__doc__ = f"{numpys.__name__}: {kind}"
+        by_numpy = f"``numpy.{numpys.__name__}``, computed on the host, without a gradient.\n\n{numpys.__doc__}"
+        self.__doc__ = by_numpy if self._op is None else self._op.doc.strip()
         self._short = short(self._op) if self._op is not None and self._op.primitive else None
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
