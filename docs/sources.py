@@ -71,5 +71,5 @@ def where(app: Sphinx, module: str, name: str) -> str | None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx; it must be set up before ``viewcode``."""
     app.connect("doctree-read", show)
-    app.connect("viewcode-follow-imported", where)
+    app.connect("config-inited", lambda app, config: app.connect("viewcode-follow-imported", where))  # an event of ``viewcode``
     return {"parallel_read_safe": True, "parallel_write_safe": True}
