@@ -27,7 +27,7 @@ def shown_in_notebooks(kind: str) -> Callable[[Any], str]:
     return _repr_html_
 
 
-def shown_as_text(kind: str) -> Any:
+def shown_as_text(kind: str) -> Callable[..., str]:
     """The ``__repr__`` of a class: one line with its name and what notebooks show beside it.
 
     Parameters

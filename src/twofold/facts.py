@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .gluon.parameter import Parameter
     from .gluon.trainer import Trainer
     from .initializer.base import Initializer
-    from .io.iterator import DataBatch, DataIter
+    from .io.iterator import DataBatch, DataIter, Shapes
     from .kvstore.base import KVStoreBase
     from .lr_scheduler import LRScheduler
     from .module.base_module import BaseModule
@@ -62,7 +62,7 @@ def _listed(found: Sequence[object]) -> str:
     return f"[{_names(found)}]"
 
 
-def _shapes(described: Iterable[Any] | None) -> str | None:
+def _shapes(described: Shapes | None) -> str | None:
     """The names and shapes of descriptions, or of users' pairs, as ``[data (5, 4)]``; None without any."""
     found = [f"{d[0]} {tuple(d[1])}" for d in described or ()]
     return _listed(found) if found else None
@@ -174,7 +174,7 @@ def sampler(shown: Sampler) -> Iterator[Fact]:
     yield "length", _count(shown)
 
 
-def _count(data: Any) -> int | None:
+def _count(data: object) -> int | None:
     """The length of a dataset or sampler; None for a user's that has none."""
     count = length_hint(data, -1)
     return count if count >= 0 else None

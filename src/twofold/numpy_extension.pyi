@@ -4,7 +4,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, overload
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
@@ -84,7 +84,7 @@ def normal_n(
 ) -> ndarray: ...
 def activation(
     data: ndarray,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
     out: ndarray | None = None,
     name: str | None = None,
 ) -> ndarray: ...
@@ -134,16 +134,37 @@ def broadcast_like(
     out: ndarray | None = None,
     name: str | None = None,
 ) -> ndarray: ...
-def cast(data: ndarray, dtype: DTypeLike = ..., out: ndarray | None = None, name: str | None = None) -> ndarray: ...
+def cast(data: ndarray, dtype: DTypeLike, out: ndarray | None = None, name: str | None = None) -> ndarray: ...
+@overload
 def convolution(
     data: ndarray,
     weight: ndarray,
     bias: ndarray | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: ndarray | None = None,
+    name: str | None = None,
+) -> ndarray: ...
+@overload
+def convolution(
+    data: ndarray,
+    weight: ndarray,
+    bias: ndarray | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 1024,
     no_bias: bool = False,
@@ -164,17 +185,40 @@ def ctc_loss(
     out: ndarray | None = None,
     name: str | None = None,
 ) -> ndarray: ...
+@overload
 def deconvolution(
     data: ndarray,
     weight: ndarray,
     bias: ndarray | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
     adj: int | Sequence[int] = (),
     target_shape: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: ndarray | None = None,
+    name: str | None = None,
+) -> ndarray: ...
+@overload
+def deconvolution(
+    data: ndarray,
+    weight: ndarray,
+    bias: ndarray | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    adj: int | Sequence[int],
+    target_shape: int | Sequence[int],
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 512,
     no_bias: bool = True,
@@ -197,8 +241,8 @@ def dropout(
 def embedding(
     data: ndarray,
     weight: ndarray,
-    input_dim: int = ...,
-    output_dim: int = ...,
+    input_dim: int,
+    output_dim: int,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
     out: ndarray | None = None,
@@ -206,11 +250,24 @@ def embedding(
 ) -> ndarray: ...
 def erf(data: ndarray, out: ndarray | None = None, name: str | None = None) -> ndarray: ...
 def erfinv(data: ndarray, out: ndarray | None = None, name: str | None = None) -> ndarray: ...
+@overload
 def fully_connected(
     data: ndarray,
     weight: ndarray,
     bias: ndarray | None = None,
-    num_hidden: int = ...,
+    *,
+    num_hidden: int,
+    no_bias: bool = False,
+    flatten: bool = True,
+    out: ndarray | None = None,
+    name: str | None = None,
+) -> ndarray: ...
+@overload
+def fully_connected(
+    data: ndarray,
+    weight: ndarray,
+    bias: ndarray | None,
+    num_hidden: int,
     no_bias: bool = False,
     flatten: bool = True,
     out: ndarray | None = None,
@@ -322,7 +379,7 @@ def multibox_target(
 ) -> list[ndarray]: ...
 def one_hot(
     indices: ndarray,
-    depth: int = ...,
+    depth: int,
     on_value: float = 1.0,
     off_value: float = 0.0,
     dtype: DTypeLike = "float32",
@@ -372,16 +429,39 @@ def rms_norm(
     out: ndarray | None = None,
     name: str | None = None,
 ) -> ndarray: ...
+@overload
 def rnn(
     data: ndarray,
     parameters: ndarray,
     state: ndarray,
     state_cell: ndarray | None = None,
     sequence_length: ndarray | None = None,
-    state_size: int = ...,
-    num_layers: int = ...,
+    *,
+    state_size: int,
+    num_layers: int,
     bidirectional: bool = False,
-    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    out: ndarray | None = None,
+    name: str | None = None,
+) -> Any: ...
+@overload
+def rnn(
+    data: ndarray,
+    parameters: ndarray,
+    state: ndarray,
+    state_cell: ndarray | None,
+    sequence_length: ndarray | None,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
     p: float = 0.0,
     state_outputs: bool = False,
     projection_size: int | None = None,
@@ -395,8 +475,8 @@ def rnn(
 def roi_pooling(
     data: ndarray,
     rois: ndarray,
-    pooled_size: int | Sequence[int] = ...,
-    spatial_scale: float = ...,
+    pooled_size: int | Sequence[int],
+    spatial_scale: float,
     out: ndarray | None = None,
     name: str | None = None,
 ) -> ndarray: ...
@@ -448,8 +528,8 @@ def sigmoid(data: ndarray, out: ndarray | None = None, name: str | None = None) 
 def silu(data: ndarray, out: ndarray | None = None, name: str | None = None) -> ndarray: ...
 def slice(
     data: ndarray,
-    begin: int | Sequence[int] = ...,
-    end: int | Sequence[int] = ...,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
     step: int | Sequence[int] = (),
     out: ndarray | None = None,
     name: str | None = None,

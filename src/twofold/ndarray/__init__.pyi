@@ -1,7 +1,7 @@
 """Written by ``make stubs`` from the operator table: the functions of ``twofold.ndarray`` that are operators."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from ..ndarray.types import DeviceLike, DTypeLike
 from . import random
@@ -87,7 +87,7 @@ __all__ = [
 
 def Activation(
     data: NDArray,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -142,17 +142,19 @@ def CTCLoss(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
-def Cast(data: NDArray, dtype: DTypeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def Cast(data: NDArray, dtype: DTypeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def Concat(*data: NDArray, dim: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+@overload
 def Convolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 1024,
     no_bias: bool = False,
@@ -162,15 +164,55 @@ def Convolution(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+@overload
+def Convolution(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
 def Convolution_v1(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def Convolution_v1(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 1024,
     no_bias: bool = False,
@@ -200,17 +242,40 @@ def Crop(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+@overload
 def Deconvolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
     adj: int | Sequence[int] = (),
     target_shape: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def Deconvolution(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    adj: int | Sequence[int],
+    target_shape: int | Sequence[int],
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 512,
     no_bias: bool = True,
@@ -233,19 +298,32 @@ def ElementWiseSum(*args: NDArray, out: NDArray | Sequence[NDArray] | None = Non
 def Embedding(
     data: NDArray,
     weight: NDArray,
-    input_dim: int = ...,
-    output_dim: int = ...,
+    input_dim: int,
+    output_dim: int,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
 def Flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+@overload
 def FullyConnected(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | None = None,
-    num_hidden: int = ...,
+    *,
+    num_hidden: int,
+    no_bias: bool = False,
+    flatten: bool = True,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def FullyConnected(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None,
+    num_hidden: int,
     no_bias: bool = False,
     flatten: bool = True,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -253,7 +331,7 @@ def FullyConnected(
 ) -> NDArray: ...
 def GridGenerator(
     data: NDArray,
-    transform_type: Literal["affine", "warp"] = ...,
+    transform_type: Literal["affine", "warp"],
     target_shape: int | Sequence[int] = (0, 0),
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -292,12 +370,24 @@ def L2Normalization(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+@overload
 def LRN(
     data: NDArray,
+    *,
     alpha: float = 0.0001,
     beta: float = 0.75,
     knorm: float = 2.0,
-    nsize: int = ...,
+    nsize: int,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def LRN(
+    data: NDArray,
+    alpha: float,
+    beta: float,
+    knorm: float,
+    nsize: int,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -362,8 +452,8 @@ def NDnorm(
 ) -> NDArray: ...
 def Pad(
     data: NDArray,
-    mode: Literal["constant", "edge", "reflect"] = ...,
-    pad_width: int | Sequence[int] = ...,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: int | Sequence[int],
     constant_value: float = 0.0,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -394,16 +484,39 @@ def Pooling_v1(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+@overload
 def RNN(
     data: NDArray,
     parameters: NDArray,
     state: NDArray,
     state_cell: NDArray | None = None,
     sequence_length: NDArray | None = None,
-    state_size: int = ...,
-    num_layers: int = ...,
+    *,
+    state_size: int,
+    num_layers: int,
     bidirectional: bool = False,
-    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+@overload
+def RNN(
+    data: NDArray,
+    parameters: NDArray,
+    state: NDArray,
+    state_cell: NDArray | None,
+    sequence_length: NDArray | None,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
     p: float = 0.0,
     state_outputs: bool = False,
     projection_size: int | None = None,
@@ -417,8 +530,8 @@ def RNN(
 def ROIPooling(
     data: NDArray,
     rois: NDArray,
-    pooled_size: int | Sequence[int] = ...,
-    spatial_scale: float = ...,
+    pooled_size: int | Sequence[int],
+    spatial_scale: float,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -467,7 +580,7 @@ def SequenceReverse(
 ) -> NDArray: ...
 def SliceChannel(
     data: NDArray,
-    num_outputs: int = ...,
+    num_outputs: int,
     axis: int = 1,
     squeeze_axis: bool = False,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -507,12 +620,25 @@ def SoftmaxOutput(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+@overload
 def SpatialTransformer(
     data: NDArray,
     loc: NDArray,
+    *,
     target_shape: int | Sequence[int] = (0, 0),
-    transform_type: Literal["affine"] = ...,
-    sampler_type: Literal["bilinear"] = ...,
+    transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"],
+    cudnn_off: bool | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def SpatialTransformer(
+    data: NDArray,
+    loc: NDArray,
+    target_shape: int | Sequence[int],
+    transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"],
     cudnn_off: bool | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -526,9 +652,9 @@ def SwapAxis(
 ) -> NDArray: ...
 def UpSampling(
     *data: NDArray,
-    scale: int = ...,
+    scale: int,
     num_filter: int = 0,
-    sample_type: Literal["bilinear", "nearest"] = ...,
+    sample_type: Literal["bilinear", "nearest"],
     multi_input_mode: Literal["concat", "sum"] = "concat",
     workspace: int = 512,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -540,7 +666,7 @@ def adam_update(
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
-    lr: float = ...,
+    lr: float,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-08,
@@ -558,10 +684,10 @@ def all_finite(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
-def amp_cast(data: NDArray, dtype: DTypeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def amp_cast(data: NDArray, dtype: DTypeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def amp_multicast(
     *data: NDArray,
-    num_outputs: int = ...,
+    num_outputs: int,
     cast_narrow: bool = False,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -678,10 +804,10 @@ def broadcast_to(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
-def cast(data: NDArray, dtype: DTypeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def cast(data: NDArray, dtype: DTypeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def cast_storage(
     data: NDArray,
-    stype: Literal["default", "row_sparse", "csr"] = ...,
+    stype: Literal["default", "row_sparse", "csr"],
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -696,17 +822,11 @@ def choose_element_0index(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
-def clip(
-    data: NDArray,
-    a_min: float = ...,
-    a_max: float = ...,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray: ...
+def clip(data: NDArray, a_min: float, a_max: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def col2im(
     data: NDArray,
-    output_size: int | Sequence[int] = ...,
-    kernel: int | Sequence[int] = ...,
+    output_size: int | Sequence[int],
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
@@ -718,8 +838,8 @@ def cos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str
 def cosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def crop(
     data: NDArray,
-    begin: int | Sequence[int] = ...,
-    end: int | Sequence[int] = ...,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
     step: int | Sequence[int] = (),
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -743,12 +863,7 @@ def cumsum(
     name: str | None = None,
 ) -> NDArray: ...
 def degrees(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
-def depth_to_space(
-    data: NDArray,
-    block_size: int = ...,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray: ...
+def depth_to_space(data: NDArray, block_size: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def diag(
     data: NDArray,
     k: int = 0,
@@ -773,7 +888,7 @@ def elemwise_sub(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | 
 def erf(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def erfinv(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def exp(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
-def expand_dims(data: NDArray, axis: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def expand_dims(data: NDArray, axis: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def expm1(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def fill_element_0index(
     lhs: NDArray,
@@ -784,24 +899,39 @@ def fill_element_0index(
 ) -> NDArray: ...
 def fix(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
-def flip(
-    data: NDArray,
-    axis: int | Sequence[int] = ...,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray: ...
+def flip(data: NDArray, axis: int | Sequence[int], out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def floor(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+@overload
 def ftml_update(
     weight: NDArray,
     grad: NDArray,
     d: NDArray,
     v: NDArray,
     z: NDArray,
-    lr: float = ...,
+    *,
+    lr: float,
     beta1: float = 0.6,
     beta2: float = 0.999,
     epsilon: float = 1e-08,
-    t: float = ...,
+    t: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def ftml_update(
+    weight: NDArray,
+    grad: NDArray,
+    d: NDArray,
+    v: NDArray,
+    z: NDArray,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    t: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_grad: float = -1.0,
@@ -813,7 +943,7 @@ def ftrl_update(
     grad: NDArray,
     z: NDArray,
     n: NDArray,
-    lr: float = ...,
+    lr: float,
     lamda1: float = 0.01,
     beta: float = 1.0,
     wd: float = 0.0,
@@ -835,7 +965,7 @@ def hard_sigmoid(
 def identity(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def im2col(
     data: NDArray,
-    kernel: int | Sequence[int] = ...,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
@@ -843,17 +973,36 @@ def im2col(
     name: str | None = None,
 ) -> NDArray: ...
 def khatri_rao(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+@overload
 def lamb_update_phase1(
     weight: NDArray,
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
+    *,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-06,
-    t: float = ...,
+    t: float,
     bias_correction: bool = True,
-    wd: float = ...,
+    wd: float,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    t: float,
+    bias_correction: bool,
+    wd: float,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -864,7 +1013,7 @@ def lamb_update_phase2(
     g: NDArray,
     r1: NDArray,
     r2: NDArray,
-    lr: float = ...,
+    lr: float,
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -1005,18 +1154,38 @@ def moments(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> list[NDArray]: ...
+@overload
 def mp_lamb_update_phase1(
     weight: NDArray,
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
     weight32: NDArray,
+    *,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-06,
-    t: float = ...,
+    t: float,
     bias_correction: bool = True,
-    wd: float = ...,
+    wd: float,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+@overload
+def mp_lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    t: float,
+    bias_correction: bool,
+    wd: float,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -1028,7 +1197,7 @@ def mp_lamb_update_phase2(
     r1: NDArray,
     r2: NDArray,
     weight32: NDArray,
-    lr: float = ...,
+    lr: float,
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -1039,7 +1208,7 @@ def mp_nag_mom_update(
     grad: NDArray,
     mom: NDArray,
     weight32: NDArray,
-    lr: float = ...,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1052,7 +1221,7 @@ def mp_sgd_mom_update(
     grad: NDArray,
     mom: NDArray,
     weight32: NDArray,
-    lr: float = ...,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1065,7 +1234,7 @@ def mp_sgd_update(
     weight: NDArray,
     grad: NDArray,
     weight32: NDArray,
-    lr: float = ...,
+    lr: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1084,16 +1253,16 @@ def multi_lars(
     weights_sum_sq: NDArray,
     grads_sum_sq: NDArray,
     wds: NDArray,
-    eta: float = ...,
-    eps: float = ...,
+    eta: float,
+    eps: float,
     rescale_grad: float = 1.0,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
 def multi_mp_sgd_mom_update(
     *data: NDArray,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     momentum: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1103,8 +1272,8 @@ def multi_mp_sgd_mom_update(
 ) -> Any: ...
 def multi_mp_sgd_update(
     *data: NDArray,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     num_weights: int = 1,
@@ -1113,8 +1282,8 @@ def multi_mp_sgd_update(
 ) -> Any: ...
 def multi_sgd_mom_update(
     *data: NDArray,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     momentum: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1124,8 +1293,8 @@ def multi_sgd_mom_update(
 ) -> Any: ...
 def multi_sgd_update(
     *data: NDArray,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     num_weights: int = 1,
@@ -1137,7 +1306,7 @@ def nag_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
-    lr: float = ...,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1182,7 +1351,7 @@ def normal(
 ) -> NDArray: ...
 def one_hot(
     indices: NDArray,
-    depth: int = ...,
+    depth: int,
     on_value: float = 1.0,
     off_value: float = 0.0,
     dtype: DTypeLike = "float32",
@@ -1192,8 +1361,8 @@ def one_hot(
 def ones_like(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def pad(
     data: NDArray,
-    mode: Literal["constant", "edge", "reflect"] = ...,
-    pad_width: int | Sequence[int] = ...,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: int | Sequence[int],
     constant_value: float = 0.0,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
@@ -1364,8 +1533,8 @@ def random_poisson(
     name: str | None = None,
 ) -> NDArray: ...
 def random_randint(
-    low: float = ...,
-    high: float = ...,
+    low: float,
+    high: float,
     shape: int | Sequence[int] | None = None,
     ctx: DeviceLike = None,
     dtype: Literal["int32", "int64"] | None = None,
@@ -1392,14 +1561,14 @@ def reciprocal(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, na
 def relu(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def repeat(
     data: NDArray,
-    repeats: int = ...,
+    repeats: int,
     axis: int | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
 def reset_arrays(
     *data: NDArray,
-    num_arrays: int = ...,
+    num_arrays: int,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> list[NDArray]: ...
@@ -1424,7 +1593,7 @@ def reshape_like(
 ) -> NDArray: ...
 def reverse(
     data: NDArray,
-    axis: int | Sequence[int] = ...,
+    axis: int | Sequence[int],
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -1433,7 +1602,7 @@ def rmsprop_update(
     weight: NDArray,
     grad: NDArray,
     n: NDArray,
-    lr: float = ...,
+    lr: float,
     gamma1: float = 0.95,
     epsilon: float = 1e-08,
     wd: float = 0.0,
@@ -1449,7 +1618,7 @@ def rmspropalex_update(
     n: NDArray,
     g: NDArray,
     delta: NDArray,
-    lr: float = ...,
+    lr: float,
     gamma1: float = 0.95,
     gamma2: float = 0.9,
     epsilon: float = 1e-08,
@@ -1527,7 +1696,7 @@ def sample_uniform(
 def scatter_nd(
     data: NDArray,
     indices: NDArray,
-    shape: int | Sequence[int] = ...,
+    shape: int | Sequence[int],
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -1535,7 +1704,7 @@ def sgd_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
-    lr: float = ...,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1547,7 +1716,7 @@ def sgd_mom_update(
 def sgd_update(
     weight: NDArray,
     grad: NDArray,
-    lr: float = ...,
+    lr: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1562,7 +1731,7 @@ def sign(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: st
 def signsgd_update(
     weight: NDArray,
     grad: NDArray,
-    lr: float = ...,
+    lr: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1573,7 +1742,7 @@ def signum_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
-    lr: float = ...,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1587,17 +1756,17 @@ def sinh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: st
 def size_array(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def slice(
     data: NDArray,
-    begin: int | Sequence[int] = ...,
-    end: int | Sequence[int] = ...,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
     step: int | Sequence[int] = (),
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
 def slice_axis(
     data: NDArray,
-    axis: int = ...,
-    begin: int = ...,
-    end: int | None = ...,
+    axis: int,
+    begin: int,
+    end: int | None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -1642,15 +1811,10 @@ def sort(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
-def space_to_depth(
-    data: NDArray,
-    block_size: int = ...,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray: ...
+def space_to_depth(data: NDArray, block_size: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def split(
     data: NDArray,
-    num_outputs: int = ...,
+    num_outputs: int,
     axis: int = 1,
     squeeze_axis: bool = False,
     out: NDArray | Sequence[NDArray] | None = None,
@@ -1699,12 +1863,7 @@ def take(
 ) -> NDArray: ...
 def tan(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def tanh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
-def tile(
-    data: NDArray,
-    reps: int | Sequence[int] = ...,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray: ...
+def tile(data: NDArray, reps: int | Sequence[int], out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def topk(
     data: NDArray,
     axis: int | None = -1,
@@ -1820,17 +1979,19 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @overload
     @staticmethod
     def DeformableConvolution(
         data: NDArray,
         offset: NDArray,
         weight: NDArray,
         bias: NDArray | None = None,
-        kernel: int | Sequence[int] = ...,
+        *,
+        kernel: int | Sequence[int],
         stride: int | Sequence[int] = (),
         dilate: int | Sequence[int] = (),
         pad: int | Sequence[int] = (),
-        num_filter: int = ...,
+        num_filter: int,
         num_group: int = 1,
         num_deformable_group: int = 1,
         workspace: int = 1024,
@@ -1839,15 +2000,37 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @overload
+    @staticmethod
+    def DeformableConvolution(
+        data: NDArray,
+        offset: NDArray,
+        weight: NDArray,
+        bias: NDArray | None,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int],
+        dilate: int | Sequence[int],
+        pad: int | Sequence[int],
+        num_filter: int,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @overload
     @staticmethod
     def DeformablePSROIPooling(
         data: NDArray,
         rois: NDArray,
         trans: NDArray | None = None,
-        spatial_scale: float = ...,
-        output_dim: int = ...,
-        group_size: int = ...,
-        pooled_size: int = ...,
+        *,
+        spatial_scale: float,
+        output_dim: int,
+        group_size: int,
+        pooled_size: int,
         part_size: int = 0,
         sample_per_part: int = 1,
         trans_std: float = 0.0,
@@ -1855,6 +2038,24 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @overload
+    @staticmethod
+    def DeformablePSROIPooling(
+        data: NDArray,
+        rois: NDArray,
+        trans: NDArray | None,
+        spatial_scale: float,
+        output_dim: int,
+        group_size: int,
+        pooled_size: int,
+        part_size: int = 0,
+        sample_per_part: int = 1,
+        trans_std: float = 0.0,
+        no_trans: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @overload
     @staticmethod
     def ModulatedDeformableConvolution(
         data: NDArray,
@@ -1862,11 +2063,34 @@ class contrib:
         mask: NDArray,
         weight: NDArray,
         bias: NDArray | None = None,
-        kernel: int | Sequence[int] = ...,
+        *,
+        kernel: int | Sequence[int],
         stride: int | Sequence[int] = (),
         dilate: int | Sequence[int] = (),
         pad: int | Sequence[int] = (),
-        num_filter: int = ...,
+        num_filter: int,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        im2col_step: int = 64,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @overload
+    @staticmethod
+    def ModulatedDeformableConvolution(
+        data: NDArray,
+        offset: NDArray,
+        mask: NDArray,
+        weight: NDArray,
+        bias: NDArray | None,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int],
+        dilate: int | Sequence[int],
+        pad: int | Sequence[int],
+        num_filter: int,
         num_group: int = 1,
         num_deformable_group: int = 1,
         workspace: int = 1024,
@@ -1937,9 +2161,9 @@ class contrib:
     def PSROIPooling(
         data: NDArray,
         rois: NDArray,
-        spatial_scale: float = ...,
-        output_dim: int = ...,
-        pooled_size: int = ...,
+        spatial_scale: float,
+        output_dim: int,
+        pooled_size: int,
         group_size: int = 0,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
@@ -1965,8 +2189,8 @@ class contrib:
     def ROIAlign(
         data: NDArray,
         rois: NDArray,
-        pooled_size: int | Sequence[int] = ...,
-        spatial_scale: float = ...,
+        pooled_size: int | Sequence[int],
+        spatial_scale: float,
         sample_ratio: int = -1,
         position_sensitive: bool = False,
         aligned: bool = False,
@@ -1977,8 +2201,8 @@ class contrib:
     def RROIAlign(
         data: NDArray,
         rois: NDArray,
-        pooled_size: int | Sequence[int] = ...,
-        spatial_scale: float = ...,
+        pooled_size: int | Sequence[int],
+        spatial_scale: float,
         sampling_ratio: int = -1,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
@@ -1987,13 +2211,14 @@ class contrib:
     def SparseEmbedding(
         data: NDArray,
         weight: NDArray,
-        input_dim: int = ...,
-        output_dim: int = ...,
+        input_dim: int,
+        output_dim: int,
         dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @overload
     @staticmethod
     def SyncBatchNorm(
         data: NDArray,
@@ -2001,13 +2226,32 @@ class contrib:
         beta: NDArray,
         moving_mean: NDArray,
         moving_var: NDArray,
+        *,
         eps: float = 0.001,
         momentum: float = 0.9,
         fix_gamma: bool = True,
         use_global_stats: bool = False,
         output_mean_var: bool = False,
         ndev: int = 1,
-        key: str = ...,
+        key: str,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @overload
+    @staticmethod
+    def SyncBatchNorm(
+        data: NDArray,
+        gamma: NDArray,
+        beta: NDArray,
+        moving_mean: NDArray,
+        moving_var: NDArray,
+        eps: float,
+        momentum: float,
+        fix_gamma: bool,
+        use_global_stats: bool,
+        output_mean_var: bool,
+        ndev: int,
+        key: str,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> Any: ...
@@ -2071,11 +2315,23 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @overload
     @staticmethod
     def bipartite_matching(
         data: NDArray,
+        *,
         is_ascend: bool = False,
-        threshold: float = ...,
+        threshold: float,
+        topk: int = -1,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @overload
+    @staticmethod
+    def bipartite_matching(
+        data: NDArray,
+        is_ascend: bool,
+        threshold: float,
         topk: int = -1,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
@@ -2165,7 +2421,7 @@ class contrib:
         data: NDArray,
         h: NDArray,
         s: NDArray,
-        out_dim: int = ...,
+        out_dim: int,
         processing_batch_size: int = 32,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
@@ -2223,7 +2479,7 @@ class contrib:
         weight: NDArray,
         grad: NDArray,
         history: NDArray,
-        lr: float = ...,
+        lr: float,
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
         epsilon: float = 1e-05,
@@ -2269,7 +2525,7 @@ class contrib:
     def interleaved_matmul_encdec_qk(
         queries: NDArray,
         keys_values: NDArray,
-        heads: int = ...,
+        heads: int,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2277,14 +2533,14 @@ class contrib:
     def interleaved_matmul_encdec_valatt(
         keys_values: NDArray,
         attention: NDArray,
-        heads: int = ...,
+        heads: int,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def interleaved_matmul_selfatt_qk(
         queries_keys_values: NDArray,
-        heads: int = ...,
+        heads: int,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2292,7 +2548,7 @@ class contrib:
     def interleaved_matmul_selfatt_valatt(
         queries_keys_values: NDArray,
         attention: NDArray,
-        heads: int = ...,
+        heads: int,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2336,7 +2592,7 @@ class contrib:
         data: NDArray,
         min_data: NDArray,
         max_data: NDArray,
-        act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+        act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> list[NDArray]: ...
@@ -2364,11 +2620,12 @@ class contrib:
     @staticmethod
     def quantized_concat(
         *data: NDArray,
-        num_args: int = ...,
+        num_args: int,
         dim: int = 1,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> list[NDArray]: ...
+    @overload
     @staticmethod
     def quantized_conv(
         data: NDArray,
@@ -2380,11 +2637,38 @@ class contrib:
         max_weight: NDArray | None = None,
         min_bias: NDArray | None = None,
         max_bias: NDArray | None = None,
-        kernel: int | Sequence[int] = ...,
+        *,
+        kernel: int | Sequence[int],
         stride: int | Sequence[int] = (),
         dilate: int | Sequence[int] = (),
         pad: int | Sequence[int] = (),
-        num_filter: int = ...,
+        num_filter: int,
+        num_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+        cudnn_off: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @overload
+    @staticmethod
+    def quantized_conv(
+        data: NDArray,
+        weight: NDArray,
+        bias: NDArray | None,
+        min_data: NDArray | None,
+        max_data: NDArray | None,
+        min_weight: NDArray | None,
+        max_weight: NDArray | None,
+        min_bias: NDArray | None,
+        max_bias: NDArray | None,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int],
+        dilate: int | Sequence[int],
+        pad: int | Sequence[int],
+        num_filter: int,
         num_group: int = 1,
         workspace: int = 1024,
         no_bias: bool = False,
@@ -2427,8 +2711,8 @@ class contrib:
         weight: NDArray,
         min_weight: NDArray,
         max_weight: NDArray,
-        input_dim: int = ...,
-        output_dim: int = ...,
+        input_dim: int,
+        output_dim: int,
         dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
         out: NDArray | Sequence[NDArray] | None = None,
@@ -2442,6 +2726,7 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> list[NDArray]: ...
+    @overload
     @staticmethod
     def quantized_fully_connected(
         data: NDArray,
@@ -2453,7 +2738,26 @@ class contrib:
         max_weight: NDArray | None = None,
         min_bias: NDArray | None = None,
         max_bias: NDArray | None = None,
-        num_hidden: int = ...,
+        *,
+        num_hidden: int,
+        no_bias: bool = False,
+        flatten: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @overload
+    @staticmethod
+    def quantized_fully_connected(
+        data: NDArray,
+        weight: NDArray,
+        bias: NDArray | None,
+        min_data: NDArray | None,
+        max_data: NDArray | None,
+        min_weight: NDArray | None,
+        max_weight: NDArray | None,
+        min_bias: NDArray | None,
+        max_bias: NDArray | None,
+        num_hidden: int,
         no_bias: bool = False,
         flatten: bool = True,
         out: NDArray | Sequence[NDArray] | None = None,
@@ -2477,6 +2781,7 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> list[NDArray]: ...
+    @overload
     @staticmethod
     def quantized_rnn(
         data: NDArray,
@@ -2485,10 +2790,34 @@ class contrib:
         state_cell: NDArray | None = None,
         data_scale: NDArray | None = None,
         data_shift: NDArray | None = None,
-        state_size: int = ...,
-        num_layers: int = ...,
+        *,
+        state_size: int,
+        num_layers: int,
         bidirectional: bool = False,
-        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
+        p: float = 0.0,
+        state_outputs: bool = False,
+        projection_size: int | None = None,
+        lstm_state_clip_min: float | None = None,
+        lstm_state_clip_max: float | None = None,
+        lstm_state_clip_nan: bool = False,
+        use_sequence_length: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @overload
+    @staticmethod
+    def quantized_rnn(
+        data: NDArray,
+        parameters: NDArray,
+        state: NDArray,
+        state_cell: NDArray | None,
+        data_scale: NDArray | None,
+        data_shift: NDArray | None,
+        state_size: int,
+        num_layers: int,
+        bidirectional: bool,
+        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
         p: float = 0.0,
         state_outputs: bool = False,
         projection_size: int | None = None,
@@ -2548,17 +2877,17 @@ class image:
     @staticmethod
     def adjust_lighting(
         data: NDArray,
-        alpha: float | Sequence[float] = ...,
+        alpha: float | Sequence[float],
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def crop(
         data: NDArray,
-        x: int = ...,
-        y: int = ...,
-        width: int = ...,
-        height: int = ...,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2577,26 +2906,26 @@ class image:
     @staticmethod
     def random_brightness(
         data: NDArray,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        min_factor: float,
+        max_factor: float,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def random_color_jitter(
         data: NDArray,
-        brightness: float = ...,
-        contrast: float = ...,
-        saturation: float = ...,
-        hue: float = ...,
+        brightness: float,
+        contrast: float,
+        saturation: float,
+        hue: float,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def random_contrast(
         data: NDArray,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        min_factor: float,
+        max_factor: float,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2607,8 +2936,8 @@ class image:
     @staticmethod
     def random_hue(
         data: NDArray,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        min_factor: float,
+        max_factor: float,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2622,8 +2951,8 @@ class image:
     @staticmethod
     def random_saturation(
         data: NDArray,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        min_factor: float,
+        max_factor: float,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2754,19 +3083,33 @@ class sparse:
     def Embedding(
         data: NDArray,
         weight: NDArray,
-        input_dim: int = ...,
-        output_dim: int = ...,
+        input_dim: int,
+        output_dim: int,
         dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @overload
     @staticmethod
     def FullyConnected(
         data: NDArray,
         weight: NDArray,
         bias: NDArray | None = None,
-        num_hidden: int = ...,
+        *,
+        num_hidden: int,
+        no_bias: bool = False,
+        flatten: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @overload
+    @staticmethod
+    def FullyConnected(
+        data: NDArray,
+        weight: NDArray,
+        bias: NDArray | None,
+        num_hidden: int,
         no_bias: bool = False,
         flatten: bool = True,
         out: NDArray | Sequence[NDArray] | None = None,
@@ -2807,7 +3150,7 @@ class sparse:
         weight: NDArray,
         grad: NDArray,
         history: NDArray,
-        lr: float = ...,
+        lr: float,
         epsilon: float = 1e-07,
         wd: float = 0.0,
         rescale_grad: float = 1.0,
@@ -2821,7 +3164,7 @@ class sparse:
         grad: NDArray,
         mean: NDArray,
         var: NDArray,
-        lr: float = ...,
+        lr: float,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-08,
@@ -2861,7 +3204,7 @@ class sparse:
     @staticmethod
     def cast_storage(
         data: NDArray,
-        stype: Literal["default", "row_sparse", "csr"] = ...,
+        stype: Literal["default", "row_sparse", "csr"],
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2872,8 +3215,8 @@ class sparse:
     @staticmethod
     def clip(
         data: NDArray,
-        a_min: float = ...,
-        a_max: float = ...,
+        a_min: float,
+        a_max: float,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2917,7 +3260,7 @@ class sparse:
         grad: NDArray,
         z: NDArray,
         n: NDArray,
-        lr: float = ...,
+        lr: float,
         lamda1: float = 0.01,
         beta: float = 1.0,
         wd: float = 0.0,
@@ -2978,7 +3321,7 @@ class sparse:
         weight: NDArray,
         grad: NDArray,
         mom: NDArray,
-        lr: float = ...,
+        lr: float,
         momentum: float = 0.0,
         wd: float = 0.0,
         rescale_grad: float = 1.0,
@@ -2991,7 +3334,7 @@ class sparse:
     def sgd_update(
         weight: NDArray,
         grad: NDArray,
-        lr: float = ...,
+        lr: float,
         wd: float = 0.0,
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
@@ -3010,8 +3353,8 @@ class sparse:
     @staticmethod
     def slice(
         data: NDArray,
-        begin: int | Sequence[int] = ...,
-        end: int | Sequence[int] = ...,
+        begin: int | Sequence[int],
+        end: int | Sequence[int],
         step: int | Sequence[int] = (),
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,

@@ -1,7 +1,7 @@
 """Written by ``make stubs`` from the operator table: the functions of ``twofold.symbol`` that are operators."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from ..ndarray.types import DeviceLike, DTypeLike
 from . import random
@@ -40,9 +40,20 @@ __all__ = [
     "zeros",
 ]
 
+@overload
 def Activation(
     data: Symbol | None = None,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+    *,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def Activation(
+    data: Symbol | None,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -107,24 +118,30 @@ def CTCLoss(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def Cast(
     data: Symbol | None = None,
-    dtype: DTypeLike = ...,
+    *,
+    dtype: DTypeLike,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def Cast(data: Symbol | None, dtype: DTypeLike, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def Concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def Convolution(
     data: Symbol | None = None,
     weight: Symbol | None = None,
     bias: Symbol | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 1024,
     no_bias: bool = False,
@@ -136,15 +153,59 @@ def Convolution(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def Convolution(
+    data: Symbol | None,
+    weight: Symbol | None,
+    bias: Symbol | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def Convolution_v1(
     data: Symbol | None = None,
     weight: Symbol | None = None,
     bias: Symbol | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def Convolution_v1(
+    data: Symbol | None,
+    weight: Symbol | None,
+    bias: Symbol | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 1024,
     no_bias: bool = False,
@@ -180,17 +241,42 @@ def Crop(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def Deconvolution(
     data: Symbol | None = None,
     weight: Symbol | None = None,
     bias: Symbol | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
     adj: int | Sequence[int] = (),
     target_shape: int | Sequence[int] = (),
-    num_filter: int = ...,
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def Deconvolution(
+    data: Symbol | None,
+    weight: Symbol | None,
+    bias: Symbol | None,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pad: int | Sequence[int],
+    adj: int | Sequence[int],
+    target_shape: int | Sequence[int],
+    num_filter: int,
     num_group: int = 1,
     workspace: int = 512,
     no_bias: bool = True,
@@ -214,11 +300,26 @@ def Dropout(
     **other: Any,
 ) -> Symbol: ...
 def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def Embedding(
     data: Symbol | None = None,
     weight: Symbol | None = None,
-    input_dim: int = ...,
-    output_dim: int = ...,
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DTypeLike = "float32",
+    sparse_grad: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def Embedding(
+    data: Symbol | None,
+    weight: Symbol | None,
+    input_dim: int,
+    output_dim: int,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
     name: str | None = None,
@@ -227,11 +328,13 @@ def Embedding(
     **other: Any,
 ) -> Symbol: ...
 def Flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def FullyConnected(
     data: Symbol | None = None,
     weight: Symbol | None = None,
     bias: Symbol | None = None,
-    num_hidden: int = ...,
+    *,
+    num_hidden: int,
     no_bias: bool = False,
     flatten: bool = True,
     name: str | None = None,
@@ -239,9 +342,34 @@ def FullyConnected(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def FullyConnected(
+    data: Symbol | None,
+    weight: Symbol | None,
+    bias: Symbol | None,
+    num_hidden: int,
+    no_bias: bool = False,
+    flatten: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def GridGenerator(
     data: Symbol | None = None,
-    transform_type: Literal["affine", "warp"] = ...,
+    *,
+    transform_type: Literal["affine", "warp"],
+    target_shape: int | Sequence[int] = (0, 0),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def GridGenerator(
+    data: Symbol | None,
+    transform_type: Literal["affine", "warp"],
     target_shape: int | Sequence[int] = (0, 0),
     name: str | None = None,
     attr: Any = None,
@@ -290,12 +418,26 @@ def L2Normalization(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def LRN(
     data: Symbol | None = None,
+    *,
     alpha: float = 0.0001,
     beta: float = 0.75,
     knorm: float = 2.0,
-    nsize: int = ...,
+    nsize: int,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def LRN(
+    data: Symbol | None,
+    alpha: float,
+    beta: float,
+    knorm: float,
+    nsize: int,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -374,10 +516,23 @@ def NDnorm(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def Pad(
     data: Symbol | None = None,
-    mode: Literal["constant", "edge", "reflect"] = ...,
-    pad_width: int | Sequence[int] = ...,
+    *,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: int | Sequence[int],
+    constant_value: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def Pad(
+    data: Symbol | None,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: int | Sequence[int],
     constant_value: float = 0.0,
     name: str | None = None,
     attr: Any = None,
@@ -414,16 +569,18 @@ def Pooling_v1(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def RNN(
     data: Symbol | None = None,
     parameters: Symbol | None = None,
     state: Symbol | None = None,
     state_cell: Symbol | None = None,
     sequence_length: Symbol | None = None,
-    state_size: int = ...,
-    num_layers: int = ...,
+    *,
+    state_size: int,
+    num_layers: int,
     bidirectional: bool = False,
-    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
     p: float = 0.0,
     state_outputs: bool = False,
     projection_size: int | None = None,
@@ -436,11 +593,47 @@ def RNN(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def RNN(
+    data: Symbol | None,
+    parameters: Symbol | None,
+    state: Symbol | None,
+    state_cell: Symbol | None,
+    sequence_length: Symbol | None,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def ROIPooling(
     data: Symbol | None = None,
     rois: Symbol | None = None,
-    pooled_size: int | Sequence[int] = ...,
-    spatial_scale: float = ...,
+    *,
+    pooled_size: int | Sequence[int],
+    spatial_scale: float,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def ROIPooling(
+    data: Symbol | None,
+    rois: Symbol | None,
+    pooled_size: int | Sequence[int],
+    spatial_scale: float,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -499,9 +692,22 @@ def SequenceReverse(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def SliceChannel(
     data: Symbol | None = None,
-    num_outputs: int = ...,
+    *,
+    num_outputs: int,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def SliceChannel(
+    data: Symbol | None,
+    num_outputs: int,
     axis: int = 1,
     squeeze_axis: bool = False,
     name: str | None = None,
@@ -549,12 +755,27 @@ def SoftmaxOutput(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def SpatialTransformer(
     data: Symbol | None = None,
     loc: Symbol | None = None,
+    *,
     target_shape: int | Sequence[int] = (0, 0),
-    transform_type: Literal["affine"] = ...,
-    sampler_type: Literal["bilinear"] = ...,
+    transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"],
+    cudnn_off: bool | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def SpatialTransformer(
+    data: Symbol | None,
+    loc: Symbol | None,
+    target_shape: int | Sequence[int],
+    transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"],
     cudnn_off: bool | None = None,
     name: str | None = None,
     attr: Any = None,
@@ -572,9 +793,9 @@ def SwapAxis(
 ) -> Symbol: ...
 def UpSampling(
     *data: Symbol,
-    scale: int = ...,
+    scale: int,
     num_filter: int = 0,
-    sample_type: Literal["bilinear", "nearest"] = ...,
+    sample_type: Literal["bilinear", "nearest"],
     multi_input_mode: Literal["concat", "sum"] = "concat",
     workspace: int = 512,
     name: str | None = None,
@@ -583,12 +804,33 @@ def UpSampling(
     **other: Any,
 ) -> Symbol: ...
 def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def adam_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mean: Symbol | None = None,
     var: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def adam_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mean: Symbol | None,
+    var: Symbol | None,
+    lr: float,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-08,
@@ -610,17 +852,21 @@ def all_finite(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def amp_cast(
     data: Symbol | None = None,
-    dtype: DTypeLike = ...,
+    *,
+    dtype: DTypeLike,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def amp_cast(data: Symbol | None, dtype: DTypeLike, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def amp_multicast(
     *data: Symbol,
-    num_outputs: int = ...,
+    num_outputs: int,
     cast_narrow: bool = False,
     name: str | None = None,
     attr: Any = None,
@@ -877,17 +1123,32 @@ def broadcast_to(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def cast(
     data: Symbol | None = None,
-    dtype: DTypeLike = ...,
+    *,
+    dtype: DTypeLike,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def cast(data: Symbol | None, dtype: DTypeLike, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def cast_storage(
     data: Symbol | None = None,
-    stype: Literal["default", "row_sparse", "csr"] = ...,
+    *,
+    stype: Literal["default", "row_sparse", "csr"],
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def cast_storage(
+    data: Symbol | None,
+    stype: Literal["default", "row_sparse", "csr"],
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -906,19 +1167,46 @@ def choose_element_0index(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def clip(
     data: Symbol | None = None,
-    a_min: float = ...,
-    a_max: float = ...,
+    *,
+    a_min: float,
+    a_max: float,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def clip(
+    data: Symbol | None,
+    a_min: float,
+    a_max: float,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def col2im(
     data: Symbol | None = None,
-    output_size: int | Sequence[int] = ...,
-    kernel: int | Sequence[int] = ...,
+    *,
+    output_size: int | Sequence[int],
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def col2im(
+    data: Symbol | None,
+    output_size: int | Sequence[int],
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
@@ -930,10 +1218,23 @@ def col2im(
 def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def crop(
     data: Symbol | None = None,
-    begin: int | Sequence[int] = ...,
-    end: int | Sequence[int] = ...,
+    *,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def crop(
+    data: Symbol | None,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
     step: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
@@ -963,9 +1264,20 @@ def cumsum(
     **other: Any,
 ) -> Symbol: ...
 def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def depth_to_space(
     data: Symbol | None = None,
-    block_size: int = ...,
+    *,
+    block_size: int,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def depth_to_space(
+    data: Symbol | None,
+    block_size: int,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -1027,14 +1339,18 @@ def elemwise_sub(
 def erf(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def erfinv(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def exp(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def expand_dims(
     data: Symbol | None = None,
-    axis: int = ...,
+    *,
+    axis: int,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def expand_dims(data: Symbol | None, axis: int, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def fill_element_0index(
     lhs: Symbol | None = None,
@@ -1047,26 +1363,39 @@ def fill_element_0index(
 ) -> Symbol: ...
 def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def flip(
     data: Symbol | None = None,
-    axis: int | Sequence[int] = ...,
+    *,
+    axis: int | Sequence[int],
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def flip(
+    data: Symbol | None,
+    axis: int | Sequence[int],
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def ftml_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     d: Symbol | None = None,
     v: Symbol | None = None,
     z: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
     beta1: float = 0.6,
     beta2: float = 0.999,
     epsilon: float = 1e-08,
-    t: float = ...,
+    t: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_grad: float = -1.0,
@@ -1075,12 +1404,51 @@ def ftml_update(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def ftml_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    d: Symbol | None,
+    v: Symbol | None,
+    z: Symbol | None,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    t: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def ftrl_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     z: Symbol | None = None,
     n: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    lamda1: float = 0.01,
+    beta: float = 1.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def ftrl_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    z: Symbol | None,
+    n: Symbol | None,
+    lr: float,
     lamda1: float = 0.01,
     beta: float = 1.0,
     wd: float = 0.0,
@@ -1111,9 +1479,23 @@ def hard_sigmoid(
     **other: Any,
 ) -> Symbol: ...
 def identity(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def im2col(
     data: Symbol | None = None,
-    kernel: int | Sequence[int] = ...,
+    *,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def im2col(
+    data: Symbol | None,
+    kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
     dilate: int | Sequence[int] = (),
     pad: int | Sequence[int] = (),
@@ -1123,17 +1505,19 @@ def im2col(
     **other: Any,
 ) -> Symbol: ...
 def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def lamb_update_phase1(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mean: Symbol | None = None,
     var: Symbol | None = None,
+    *,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-06,
-    t: float = ...,
+    t: float,
     bias_correction: bool = True,
-    wd: float = ...,
+    wd: float,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     name: str | None = None,
@@ -1141,12 +1525,47 @@ def lamb_update_phase1(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def lamb_update_phase1(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mean: Symbol | None,
+    var: Symbol | None,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    t: float,
+    bias_correction: bool,
+    wd: float,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def lamb_update_phase2(
     weight: Symbol | None = None,
     g: Symbol | None = None,
     r1: Symbol | None = None,
     r2: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def lamb_update_phase2(
+    weight: Symbol | None,
+    g: Symbol | None,
+    r1: Symbol | None,
+    r2: Symbol | None,
+    lr: float,
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
     name: str | None = None,
@@ -1345,18 +1764,20 @@ def moments(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def mp_lamb_update_phase1(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mean: Symbol | None = None,
     var: Symbol | None = None,
     weight32: Symbol | None = None,
+    *,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-06,
-    t: float = ...,
+    t: float,
     bias_correction: bool = True,
-    wd: float = ...,
+    wd: float,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     name: str | None = None,
@@ -1364,13 +1785,35 @@ def mp_lamb_update_phase1(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def mp_lamb_update_phase1(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mean: Symbol | None,
+    var: Symbol | None,
+    weight32: Symbol | None,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    t: float,
+    bias_correction: bool,
+    wd: float,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def mp_lamb_update_phase2(
     weight: Symbol | None = None,
     g: Symbol | None = None,
     r1: Symbol | None = None,
     r2: Symbol | None = None,
     weight32: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
     name: str | None = None,
@@ -1378,12 +1821,29 @@ def mp_lamb_update_phase2(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def mp_lamb_update_phase2(
+    weight: Symbol | None,
+    g: Symbol | None,
+    r1: Symbol | None,
+    r2: Symbol | None,
+    weight32: Symbol | None,
+    lr: float,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def mp_nag_mom_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mom: Symbol | None = None,
     weight32: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1393,12 +1853,30 @@ def mp_nag_mom_update(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def mp_nag_mom_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mom: Symbol | None,
+    weight32: Symbol | None,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def mp_sgd_mom_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mom: Symbol | None = None,
     weight32: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1409,11 +1887,45 @@ def mp_sgd_mom_update(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def mp_sgd_mom_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mom: Symbol | None,
+    weight32: Symbol | None,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def mp_sgd_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     weight32: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def mp_sgd_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    weight32: Symbol | None,
+    lr: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1431,13 +1943,29 @@ def multi_all_finite(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def multi_lars(
     lrs: Symbol | None = None,
     weights_sum_sq: Symbol | None = None,
     grads_sum_sq: Symbol | None = None,
     wds: Symbol | None = None,
-    eta: float = ...,
-    eps: float = ...,
+    *,
+    eta: float,
+    eps: float,
+    rescale_grad: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def multi_lars(
+    lrs: Symbol | None,
+    weights_sum_sq: Symbol | None,
+    grads_sum_sq: Symbol | None,
+    wds: Symbol | None,
+    eta: float,
+    eps: float,
     rescale_grad: float = 1.0,
     name: str | None = None,
     attr: Any = None,
@@ -1446,8 +1974,8 @@ def multi_lars(
 ) -> Symbol: ...
 def multi_mp_sgd_mom_update(
     *data: Symbol,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     momentum: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1459,8 +1987,8 @@ def multi_mp_sgd_mom_update(
 ) -> Symbol: ...
 def multi_mp_sgd_update(
     *data: Symbol,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     num_weights: int = 1,
@@ -1471,8 +1999,8 @@ def multi_mp_sgd_update(
 ) -> Symbol: ...
 def multi_sgd_mom_update(
     *data: Symbol,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     momentum: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -1484,8 +2012,8 @@ def multi_sgd_mom_update(
 ) -> Symbol: ...
 def multi_sgd_update(
     *data: Symbol,
-    lrs: float | Sequence[float] = ...,
-    wds: float | Sequence[float] = ...,
+    lrs: float | Sequence[float],
+    wds: float | Sequence[float],
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     num_weights: int = 1,
@@ -1495,11 +2023,28 @@ def multi_sgd_update(
     **other: Any,
 ) -> Symbol: ...
 def multi_sum_sq(*data: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def nag_mom_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mom: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def nag_mom_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mom: Symbol | None,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -1552,9 +2097,23 @@ def normal(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def one_hot(
     indices: Symbol | None = None,
-    depth: int = ...,
+    *,
+    depth: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def one_hot(
+    indices: Symbol | None,
+    depth: int,
     on_value: float = 1.0,
     off_value: float = 0.0,
     dtype: DTypeLike = "float32",
@@ -1564,10 +2123,23 @@ def one_hot(
     **other: Any,
 ) -> Symbol: ...
 def ones_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def pad(
     data: Symbol | None = None,
-    mode: Literal["constant", "edge", "reflect"] = ...,
-    pad_width: int | Sequence[int] = ...,
+    *,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: int | Sequence[int],
+    constant_value: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def pad(
+    data: Symbol | None,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: int | Sequence[int],
     constant_value: float = 0.0,
     name: str | None = None,
     attr: Any = None,
@@ -1780,8 +2352,8 @@ def random_poisson(
     **other: Any,
 ) -> Symbol: ...
 def random_randint(
-    low: float = ...,
-    high: float = ...,
+    low: float,
+    high: float,
     shape: int | Sequence[int] | None = None,
     ctx: DeviceLike = None,
     dtype: Literal["int32", "int64"] | None = None,
@@ -1812,23 +2384,28 @@ def ravel_multi_index(
 def rcbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def reciprocal(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def repeat(
     data: Symbol | None = None,
-    repeats: int = ...,
+    *,
+    repeats: int,
     axis: int | None = None,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def reset_arrays(
-    *data: Symbol,
-    num_arrays: int = ...,
+@overload
+def repeat(
+    data: Symbol | None,
+    repeats: int,
+    axis: int | None = None,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def reset_arrays(*data: Symbol, num_arrays: int, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def reshape(
     data: Symbol | None = None,
     shape: int | Sequence[int] = (),
@@ -1852,20 +2429,33 @@ def reshape_like(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def reverse(
     data: Symbol | None = None,
-    axis: int | Sequence[int] = ...,
+    *,
+    axis: int | Sequence[int],
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def reverse(
+    data: Symbol | None,
+    axis: int | Sequence[int],
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def rmsprop_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     n: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
     gamma1: float = 0.95,
     epsilon: float = 1e-08,
     wd: float = 0.0,
@@ -1877,13 +2467,52 @@ def rmsprop_update(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def rmsprop_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    n: Symbol | None,
+    lr: float,
+    gamma1: float = 0.95,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def rmspropalex_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     n: Symbol | None = None,
     g: Symbol | None = None,
     delta: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def rmspropalex_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    n: Symbol | None,
+    g: Symbol | None,
+    delta: Symbol | None,
+    lr: float,
     gamma1: float = 0.95,
     gamma2: float = 0.9,
     epsilon: float = 1e-08,
@@ -1976,20 +2605,34 @@ def sample_uniform(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def scatter_nd(
     data: Symbol | None = None,
     indices: Symbol | None = None,
-    shape: int | Sequence[int] = ...,
+    *,
+    shape: int | Sequence[int],
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def scatter_nd(
+    data: Symbol | None,
+    indices: Symbol | None,
+    shape: int | Sequence[int],
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def sgd_mom_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mom: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -2000,10 +2643,42 @@ def sgd_mom_update(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def sgd_mom_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mom: Symbol | None,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def sgd_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def sgd_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    lr: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -2017,10 +2692,12 @@ def shape_array(data: Symbol | None = None, name: str | None = None, attr: Any =
 def shuffle(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def sigmoid(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def sign(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def signsgd_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
@@ -2029,11 +2706,42 @@ def signsgd_update(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def signsgd_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    lr: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def signum_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
     mom: Symbol | None = None,
-    lr: float = ...,
+    *,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def signum_update(
+    weight: Symbol | None,
+    grad: Symbol | None,
+    mom: Symbol | None,
+    lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
@@ -2047,21 +2755,47 @@ def signum_update(
 def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def size_array(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def slice(
     data: Symbol | None = None,
-    begin: int | Sequence[int] = ...,
-    end: int | Sequence[int] = ...,
+    *,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
     step: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def slice(
+    data: Symbol | None,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def slice_axis(
     data: Symbol | None = None,
-    axis: int = ...,
-    begin: int = ...,
-    end: int | None = ...,
+    *,
+    axis: int,
+    begin: int,
+    end: int | None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def slice_axis(
+    data: Symbol | None,
+    axis: int,
+    begin: int,
+    end: int | None,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -2125,17 +2859,41 @@ def sort(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
 def space_to_depth(
     data: Symbol | None = None,
-    block_size: int = ...,
+    *,
+    block_size: int,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+@overload
+def space_to_depth(
+    data: Symbol | None,
+    block_size: int,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
 def split(
     data: Symbol | None = None,
-    num_outputs: int = ...,
+    *,
+    num_outputs: int,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def split(
+    data: Symbol | None,
+    num_outputs: int,
     axis: int = 1,
     squeeze_axis: bool = False,
     name: str | None = None,
@@ -2196,9 +2954,20 @@ def take(
 ) -> Symbol: ...
 def tan(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def tanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+@overload
 def tile(
     data: Symbol | None = None,
-    reps: int | Sequence[int] = ...,
+    *,
+    reps: int | Sequence[int],
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+@overload
+def tile(
+    data: Symbol | None,
+    reps: int | Sequence[int],
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -2321,17 +3090,19 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def DeformableConvolution(
         data: Symbol | None = None,
         offset: Symbol | None = None,
         weight: Symbol | None = None,
         bias: Symbol | None = None,
-        kernel: int | Sequence[int] = ...,
+        *,
+        kernel: int | Sequence[int],
         stride: int | Sequence[int] = (),
         dilate: int | Sequence[int] = (),
         pad: int | Sequence[int] = (),
-        num_filter: int = ...,
+        num_filter: int,
         num_group: int = 1,
         num_deformable_group: int = 1,
         workspace: int = 1024,
@@ -2342,15 +3113,39 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def DeformableConvolution(
+        data: Symbol | None,
+        offset: Symbol | None,
+        weight: Symbol | None,
+        bias: Symbol | None,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int],
+        dilate: int | Sequence[int],
+        pad: int | Sequence[int],
+        num_filter: int,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def DeformablePSROIPooling(
         data: Symbol | None = None,
         rois: Symbol | None = None,
         trans: Symbol | None = None,
-        spatial_scale: float = ...,
-        output_dim: int = ...,
-        group_size: int = ...,
-        pooled_size: int = ...,
+        *,
+        spatial_scale: float,
+        output_dim: int,
+        group_size: int,
+        pooled_size: int,
         part_size: int = 0,
         sample_per_part: int = 1,
         trans_std: float = 0.0,
@@ -2360,6 +3155,26 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def DeformablePSROIPooling(
+        data: Symbol | None,
+        rois: Symbol | None,
+        trans: Symbol | None,
+        spatial_scale: float,
+        output_dim: int,
+        group_size: int,
+        pooled_size: int,
+        part_size: int = 0,
+        sample_per_part: int = 1,
+        trans_std: float = 0.0,
+        no_trans: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def ModulatedDeformableConvolution(
         data: Symbol | None = None,
@@ -2367,11 +3182,36 @@ class contrib:
         mask: Symbol | None = None,
         weight: Symbol | None = None,
         bias: Symbol | None = None,
-        kernel: int | Sequence[int] = ...,
+        *,
+        kernel: int | Sequence[int],
         stride: int | Sequence[int] = (),
         dilate: int | Sequence[int] = (),
         pad: int | Sequence[int] = (),
-        num_filter: int = ...,
+        num_filter: int,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        im2col_step: int = 64,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def ModulatedDeformableConvolution(
+        data: Symbol | None,
+        offset: Symbol | None,
+        mask: Symbol | None,
+        weight: Symbol | None,
+        bias: Symbol | None,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int],
+        dilate: int | Sequence[int],
+        pad: int | Sequence[int],
+        num_filter: int,
         num_group: int = 1,
         num_deformable_group: int = 1,
         workspace: int = 1024,
@@ -2448,13 +3288,29 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def PSROIPooling(
         data: Symbol | None = None,
         rois: Symbol | None = None,
-        spatial_scale: float = ...,
-        output_dim: int = ...,
-        pooled_size: int = ...,
+        *,
+        spatial_scale: float,
+        output_dim: int,
+        pooled_size: int,
+        group_size: int = 0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def PSROIPooling(
+        data: Symbol | None,
+        rois: Symbol | None,
+        spatial_scale: float,
+        output_dim: int,
+        pooled_size: int,
         group_size: int = 0,
         name: str | None = None,
         attr: Any = None,
@@ -2480,12 +3336,14 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def ROIAlign(
         data: Symbol | None = None,
         rois: Symbol | None = None,
-        pooled_size: int | Sequence[int] = ...,
-        spatial_scale: float = ...,
+        *,
+        pooled_size: int | Sequence[int],
+        spatial_scale: float,
         sample_ratio: int = -1,
         position_sensitive: bool = False,
         aligned: bool = False,
@@ -2494,24 +3352,56 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def ROIAlign(
+        data: Symbol | None,
+        rois: Symbol | None,
+        pooled_size: int | Sequence[int],
+        spatial_scale: float,
+        sample_ratio: int = -1,
+        position_sensitive: bool = False,
+        aligned: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def RROIAlign(
         data: Symbol | None = None,
         rois: Symbol | None = None,
-        pooled_size: int | Sequence[int] = ...,
-        spatial_scale: float = ...,
+        *,
+        pooled_size: int | Sequence[int],
+        spatial_scale: float,
         sampling_ratio: int = -1,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def RROIAlign(
+        data: Symbol | None,
+        rois: Symbol | None,
+        pooled_size: int | Sequence[int],
+        spatial_scale: float,
+        sampling_ratio: int = -1,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def SparseEmbedding(
         data: Symbol | None = None,
         weight: Symbol | None = None,
-        input_dim: int = ...,
-        output_dim: int = ...,
+        *,
+        input_dim: int,
+        output_dim: int,
         dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
         name: str | None = None,
@@ -2519,6 +3409,21 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def SparseEmbedding(
+        data: Symbol | None,
+        weight: Symbol | None,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = "float32",
+        sparse_grad: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def SyncBatchNorm(
         data: Symbol | None = None,
@@ -2526,13 +3431,34 @@ class contrib:
         beta: Symbol | None = None,
         moving_mean: Symbol | None = None,
         moving_var: Symbol | None = None,
+        *,
         eps: float = 0.001,
         momentum: float = 0.9,
         fix_gamma: bool = True,
         use_global_stats: bool = False,
         output_mean_var: bool = False,
         ndev: int = 1,
-        key: str = ...,
+        key: str,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def SyncBatchNorm(
+        data: Symbol | None,
+        gamma: Symbol | None,
+        beta: Symbol | None,
+        moving_mean: Symbol | None,
+        moving_var: Symbol | None,
+        eps: float,
+        momentum: float,
+        fix_gamma: bool,
+        use_global_stats: bool,
+        output_mean_var: bool,
+        ndev: int,
+        key: str,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -2610,11 +3536,25 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def bipartite_matching(
         data: Symbol | None = None,
+        *,
         is_ascend: bool = False,
-        threshold: float = ...,
+        threshold: float,
+        topk: int = -1,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def bipartite_matching(
+        data: Symbol | None,
+        is_ascend: bool,
+        threshold: float,
         topk: int = -1,
         name: str | None = None,
         attr: Any = None,
@@ -2715,12 +3655,27 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def count_sketch(
         data: Symbol | None = None,
         h: Symbol | None = None,
         s: Symbol | None = None,
-        out_dim: int = ...,
+        *,
+        out_dim: int,
+        processing_batch_size: int = 32,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def count_sketch(
+        data: Symbol | None,
+        h: Symbol | None,
+        s: Symbol | None,
+        out_dim: int,
         processing_batch_size: int = 32,
         name: str | None = None,
         attr: Any = None,
@@ -2792,12 +3747,29 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def group_adagrad_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,
         history: Symbol | None = None,
-        lr: float = ...,
+        *,
+        lr: float,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        epsilon: float = 1e-05,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def group_adagrad_update(
+        weight: Symbol | None,
+        grad: Symbol | None,
+        history: Symbol | None,
+        lr: float,
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
         epsilon: float = 1e-05,
@@ -2849,40 +3821,91 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def interleaved_matmul_encdec_qk(
         queries: Symbol | None = None,
         keys_values: Symbol | None = None,
-        heads: int = ...,
+        *,
+        heads: int,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def interleaved_matmul_encdec_qk(
+        queries: Symbol | None,
+        keys_values: Symbol | None,
+        heads: int,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def interleaved_matmul_encdec_valatt(
         keys_values: Symbol | None = None,
         attention: Symbol | None = None,
-        heads: int = ...,
+        *,
+        heads: int,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def interleaved_matmul_encdec_valatt(
+        keys_values: Symbol | None,
+        attention: Symbol | None,
+        heads: int,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def interleaved_matmul_selfatt_qk(
         queries_keys_values: Symbol | None = None,
-        heads: int = ...,
+        *,
+        heads: int,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def interleaved_matmul_selfatt_qk(
+        queries_keys_values: Symbol | None,
+        heads: int,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def interleaved_matmul_selfatt_valatt(
         queries_keys_values: Symbol | None = None,
         attention: Symbol | None = None,
-        heads: int = ...,
+        *,
+        heads: int,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def interleaved_matmul_selfatt_valatt(
+        queries_keys_values: Symbol | None,
+        attention: Symbol | None,
+        heads: int,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -2931,12 +3954,26 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def quantized_act(
         data: Symbol | None = None,
         min_data: Symbol | None = None,
         max_data: Symbol | None = None,
-        act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+        *,
+        act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def quantized_act(
+        data: Symbol | None,
+        min_data: Symbol | None,
+        max_data: Symbol | None,
+        act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -2968,13 +4005,14 @@ class contrib:
     @staticmethod
     def quantized_concat(
         *data: Symbol,
-        num_args: int = ...,
+        num_args: int,
         dim: int = 1,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def quantized_conv(
         data: Symbol | None = None,
@@ -2986,11 +4024,40 @@ class contrib:
         max_weight: Symbol | None = None,
         min_bias: Symbol | None = None,
         max_bias: Symbol | None = None,
-        kernel: int | Sequence[int] = ...,
+        *,
+        kernel: int | Sequence[int],
         stride: int | Sequence[int] = (),
         dilate: int | Sequence[int] = (),
         pad: int | Sequence[int] = (),
-        num_filter: int = ...,
+        num_filter: int,
+        num_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+        cudnn_off: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def quantized_conv(
+        data: Symbol | None,
+        weight: Symbol | None,
+        bias: Symbol | None,
+        min_data: Symbol | None,
+        max_data: Symbol | None,
+        min_weight: Symbol | None,
+        max_weight: Symbol | None,
+        min_bias: Symbol | None,
+        max_bias: Symbol | None,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int],
+        dilate: int | Sequence[int],
+        pad: int | Sequence[int],
+        num_filter: int,
         num_group: int = 1,
         workspace: int = 1024,
         no_bias: bool = False,
@@ -3033,14 +4100,32 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def quantized_embedding(
         data: Symbol | None = None,
         weight: Symbol | None = None,
         min_weight: Symbol | None = None,
         max_weight: Symbol | None = None,
-        input_dim: int = ...,
-        output_dim: int = ...,
+        *,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = "float32",
+        sparse_grad: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def quantized_embedding(
+        data: Symbol | None,
+        weight: Symbol | None,
+        min_weight: Symbol | None,
+        max_weight: Symbol | None,
+        input_dim: int,
+        output_dim: int,
         dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
         name: str | None = None,
@@ -3058,6 +4143,7 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def quantized_fully_connected(
         data: Symbol | None = None,
@@ -3069,7 +4155,28 @@ class contrib:
         max_weight: Symbol | None = None,
         min_bias: Symbol | None = None,
         max_bias: Symbol | None = None,
-        num_hidden: int = ...,
+        *,
+        num_hidden: int,
+        no_bias: bool = False,
+        flatten: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def quantized_fully_connected(
+        data: Symbol | None,
+        weight: Symbol | None,
+        bias: Symbol | None,
+        min_data: Symbol | None,
+        max_data: Symbol | None,
+        min_weight: Symbol | None,
+        max_weight: Symbol | None,
+        min_bias: Symbol | None,
+        max_bias: Symbol | None,
+        num_hidden: int,
         no_bias: bool = False,
         flatten: bool = True,
         name: str | None = None,
@@ -3097,6 +4204,7 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def quantized_rnn(
         data: Symbol | None = None,
@@ -3105,10 +4213,36 @@ class contrib:
         state_cell: Symbol | None = None,
         data_scale: Symbol | None = None,
         data_shift: Symbol | None = None,
-        state_size: int = ...,
-        num_layers: int = ...,
+        *,
+        state_size: int,
+        num_layers: int,
         bidirectional: bool = False,
-        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
+        p: float = 0.0,
+        state_outputs: bool = False,
+        projection_size: int | None = None,
+        lstm_state_clip_min: float | None = None,
+        lstm_state_clip_max: float | None = None,
+        lstm_state_clip_nan: bool = False,
+        use_sequence_length: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def quantized_rnn(
+        data: Symbol | None,
+        parameters: Symbol | None,
+        state: Symbol | None,
+        state_cell: Symbol | None,
+        data_scale: Symbol | None,
+        data_shift: Symbol | None,
+        state_size: int,
+        num_layers: int,
+        bidirectional: bool,
+        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
         p: float = 0.0,
         state_outputs: bool = False,
         projection_size: int | None = None,
@@ -3175,22 +4309,49 @@ class contrib:
     def sign_ste(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 
 class image:
+    @overload
     @staticmethod
     def adjust_lighting(
         data: Symbol | None = None,
-        alpha: float | Sequence[float] = ...,
+        *,
+        alpha: float | Sequence[float],
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def adjust_lighting(
+        data: Symbol | None,
+        alpha: float | Sequence[float],
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def crop(
         data: Symbol | None = None,
-        x: int = ...,
-        y: int = ...,
-        width: int = ...,
-        height: int = ...,
+        *,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def crop(
+        data: Symbol | None,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -3210,33 +4371,74 @@ class image:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def random_brightness(
         data: Symbol | None = None,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        *,
+        min_factor: float,
+        max_factor: float,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def random_brightness(
+        data: Symbol | None,
+        min_factor: float,
+        max_factor: float,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def random_color_jitter(
         data: Symbol | None = None,
-        brightness: float = ...,
-        contrast: float = ...,
-        saturation: float = ...,
-        hue: float = ...,
+        *,
+        brightness: float,
+        contrast: float,
+        saturation: float,
+        hue: float,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def random_color_jitter(
+        data: Symbol | None,
+        brightness: float,
+        contrast: float,
+        saturation: float,
+        hue: float,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def random_contrast(
         data: Symbol | None = None,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        *,
+        min_factor: float,
+        max_factor: float,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def random_contrast(
+        data: Symbol | None,
+        min_factor: float,
+        max_factor: float,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -3258,11 +4460,24 @@ class image:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def random_hue(
         data: Symbol | None = None,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        *,
+        min_factor: float,
+        max_factor: float,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def random_hue(
+        data: Symbol | None,
+        min_factor: float,
+        max_factor: float,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -3277,11 +4492,24 @@ class image:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def random_saturation(
         data: Symbol | None = None,
-        min_factor: float = ...,
-        max_factor: float = ...,
+        *,
+        min_factor: float,
+        max_factor: float,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def random_saturation(
+        data: Symbol | None,
+        min_factor: float,
+        max_factor: float,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -3438,12 +4666,14 @@ class linalg:
 class sparse:
     @staticmethod
     def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @overload
     @staticmethod
     def Embedding(
         data: Symbol | None = None,
         weight: Symbol | None = None,
-        input_dim: int = ...,
-        output_dim: int = ...,
+        *,
+        input_dim: int,
+        output_dim: int,
         dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
         name: str | None = None,
@@ -3451,12 +4681,42 @@ class sparse:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def Embedding(
+        data: Symbol | None,
+        weight: Symbol | None,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = "float32",
+        sparse_grad: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def FullyConnected(
         data: Symbol | None = None,
         weight: Symbol | None = None,
         bias: Symbol | None = None,
-        num_hidden: int = ...,
+        *,
+        num_hidden: int,
+        no_bias: bool = False,
+        flatten: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def FullyConnected(
+        data: Symbol | None,
+        weight: Symbol | None,
+        bias: Symbol | None,
+        num_hidden: int,
         no_bias: bool = False,
         flatten: bool = True,
         name: str | None = None,
@@ -3512,12 +4772,14 @@ class sparse:
     ) -> Symbol: ...
     @staticmethod
     def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @overload
     @staticmethod
     def adagrad_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,
         history: Symbol | None = None,
-        lr: float = ...,
+        *,
+        lr: float,
         epsilon: float = 1e-07,
         wd: float = 0.0,
         rescale_grad: float = 1.0,
@@ -3527,13 +4789,51 @@ class sparse:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def adagrad_update(
+        weight: Symbol | None,
+        grad: Symbol | None,
+        history: Symbol | None,
+        lr: float,
+        epsilon: float = 1e-07,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def adam_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,
         mean: Symbol | None = None,
         var: Symbol | None = None,
-        lr: float = ...,
+        *,
+        lr: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def adam_update(
+        weight: Symbol | None,
+        grad: Symbol | None,
+        mean: Symbol | None,
+        var: Symbol | None,
+        lr: float,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-08,
@@ -3614,10 +4914,22 @@ class sparse:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
     @staticmethod
     def cast_storage(
         data: Symbol | None = None,
-        stype: Literal["default", "row_sparse", "csr"] = ...,
+        *,
+        stype: Literal["default", "row_sparse", "csr"],
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def cast_storage(
+        data: Symbol | None,
+        stype: Literal["default", "row_sparse", "csr"],
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -3627,11 +4939,24 @@ class sparse:
     def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @overload
     @staticmethod
     def clip(
         data: Symbol | None = None,
-        a_min: float = ...,
-        a_max: float = ...,
+        *,
+        a_min: float,
+        a_max: float,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def clip(
+        data: Symbol | None,
+        a_min: float,
+        a_max: float,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -3701,13 +5026,33 @@ class sparse:
     def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @overload
     @staticmethod
     def ftrl_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,
         z: Symbol | None = None,
         n: Symbol | None = None,
-        lr: float = ...,
+        *,
+        lr: float,
+        lamda1: float = 0.01,
+        beta: float = 1.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def ftrl_update(
+        weight: Symbol | None,
+        grad: Symbol | None,
+        z: Symbol | None,
+        n: Symbol | None,
+        lr: float,
         lamda1: float = 0.01,
         beta: float = 1.0,
         wd: float = 0.0,
@@ -3776,12 +5121,14 @@ class sparse:
     def round(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def rsqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @overload
     @staticmethod
     def sgd_mom_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,
         mom: Symbol | None = None,
-        lr: float = ...,
+        *,
+        lr: float,
         momentum: float = 0.0,
         wd: float = 0.0,
         rescale_grad: float = 1.0,
@@ -3792,11 +5139,45 @@ class sparse:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def sgd_mom_update(
+        weight: Symbol | None,
+        grad: Symbol | None,
+        mom: Symbol | None,
+        lr: float,
+        momentum: float = 0.0,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
     @staticmethod
     def sgd_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,
-        lr: float = ...,
+        *,
+        lr: float,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        lazy_update: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def sgd_update(
+        weight: Symbol | None,
+        grad: Symbol | None,
+        lr: float,
         wd: float = 0.0,
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
@@ -3814,11 +5195,25 @@ class sparse:
     def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @overload
     @staticmethod
     def slice(
         data: Symbol | None = None,
-        begin: int | Sequence[int] = ...,
-        end: int | Sequence[int] = ...,
+        *,
+        begin: int | Sequence[int],
+        end: int | Sequence[int],
+        step: int | Sequence[int] = (),
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @overload
+    @staticmethod
+    def slice(
+        data: Symbol | None,
+        begin: int | Sequence[int],
+        end: int | Sequence[int],
         step: int | Sequence[int] = (),
         name: str | None = None,
         attr: Any = None,

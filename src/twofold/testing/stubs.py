@@ -65,30 +65,50 @@ def type_text(annotation: Any) -> str:
     return annotation.__name__
 
 
-def arguments(op: Op, front: Front) -> Iterator[str]:
-    """The arguments of an operator's function. In a symbol's function all inputs are optional: it creates variables for missing ones."""
-    arrays, optional = op.arrays, front.array == "Symbol"
-    for i in arrays:
+def inputs(op: Op, front: Front) -> Iterator[str]:
+    """The inputs of an operator's function. In a symbol's function all are optional: it creates variables for missing ones."""
+    optional = front.array == "Symbol"
+    for i in op.arrays:
         optional = optional or i.optional
-        variadic = op.variadic and i is arrays[-1]
+        variadic = op.variadic and i is op.arrays[-1]
         yield f"{'*' * variadic}{i.name}: {front.array}{' | None = None' if optional and not variadic else ''}"
-    creation = () if arrays else front.creation
+
+
+def params(op: Op, front: Front) -> Iterator[str]:
+    """The parameters of an operator's function; those without a default are required."""
+    creation = () if op.arrays else front.creation
     for name, given in inspect.signature(op.rule).parameters.items():
         if given.kind is given.KEYWORD_ONLY and name not in op.training:
             if name == "dtype":
                 yield from creation
                 creation = ()
-            yield f"{name}: {type_text(given.annotation)} = {'...' if op.params[name].required else repr(op.params[name].default)}".replace(
-                "'", '"'
-            )
+            default = "" if op.params[name].required else f" = {op.params[name].default!r}"
+            yield f"{name}: {type_text(given.annotation)}{default}"
     yield from (*creation, *front.keywords)
 
 
+def by_position(parts: list[str]) -> list[str]:
+    """Parts of a signature of which the required ones may be given by position: what stands before the last of them has no default."""
+    end = 1 + max(i for i, part in enumerate(parts) if " = " not in part and "*" not in part)
+    return [part.partition(" = ")[0] for part in parts[:end]] + parts[end:]
+
+
 def function_text(op: Op, name: str, front: Front, indent: str) -> str:
-    """The stub of a function, wrapped like the formatter does."""
+    """The stub of a function; two if a required parameter follows an optional one: then it is given by name, or with all before it."""
+    arrays, options = list(inputs(op, front)), list(params(op, front))
+    required = [i for i, part in enumerate(options) if " = " not in part and "*" not in part]
+    if not required or op.variadic or not any(" = " in part for part in arrays + options[: required[-1]]):
+        return signature_text(op, name, arrays + options, front, indent)
+    # Python has no way to say it in one: a parameter without a default cannot stand behind one with a default
+    ways = [[*arrays, "*", *options], by_position(arrays + options)]
+    return "\n".join(f"{indent}@overload\n{signature_text(op, name, parts, front, indent)}" for parts in ways)
+
+
+def signature_text(op: Op, name: str, parts: Sequence[str], front: Front, indent: str) -> str:
+    """The stub of a function with given arguments, wrapped like the formatter does."""
     shown = op.outputs if op.visible is None else op.visible
     result = front.array if front.array == "Symbol" or shown == 1 else "Any" if callable(shown) else f"list[{front.array}]"
-    parts = list(arguments(op, front))
+    parts = [part.replace("'", '"') for part in parts]
     line = f"{indent}def {name}({', '.join(parts)}) -> {result}: ..."
     wrapped = "\n".join([f"{indent}def {name}(", *(f"{indent}    {p}," for p in parts), f"{indent}) -> {result}: ..."])
     return f"{indent}@staticmethod\n" * bool(indent) + (line if len(line) <= WIDTH else wrapped)
@@ -127,7 +147,7 @@ def stub_of(front: Front) -> str:
     if front.package is ndarray:
         places["sparse"].insert(0, import_text(sys.modules[f"{ndarray.__name__}.sparse"], "    ") + "\n")
     text = [f'"""Written by ``make stubs`` from the operator table: the functions of ``{front.package.__name__}`` that are operators."""\n']
-    text += ["from collections.abc import Sequence\nfrom typing import Any, Literal\n"]
+    text += ["from collections.abc import Sequence\nfrom typing import Any, Literal, overload\n"]
     text += [f"from ..ndarray.types import {'DeviceLike, ' * bool(front.creation)}DTypeLike", *by_hand(front.package)]
     text += [*places.pop(""), "", "op: Any", "_internal: Any"]
     return "\n".join([*text, *(f"\nclass {where}:\n" + "\n".join(functions) for where, functions in sorted(places.items()))]) + "\n"
@@ -182,7 +202,7 @@ def extension_stub() -> str:
     ]
     body = "\n".join([*names, "", *functions, ANY_NAME])
     start = ['"""Written by ``make stubs`` from the operator table and ``numpy_extension.py``."""\n', "# ruff: noqa: I001\n", "import os"]
-    start += [f"from {module} import {name}" for module, name in (("collections.abc", "Sequence"), ("typing", "Literal"))]
+    start += [f"from {module} import {name}" for module, name in (("collections.abc", "Sequence"), ("typing", "Literal, overload"))]
     for node in imports:
         node.names = [alias for alias in node.names if re.search(rf"\b{alias.name}\b", body)]
     return "\n".join([*start, *(ast.unparse(node) for node in imports if node.names), "", body])

@@ -8,7 +8,8 @@ from ... import ndarray as nd
 from ...context import num_gpus
 from ...errors import InvalidValue
 from ..block import Block
-from ..hybrid_block import ArrayKind, HybridBlock, Naming
+from ..hybrid_block import ArrayKind, Naming
+from ..layer import Layer
 from ..nn import BatchNorm, HybridSequential, Sequential
 from ..parameter_dict import ParameterDict
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand, extend_docstring
@@ -74,7 +75,7 @@ class HybridConcurrent(HybridSequential, arrays="nd"):
         return F.concat(*(block(x) for block in self._children.values()), dim=self.axis)
 
 
-class Identity(HybridBlock, arrays="any"):
+class Identity(Layer, arrays="any"):
     """Returns its input: a branch of `HybridConcurrent` that keeps the input beside the other branches' outputs.
 
     Parameters
@@ -223,7 +224,7 @@ _SHUFFLE = """
     """
 
 
-class _PixelShuffle(HybridBlock, arrays="nd"):
+class _PixelShuffle(Layer, arrays="nd"):
     """The base of the three layers, which declare their number of spatial axes, and an example."""
 
     _ndim: ClassVar[int]

@@ -5,11 +5,12 @@ from numbers import Real
 from typing import Unpack
 
 from ...errors import InvalidValue
-from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
+from ..hybrid_block import Mistake, Naming, Shape
+from ..layer import Layer
 from ..signatures import Functions, Operand
 
 
-class Loss(HybridBlock):
+class Loss(Layer):
     """Base class of losses, which map predictions and labels to one value per sample.
 
     Parameters

@@ -8,14 +8,15 @@ from ...errors import InvalidValue, ParameterError, WrongArgument
 from ...ops.activation import ACTIVATIONS
 from ...strictness import tolerate
 from ...suggestions import did_you_mean
-from ..hybrid_block import HybridBlock, Naming
+from ..hybrid_block import Naming
+from ..layer import Layer
 from ..signatures import Functions, InitializerLike, Operand
 
 #: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)
 
 
-class Activation(HybridBlock, arrays="nd"):
+class Activation(Layer, arrays="nd"):
     """An activation function, given by name.
 
     Parameters
@@ -53,7 +54,7 @@ class Activation(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}({self._act_type})"
 
 
-class LeakyReLU(HybridBlock, arrays="nd"):
+class LeakyReLU(Layer, arrays="nd"):
     """``x`` where it is positive, ``alpha · x`` elsewhere.
 
     Parameters
@@ -83,7 +84,7 @@ class LeakyReLU(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}({self._alpha})"
 
 
-class PReLU(HybridBlock, arrays="nd"):
+class PReLU(Layer, arrays="nd"):
     """``x`` where it is positive, ``alpha · x`` elsewhere, with a learned slope.
 
     Parameters
@@ -111,7 +112,7 @@ class PReLU(HybridBlock, arrays="nd"):
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
-class ELU(HybridBlock, arrays="nd"):
+class ELU(Layer, arrays="nd"):
     """``x`` where it is positive, ``alpha · (exp(x) − 1)`` elsewhere.
 
     Parameters
@@ -135,7 +136,7 @@ class ELU(HybridBlock, arrays="nd"):
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)  # MXNet names the others "fwd", but not this one
 
 
-class SELU(HybridBlock, arrays="nd"):
+class SELU(Layer, arrays="nd"):
     """The scaled `ELU`, which preserves mean and variance from layer to layer.
 
     Parameters
@@ -154,7 +155,7 @@ class SELU(HybridBlock, arrays="nd"):
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
-class GELU(HybridBlock, arrays="nd"):
+class GELU(Layer, arrays="nd"):
     """``x · Φ(x)``, where Φ is the standard normal distribution function.
 
     Parameters
@@ -187,7 +188,7 @@ class GELU(HybridBlock, arrays="nd"):
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
-class SiLU(HybridBlock, arrays="nd"):
+class SiLU(Layer, arrays="nd"):
     """``x · sigmoid(x)``: `Swish` with a factor of 1.
 
     Parameters
@@ -205,7 +206,7 @@ class SiLU(HybridBlock, arrays="nd"):
         return x * F.sigmoid(x, name="fwd")
 
 
-class Swish(HybridBlock, arrays="nd"):
+class Swish(Layer, arrays="nd"):
     """``x · sigmoid(beta · x)``.
 
     Parameters

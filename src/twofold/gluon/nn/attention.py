@@ -10,6 +10,7 @@ from ...errors import ParameterError, ShapeError
 from ...ndarray.array import NDArray
 from ..block_parts import run_part
 from ..hybrid_block import HybridBlock, Naming
+from ..layer import Layer
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .basic_layers import Dense
 
@@ -235,7 +236,7 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
         return self._joined(F, F.contrib.scaled_dot_product_attention(q, keys, values, seen, use_mask=True))
 
 
-class RotaryPositions(HybridBlock, arrays="nd"):
+class RotaryPositions(Layer, arrays="nd"):
     """Rotates pairs of elements of vectors by angles that grow with their positions, so that products depend on distances.
 
     Parameters
@@ -260,7 +261,7 @@ class RotaryPositions(HybridBlock, arrays="nd"):
         return F.contrib.rotary_embedding(x, positions, base=self._base)
 
 
-class LearnedPositions(HybridBlock, arrays="nd"):
+class LearnedPositions(Layer, arrays="nd"):
     """Adds a learned vector for each position.
 
     Parameters

@@ -4,13 +4,14 @@ import math
 from typing import Unpack
 
 from ...errors import WrongArgument
-from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
+from ..hybrid_block import Mistake, Naming, Shape
+from ..layer import Layer
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from ..wrong_inputs import check_sizes
 from .activations import Activation
 
 
-class Dense(HybridBlock, arrays="nd"):
+class Dense(Layer, arrays="nd"):
     """``activation(x · weightᵀ + bias)``.
 
     Parameters
@@ -97,7 +98,7 @@ class Dense(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}({in_units or None} -> {units}, {self.act or 'linear'})"
 
 
-class Dropout(HybridBlock, arrays="nd"):
+class Dropout(Layer, arrays="nd"):
     """Zeroes random elements during training, and scales the others to preserve the mean.
 
     Parameters
@@ -131,7 +132,7 @@ class Dropout(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
-class Embedding(HybridBlock, arrays="nd"):
+class Embedding(Layer, arrays="nd"):
     """Maps integers to vectors, the rows of a table.
 
     Parameters
@@ -186,7 +187,7 @@ class Embedding(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}({self._input_dim} -> {self._output_dim}, {self._kwargs['dtype']})"
 
 
-class Flatten(HybridBlock, arrays="nd"):
+class Flatten(Layer, arrays="nd"):
     """Reshapes x (n, …) to (n, m).
 
     Parameters

@@ -76,7 +76,7 @@ class Sequential(_Stack):
     (3, 2)
     """
 
-    def forward(self, x: object) -> object:
+    def forward(self, x: object) -> Any:
         """The output of the last block.
 
         Parameters
@@ -156,7 +156,7 @@ class Lambda(Block):
         called, self._function_name = _function_of(function, (nd,), "ndarray")
         self._called = (lambda *args: called(nd, *args)) if isinstance(function, str) else called
 
-    def forward(self, *args: object) -> object:
+    def forward(self, *args: object) -> Any:
         """The function of the inputs."""
         return self._called(*args)
 

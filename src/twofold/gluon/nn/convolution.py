@@ -7,7 +7,8 @@ import numpy as np
 
 from ...errors import InvalidValue, ParameterError
 from ...ops.convolution import convolution, deconvolution
-from ..hybrid_block import ArrayKind, HybridBlock, Mistake, Naming, Shape
+from ..hybrid_block import ArrayKind, Mistake, Naming, Shape
+from ..layer import Layer
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, extend_docstring
 from ..wrong_inputs import check_positive, check_sizes
@@ -88,7 +89,7 @@ _ADJ = """
         Size added to one end of each output axis."""
 
 
-class _Conv(HybridBlock, arrays="nd"):
+class _Conv(Layer, arrays="nd"):
     """The base of all convolutions, from which scripts derive layers of their own. Sizes are one value per axis, or one for all axes.
 
     Parameters
@@ -336,7 +337,7 @@ class Conv3DTranspose(_ConvTranspose, layouts=("NCDHW", "NDHWC")):
     """Transposed convolution over three axes, which reverses the change of size of `Conv3D`."""
 
 
-class DepthwiseSeparableConv2D(HybridBlock, arrays="nd"):
+class DepthwiseSeparableConv2D(Layer, arrays="nd"):
     """A convolution of each channel by itself, then one of all channels at each place: (n, c, h, w) to (n, channels, h', w').
 
     Parameters

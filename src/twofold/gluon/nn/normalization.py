@@ -5,6 +5,7 @@ from typing import Unpack
 
 from ...dtype import dtype_name
 from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
+from ..layer import Layer
 from ..parameter import Parameter
 from ..parameter_dict import ParameterDict
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
@@ -33,7 +34,7 @@ def _scale_and_shift(
     )
 
 
-class BatchNorm(HybridBlock, arrays="nd"):
+class BatchNorm(Layer, arrays="nd"):
     """Normalizes each channel by the mean and variance of the batch in training, and by their moving averages otherwise.
 
     Parameters
@@ -118,7 +119,7 @@ class BatchNormReLU(BatchNorm, arrays="nd"):
         return F.Activation(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var), act_type="relu", name="relu_fwd")
 
 
-class InstanceNorm(HybridBlock, arrays="nd"):
+class InstanceNorm(Layer, arrays="nd"):
     """Normalizes each channel of each sample by its own mean and variance.
 
     Parameters
@@ -169,7 +170,7 @@ class InstanceNorm(HybridBlock, arrays="nd"):
         return _repr(self, {**self._kwargs, "in_channels": self.gamma._sizes[0]})
 
 
-class LayerNorm(HybridBlock, arrays="nd"):
+class LayerNorm(Layer, arrays="nd"):
     """Normalizes along an axis by the mean and variance over it.
 
     Parameters
@@ -220,7 +221,7 @@ class LayerNorm(HybridBlock, arrays="nd"):
         return _repr(self, {**self._kwargs, "in_channels": self.gamma._sizes[0]})
 
 
-class RMSNorm(HybridBlock, arrays="nd"):
+class RMSNorm(Layer, arrays="nd"):
     """Divides by the root of the mean square along an axis, and multiplies by a learned scale.
 
     Parameters
@@ -266,7 +267,7 @@ class RMSNorm(HybridBlock, arrays="nd"):
         return _repr(self, {"axis": self._axis, "eps": self._epsilon, "in_channels": self.gamma._sizes[0]})
 
 
-class GroupNorm(HybridBlock, arrays="nd"):
+class GroupNorm(Layer, arrays="nd"):
     """Normalizes groups of channels (axis 1) of each sample by their mean and variance.
 
     Parameters

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
 from ...errors import InvalidValue
-from ..hybrid_block import ArrayKind, HybridBlock, Naming
+from ..hybrid_block import ArrayKind, Naming
+from ..layer import Layer
 from ..signatures import Functions, Operand, extend_docstring
 from .convolution import Sizes, layouts_for_docs, sizes_of
 
@@ -57,7 +58,7 @@ _GLOBAL_PARAMETERS = """
     """
 
 
-class _Pooling(HybridBlock, arrays="nd"):
+class _Pooling(Layer, arrays="nd"):
     """The base of all pooling layers, from which scripts derive layers of their own. Sizes are one value per axis, or one for all axes.
 
     Parameters
@@ -247,7 +248,7 @@ class GlobalAvgPool3D(_GlobalPool, layouts=("NCDHW", "NDHWC"), pool_type="avg"):
     """The mean of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
 
 
-class AdaptiveAvgPool2D(HybridBlock, arrays="nd"):
+class AdaptiveAvgPool2D(Layer, arrays="nd"):
     """Means over windows that divide an image into a given number of rows and columns: (n, c, h, w) to (n, c, rows, columns).
 
     Parameters
@@ -267,7 +268,7 @@ class AdaptiveAvgPool2D(HybridBlock, arrays="nd"):
         return F.contrib.AdaptiveAvgPooling2D(x, output_size=self._size)
 
 
-class AdaptiveAvgPool1D(HybridBlock, arrays="nd"):
+class AdaptiveAvgPool1D(Layer, arrays="nd"):
     """Means over windows that divide rows into a given number of parts: (n, c, w) to (n, c, parts).
 
     Parameters
@@ -289,7 +290,7 @@ class AdaptiveAvgPool1D(HybridBlock, arrays="nd"):
         return F.reshape(image, shape=(0, 0, -1))
 
 
-class ReflectionPad2D(HybridBlock, arrays="nd"):
+class ReflectionPad2D(Layer, arrays="nd"):
     """Pads images (n, c, h, w) by reflection at the border.
 
     Parameters

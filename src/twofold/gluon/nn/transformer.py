@@ -5,6 +5,7 @@ from typing import Unpack
 from ...ndarray.array import NDArray
 from ..block_parts import run_part
 from ..hybrid_block import HybridBlock, Naming
+from ..layer import Layer
 from ..signatures import Functions, Operand
 from .activations import GELU, Activation, SiLU
 from .attention import KeyValueCache, MultiHeadAttention, extended, next_places
@@ -15,7 +16,7 @@ from .normalization import LayerNorm
 ACTIVATIONS = {"gelu": GELU, "gelu_tanh": lambda: GELU("tanh"), "silu": SiLU}
 
 
-class SwiGLU(HybridBlock, arrays="nd"):
+class SwiGLU(Layer, arrays="nd"):
     """A gated feed-forward network: ``down(silu(gate(x)) · up(x))``.
 
     Parameters
@@ -47,7 +48,7 @@ class SwiGLU(HybridBlock, arrays="nd"):
         return self.down(self.act(self.gate(x)) * self.up(x))
 
 
-class DropPath(HybridBlock, arrays="nd"):
+class DropPath(Layer, arrays="nd"):
     """Zeroes whole samples during training, and scales the others to preserve the mean: the branch of a residual block is skipped.
 
     Parameters
@@ -76,7 +77,7 @@ class DropPath(HybridBlock, arrays="nd"):
         return F.reshape_like(F.broadcast_mul(rows, kept), x)
 
 
-class FeedForward(HybridBlock, arrays="nd"):
+class FeedForward(Layer, arrays="nd"):
     """The two products of a transformer's layer, with an activation and dropout between them."""
 
     def __init__(self, hidden_size: int, units: int, activation: str, dropout: float, **kwargs: Unpack[Naming]) -> None:

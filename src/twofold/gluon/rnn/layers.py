@@ -1,7 +1,7 @@
 """Recurrent layers over whole sequences, computed by the fused operator ``RNN``."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Unpack, overload
 
 from ... import ndarray as nd
 from ... import symbol as sym
@@ -193,6 +193,11 @@ class _RNNLayer(HybridBlock, arrays="nd"):
             param = self._reg_params[f"{side}0_i2h_weight"]
             param.shape = (param._sizes[0], size)
 
+    # final states come back only where states were passed
+    @overload
+    def __call__(self, inputs: Operand, states: None = None, sequence_length: object = None) -> Operand: ...
+    @overload
+    def __call__(self, inputs: Operand, states: object, sequence_length: object = None) -> tuple[Operand, list[Operand]]: ...
     @method_through_legacy
     def __call__(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:  # type: ignore[override]
         """Run the layer.
