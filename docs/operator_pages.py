@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import see_also
 from examples_of_names import example_of_name
+from operator_errors import errors_of
 from operator_examples import example_of
 from restructured import Entry, escaped, example_lines, first_sentence, inside, searched, table, titled
 from sources import source_lines
@@ -98,7 +99,8 @@ def described(op: Op, heads: list[str], facts: list[str]) -> list[str]:
         if p.name not in op.training:
             last = "required" if p.required else f"default {default_of(p)}"
             body.append(parameter_line(op, p.name, f"{kind_text(p)}; {last}"))
-    body += [f":returns: {escaped(meaning_of_results(op))}", ""]
+    body += [f":returns: {escaped(meaning_of_results(op))}"]
+    body += [f":raises {name}: If {reason}." for name, reason in errors_of(op, legacy=heads[0].startswith("mx.nd"))] + [""]
     return [
         ".. py:function:: " + "\n                 ".join(heads),
         "",

@@ -103,11 +103,13 @@ def test_help_of_an_operator_describes_its_parameters_and_results():
     assert "Returns\n-------\nan array in the shape of ``x``" in mx.nd.where.__doc__
 
 
-def test_the_page_of_an_operator_describes_its_parameters():
+def test_the_page_of_an_operator_describes_its_parameters_results_and_errors():
     page = operator_pages.operator_text(next(o for o in operator_pages.operators() if o.dotted == "Convolution"))
     said = "size of the window for each spatial axis, such as (3, 3) for images (a shape, that is an int or a tuple of ints; required)"
     assert f"   :param kernel: {said}\n" in page
     assert "   :param bias: (num_filter,), added to each channel of the result; left out with ``no_bias`` (array, optional)\n" in page
+    assert "   :returns: (n, num_filter, o…), o being the spatial sizes above; with the channels last in such a ``layout``\n" in page
+    assert "   :raises ShapeError: If the shapes of the arrays do not fit each other or a parameter.\n" in page
 
 
 @pytest.mark.ci

@@ -161,6 +161,8 @@ class Calls:
         given: list[Any] | None = []
         is_sparse = False
         for a in operands:
+            if a is None and bound_op.op.variadic:
+                raise _none_among(bound_op.op)
             if a.__class__ is not cls and a is not None:
                 if not isinstance(a, cls) or a._legacy is not self._legacy:
                     raise self._not_an_array(bound_op.op, a)
@@ -229,6 +231,8 @@ class Calls:
             count = take(counted, len(arrays)) if counted is not None else len(arrays)
             if int(count) != len(arrays):
                 raise ParameterError(f"{op.spoken}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "omit it")
+            if any(a is None for a in arrays):
+                raise _none_among(op)
             return list(arrays)
         names = op.arrays
         for i, a in zip(names, arrays, strict=True):
@@ -257,6 +261,10 @@ class Calls:
             check_out(what, target, shape, dtype)
             store(target, result)
         return out
+
+
+def _none_among(op: Op) -> ParameterError:
+    return ParameterError(f"{op.spoken}: one of the arrays is missing", None, "pass an array in its place, or leave it out")
 
 
 def _without_unknown(op: Op, params: dict[str, Any]) -> dict[str, Any]:

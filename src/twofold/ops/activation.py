@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, Literal
 
-from ..errors import ShapeError
+from ..errors import ParameterError, ShapeError
 from ..opdef import Input, Operand, Rule, Training, elementwise, op
 from .joining import check_same_dtype
 from .random_floats import uniform
@@ -118,6 +118,8 @@ def leaky_relu(
     if act_type == "leaky":
         return above + slope * below
     if act_type == "prelu":
+        if gamma is None:
+            raise ParameterError("LeakyReLU: the array gamma is missing", None, "pass the slopes of prelu, or another act_type")
         check_same_dtype(xp, "LeakyReLU", (data, gamma))
         return above + _per_channel(xp, gamma, data) * below
     mask = _random_slopes(xp, rng, data, lower_bound, upper_bound, is_train)

@@ -6,12 +6,14 @@ Source: Vaswani et al., "Attention is all you need", NeurIPS 2017.
 
 import math
 
-from ..errors import ShapeError
+from ..errors import ParameterError, ShapeError
 from ..opdef import op
 
 
 def _parts(xp, name, data, heads, count):
     """The ``count`` parts (batch · heads, length, depth) of an interleaved projection."""
+    if heads < 1:
+        raise ParameterError(f"{name}: the number of heads must be positive", heads, "pass 1 or more")
     if len(data.shape) != 3 or data.shape[2] % (heads * count):
         given = f"{data.shape} for {heads} heads"
         raise ShapeError(f"{name}: the projection has the wrong shape", given, f"pass (length, batch, {count} · heads · depth)")

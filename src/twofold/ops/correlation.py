@@ -14,7 +14,8 @@ def _sizes(shape, kernel_size, max_displacement, stride1, pad_size):
     return [-(-(n + 2 * pad_size - 2 * border) // stride1) for n in shape[2:]]
 
 
-def _check(one, two, sizes, kernel_size, stride1, stride2, max_displacement):
+def _checked_sizes(one, two, kernel_size, stride1, stride2, max_displacement, pad_size):
+    """The numbers of rows and columns of the result, if the operands and parameters fit."""
     if len(one.shape) != 4 or one.shape != two.shape:
         raise ShapeError("Correlation: the feature maps do not match", f"{one.shape} and {two.shape}", "pass two of a shape (n, c, h, w)")
     if kernel_size % 2 == 0 or min(stride1, stride2) < 1:
@@ -25,8 +26,10 @@ def _check(one, two, sizes, kernel_size, stride1, stride2, max_displacement):
         raise ParameterError(
             "Correlation: too many displacements", given, f"{MOST_STEPS} in each direction, of {MOST_PIXELS} pixels at most"
         )
+    sizes = _sizes(one.shape, kernel_size, max_displacement, stride1, pad_size)
     if min(sizes) < 1:
         raise ShapeError("Correlation: displacements and kernel do not fit", f"feature maps {one.shape}", "pad them, or displace less")
+    return sizes
 
 
 @op("Correlation", real=True, recompute=True, workspaces=2)
@@ -48,8 +51,7 @@ def correlation(
     up to ``max_displacement`` in both directions, d = 2 · (max_displacement // stride2) + 1. Without ``is_multiply`` the result is the
     mean absolute difference. Source: Dosovitskiy et al., "FlowNet", ICCV 2015.
     """
-    rows, columns = sizes = _sizes(data1.shape, kernel_size, max_displacement, stride1, pad_size) if len(data1.shape) == 4 else (1, 1)
-    _check(data1, data2, sizes, kernel_size, stride1, stride2, max_displacement)
+    rows, columns = _checked_sizes(data1, data2, kernel_size, stride1, stride2, max_displacement, pad_size)
     width = ((0, 0), (0, 0), (pad_size, pad_size), (pad_size, pad_size))
     one, two = (xp.pad(x, width=width) for x in (data1, data2))
     reach = max_displacement // stride2

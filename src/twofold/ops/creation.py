@@ -89,7 +89,7 @@ def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int 
     """
     shape = data.shape if axis is None else (data.shape[normalized_axis(axis, len(data.shape))],)
     size = math.prod(shape)
-    if size % repeat:
+    if repeat < 1 or size % repeat:
         raise ParameterError(
             "contrib.arange_like: repeat does not divide the size", f"repeat={repeat}, size {size}", "pass a divisor of the size"
         )

@@ -64,6 +64,8 @@ def sequence_last(xp, data, sequence_length: SequenceLength = None, *, use_seque
     """The last step of each sequence, (batch, …): the step before its length, or without lengths the last step."""
     _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
     steps = data.shape[axis]
+    if not steps:
+        raise ShapeError("SequenceLast: there is no step", data.shape, "pass sequences of at least one step")
     if not use_sequence_length:
         return xp.squeeze(xp.take_slice(data, steps - 1, steps, axis), axis)
     place = xp.reshape(_last(xp, sequence_length, steps), shape=_along(len(data.shape), 1 - axis))

@@ -1,0 +1,54 @@
+"""Mistakes with operators: arrays that are missing, numbers of which there must be one."""
+
+from __future__ import annotations
+
+import pytest
+
+from twofold import nd
+
+from .table import Mistakes, message_of
+
+mistake = Mistakes()
+
+
+@mistake("Concat: one of the arrays is missing; pass an array in its place, or leave it out")
+def none_among_the_arrays_to_join():
+    nd.concat(nd.ones((2, 3)), None, dim=0)
+
+
+@mistake("add_n: one of the arrays is missing; pass an array in its place, or leave it out")
+def none_among_the_arrays_to_add_after_a_call_that_is_right():
+    nd.add_n(nd.ones(3), nd.ones(3))
+    nd.add_n(nd.ones(3), None)
+
+
+@mistake("LeakyReLU: the array gamma is missing; pass the slopes of prelu, or another act_type")
+def no_slopes():
+    nd.LeakyReLU(nd.ones((2, 3)), act_type="prelu")
+
+
+@mistake("SequenceLast: there is no step: given (0, 2, 3); pass sequences of at least one step")
+def the_last_of_no_steps():
+    nd.SequenceLast(nd.ones((0, 2, 3))).asnumpy()
+
+
+@mistake("contrib.interleaved_matmul_selfatt_qk: the number of heads must be positive: given 0; pass 1 or more")
+def no_heads():
+    nd.contrib.interleaved_matmul_selfatt_qk(nd.ones((2, 1, 6)), heads=0)
+
+
+@mistake(
+    "Correlation: kernel_size must be odd, and strides positive: given kernel_size 1, stride1 0, stride2 1; pass such numbers",
+)
+def no_stride():
+    nd.Correlation(nd.ones((1, 1, 3, 3)), nd.ones((1, 1, 3, 3)), stride1=0)
+
+
+@mistake("contrib.arange_like: repeat does not divide the size: given repeat=0, size 6; pass a divisor of the size")
+def numbers_repeated_no_times():
+    nd.contrib.arange_like(nd.ones((2, 3)), repeat=0)
+
+
+@pytest.mark.parametrize(("program", "message"), mistake.rows)
+def test_the_message_says_what_to_do(program, message):
+    assert message_of(program) == message
