@@ -32,6 +32,21 @@ def the_last_of_no_steps():
     nd.SequenceLast(nd.ones((0, 2, 3))).asnumpy()
 
 
+@mistake("take: the axis has no elements: given 2 indices; pass none, or a larger array")
+def elements_of_an_empty_array():
+    nd.take(nd.ones((0, 3)), nd.array([0, 1])).asnumpy()
+
+
+@mistake("pick: the axis has no elements: given 2 indices; pass none, or a larger array")
+def elements_along_an_empty_axis():
+    nd.pick(nd.ones((2, 0)), nd.array([0, 1])).asnumpy()
+
+
+@mistake("softmax_cross_entropy: the shapes do not match: given data (1, 3, 4), label (3,); pass data (n, k) and a label (n,)")
+def the_cross_entropy_of_three_axes():
+    nd.softmax_cross_entropy(nd.ones((1, 3, 4)), nd.ones(3))
+
+
 @mistake("contrib.interleaved_matmul_selfatt_qk: the number of heads must be positive: given 0; pass 1 or more")
 def no_heads():
     nd.contrib.interleaved_matmul_selfatt_qk(nd.ones((2, 1, 6)), heads=0)

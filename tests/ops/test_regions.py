@@ -56,6 +56,13 @@ def test_regions_of_no_image_are_zero():
         assert zero.tolist() == [True, True, True, False]
 
 
+def test_rotated_regions_may_be_none_or_of_no_image():
+    data, sizes = nd.ones((2, 3, 5, 5)), {"pooled_size": (2, 2), "spatial_scale": 1.0}
+    assert nd.contrib.RROIAlign(data, nd.zeros((0, 6)), **sizes).asnumpy().shape == (0, 3, 2, 2)
+    elsewhere = nd.array([[7, 2, 2, 2, 2, 0]])
+    assert not nd.contrib.RROIAlign(data, elsewhere, **sizes).asnumpy().any()
+
+
 def test_nan_corners_give_zero():
     data, rois = nd.ones((1, 2, 8, 8)), nd.array([[0, np.nan, 0, 8, 8], [0, 0, 0, np.inf, 8]])
     assert (nd.contrib.ROIAlign(data, rois, pooled_size=(2, 2), spatial_scale=1.0).asnumpy() == 0).all()

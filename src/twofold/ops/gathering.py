@@ -7,7 +7,7 @@ import math
 from typing import Annotated, Literal
 
 from ..dtype import FLOATS
-from ..errors import ShapeError
+from ..errors import IndexingError, ShapeError
 from ..opdef import DType, Index, Input, Operand, Shape, agreed, elementwise, normalized_axis, op, stype_of, without_axis
 from .checking import checked
 from .sparse_products import rows_of_numbers
@@ -24,6 +24,9 @@ def whole(xp, index):
 
 def places(xp, index, size, mode, operator):
     """Indices as integers in [0, size): others are clipped, wrapped around, or raise when the result is computed."""
+    # a clipped index would be 0, which a GPU's kernel would read beyond the array
+    if size == 0 and math.prod(index.shape):
+        raise IndexingError(f"{operator}: the axis has no elements", f"{math.prod(index.shape)} indices", "pass none, or a larger array")
     # MXNet clips by default, where NumPy raises
     if mode == "clip":
         at = xp.cast(checked(xp, index, size, operator), "int64")

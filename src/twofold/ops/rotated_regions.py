@@ -51,7 +51,7 @@ def _rotated(np, data, rois, *, pooled_size, spatial_scale, sampling_ratio):
         # the points of a bin follow one another; a bin that began in the piece before gets the sum of both parts
         edges = np.flatnonzero(np.diff(owner[part], prepend=-1))
         found[owner[part][edges]] += np.add.reduceat(values, edges, axis=0)
-    out[there] = found.reshape(len(there), -1, c) / number[:, None, None]
+    out[there] = found.reshape(len(there), *out.shape[1:]) / number[:, None, None]
     return np.moveaxis(out, 2, 1).reshape(len(rois), c, *pooled_size)
 
 

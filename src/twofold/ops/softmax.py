@@ -180,6 +180,9 @@ def softmax_cross_entropy(xp, data, label):
 
     Computed from log_softmax rather than from probabilities, so that the loss of finite logits is finite.
     """
+    if len(data.shape) != 2 or label.shape != data.shape[:1]:
+        given = f"data {data.shape}, label {label.shape}"
+        raise ShapeError("softmax_cross_entropy: the shapes do not match", given, "pass data (n, k) and a label (n,)")
     logits, wanted = _working(xp, data, None)
     loss = -xp.sum(picked(xp, log_softmax_of(xp, logits, 1), label))
     return xp.cast(xp.reshape(loss, shape=(1,)), wanted)
