@@ -151,7 +151,7 @@ docs: $(DEV) ## Build the documentation into docs/_build/html, and check it
 	@$(PY) tools/site_checks.py
 
 gallery: $(DEV) ## Run the examples and write their pages (ARGS="arithmetic toy_autodiff")
-	@$(PY) tools/gallery.py $(ARGS)
+	@$(WITH_DATA) $(PY) tools/gallery.py $(ARGS)
 
 # ------------------------------------------------------------------------------------------------------- measurement
 

@@ -1,7 +1,7 @@
-"""``make asv-pages``: generates pages from the figures in `results/`: comparisons with other libraries, and asv's history.
+"""Generates tables and plots from the figures in `results/`: comparisons with other libraries, and asv's history (``make asv-pages``).
 
-Comparisons are in `results/*.json`, one file per machine. asv keeps its figures in `results/asv/`, one folder per machine, and plots
-their history itself.
+Comparisons are in `results/peers-*.json`, one file per machine; the documentation has their tables. asv keeps its figures in
+`results/asv/`, one folder per machine, and plots their history itself.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 RESULTS, PAGES = HERE / "results", HERE / ".asv" / "html"
-STYLE = "body{font-family:sans-serif;margin:2em}td,th{padding:2px 10px;text-align:right}th:first-child,td:first-child{text-align:left}"
+#: How a table is aligned: names to the left, figures to the right.
+LEFT, RIGHT = "---", "---:"
 
 
 def format_amount(value: float, unit: str) -> str:
@@ -27,59 +27,39 @@ def format_amount(value: float, unit: str) -> str:
     return f"{value / factor:.3g} {name}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format an HTML table."""
-    lines = ["<tr>" + "".join(f"<th>{escape(c)}</th>" for c in head) + "</tr>"]
-    lines += ["<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows]
-    return "\n".join(["<table>", *lines, "</table>"])
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], aligned: Sequence[str]) -> str:
+    """Format a Markdown table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, aligned, *rows))
 
 
-def contest_page(record: Mapping[str, Any]) -> str:
-    """The page of one comparison: a table per workload, fastest first, relative to the fastest."""
-    versions = ", ".join(f"{name} {found['version']}" for name, found in record["libraries"].items())
-    return page(f"{record['date']}, {record['cores']} cores", [f"<p>{escape(versions)}</p>", *_works(record["items"])])
-
-
-def _works(items: Mapping[str, Any]) -> Iterator[str]:
-    for item in items.values():
-        medians = sorted(item["medians"].items(), key=lambda entry: entry[1])
-        best = medians[0][1] if medians else 1
-        yield f"<h2>{escape(item['text'])}</h2>"
-        yield table(("", "median", "against the best"), [(name, format_amount(v, item["unit"]), f"{v / best:.2f}") for name, v in medians])
-
-
-def page(title: str, parts: Sequence[str]) -> str:
-    """Assemble an HTML page."""
-    about = f'<meta name="description" content="{escape(title)}: measured times, with medians and spreads">'
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>{about}<style>{STYLE}</style>'
-    return "\n".join([head, f"<h1>{escape(title)}</h1>", *parts, "</html>", ""])
-
-
-def write_pages(results: Path, pages: Path) -> list[Path]:
-    """Write a page for each comparison, and an index.
-
-    Parameters
-    ----------
-    results, pages
-        Folders of the figures and of the pages.
-
-    Returns
-    -------
-    list of Path
-        The files written, the index last.
-    """
-    pages.mkdir(parents=True, exist_ok=True)
-    written = []
+def comparisons(results: Path) -> Iterator[str]:
+    """All comparisons in a folder, as Markdown."""
     for file in sorted(results.glob("peers-*.json")):
-        target = pages / f"{file.stem}.html"
-        target.write_text(contest_page(json.loads(file.read_text(encoding="utf-8"))), encoding="utf-8")
-        written.append(target)
-    links = [f'<li><a href="{path.name}">{escape(path.stem)}</a></li>' for path in written]
-    if has_history(results):
-        links.append('<li><a href="history/index.html">History by revision</a></li>')
-    index = pages / "index.html"
-    index.write_text(page("Twofold: figures", ["<ul>", *links, "</ul>"]), encoding="utf-8")
-    return [*written, index]
+        yield from comparison(json.loads(file.read_text(encoding="utf-8")))
+
+
+def comparison(record: Mapping[str, Any]) -> Iterator[str]:
+    """One comparison: the libraries, the targets, and a table per workload, fastest first, relative to the fastest."""
+    yield f"## {record['cores']} cores, {record['date']}\n"
+    libraries = [(name, found["version"], ", ".join(found.get("blas", ()))) for name, found in record["libraries"].items()]
+    yield table(("library", "version", "matrix products by"), libraries, (LEFT, LEFT, LEFT)) + "\n"
+    judged = [v for v in record["verdicts"] if v["verdict"] in ("met", "missed")]
+    if judged:
+        yield "### Targets\n"
+        yield f"{sum(v['verdict'] == 'met' for v in judged)} of {len(judged)} are met. A result with an x is how many times as fast,"
+        yield "or of memory, how many times as much it takes.\n"
+        rows = [(v["work"], v["own"], v["against"], format_target(v), v["target"], v["verdict"]) for v in judged]
+        yield table(("workload", "measured", "beside", "result", "target", ""), rows, (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT)) + "\n"
+    for item in record["items"].values():
+        medians = sorted(item["medians"].items(), key=lambda entry: entry[1])
+        rows = [(name, format_amount(v, item["unit"]), f"{v / medians[0][1]:.2f}") for name, v in medians]
+        yield f"### {item['text']}\n"
+        yield table(("", "median", "against the best"), rows, (LEFT, RIGHT, RIGHT)) + "\n"
+
+
+def format_target(verdict: Mapping[str, Any]) -> str:
+    """Format what is judged in the unit of its target: a ratio, or a time."""
+    return f"{verdict['value']:.2f} x" if verdict["target"].endswith("x") else format_amount(verdict["value"], "s")
 
 
 def has_history(results: Path) -> bool:
@@ -88,16 +68,14 @@ def has_history(results: Path) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the pages, and run asv to plot the history if there is one."""
-    parser = argparse.ArgumentParser(description="Generate pages from the figures in asv_benchmarks/results.")
+    """Have asv plot the history, if there is one."""
+    parser = argparse.ArgumentParser(description="Plot the history that asv keeps in asv_benchmarks/results.")
     parser.add_argument("--out", type=Path, default=PAGES, help="folder of the pages")
     out = parser.parse_args(arguments).out.resolve()
-    for path in write_pages(RESULTS, out):
-        print(path)
     if not has_history(RESULTS):
         print("no history yet; run make asv to record one")
         return 0
-    return subprocess.run([sys.executable, "-m", "asv", "publish", "--html-dir", str(out / "history")], cwd=HERE, check=False).returncode
+    return subprocess.run([sys.executable, "-m", "asv", "publish", "--html-dir", str(out)], cwd=HERE, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ extensions = [
     "printed",
     "api_pages",
     "names_of_users",
+    "linked_names",
+    "linked_sources",
     "benchmark_pages",
     "descriptions",
     "sphinx_design",

@@ -112,7 +112,99 @@ class Bars(NamedTuple):
         place.set(xlabel=self.x)
 
 
-def draw(file: Path, charts: Sequence[Lines | Bars], printed: str) -> None:
+class Stacks(NamedTuple):
+    """Numbers that are sums, each with its parts beside each other.
+
+    Attributes
+    ----------
+    x
+        What they are.
+    stacks
+        By what the stack says: a regular expression whose group is the sum, and the parts by what they are.
+    """
+
+    x: str
+    stacks: Mapping[str, tuple[str, Mapping[str, float]]]
+
+    @property
+    def height(self) -> float:
+        """In inches."""
+        return AROUND_BARS + 1.4 * BAR_HIGH * len(self.stacks)
+
+    def sums(self, printed: str) -> list[float]:
+        """The sums that were printed.
+
+        Raises
+        ------
+        ValueError
+            If the parts have another sum.
+        """
+        found = []
+        for name, (pattern, parts) in self.stacks.items():
+            found.append(float(_numbers(pattern, printed)[0][1]))
+            if found[-1] != sum(parts.values()):
+                raise ValueError(f"gallery: {name}: {found[-1]:g} was printed, not {sum(parts.values()):g}; change the parts")
+        return found
+
+    def draw(self, place: Any, printed: str) -> None:
+        """Draw on axes of matplotlib what an example has printed."""
+        for row, (total, (_, parts)) in enumerate(zip(self.sums(printed), self.stacks.values(), strict=True)):
+            left = 0.0
+            for k, (name, length) in enumerate(parts.items()):
+                place.barh(row, length, left=left, color=(OTHERS, LIGHT)[k == len(parts) - 1], edgecolor="white", linewidth=2)
+                place.text(left + length / 2, row, name, ha="center", va="center")
+                left += length
+            place.text(left, row, f"  {total:.4g}", va="center")
+        place.set_yticks(range(len(self.stacks)), list(self.stacks))
+        place.invert_yaxis()
+        place.margins(x=0.15)
+        place.set(xlabel=self.x)
+
+
+class Flow(NamedTuple):
+    """What goes on from each of some boxes to each of those on their right.
+
+    Attributes
+    ----------
+    columns
+        By what the column says: its boxes, each with a regular expression whose group is the number in it, or the number.
+    """
+
+    columns: Mapping[str, Mapping[str, str | float]]
+
+    @property
+    def height(self) -> float:
+        """In inches."""
+        return AROUND_BARS + 1.2 * BAR_HIGH * max(map(len, self.columns.values()))
+
+    def boxes(self, printed: str) -> list[list[tuple[str, float]]]:
+        """What is in the boxes of each column, and the numbers."""
+        return [
+            [(name, float(_numbers(box, printed)[0][1]) if isinstance(box, str) else box) for name, box in column.items()]
+            for column in self.columns.values()
+        ]
+
+    def draw(self, place: Any, printed: str) -> None:
+        """Draw on axes of matplotlib what an example has printed."""
+        before: list[float] = []
+        for k, (title, boxes) in enumerate(zip(self.columns, self.boxes(printed), strict=True)):
+            place.text(k, 1.0, title, ha="center", va="bottom")
+            heights = [1 - (row + 0.5) / len(boxes) for row in range(len(boxes))]
+            for height, (name, number) in zip(heights, boxes, strict=True):
+                look = {"boxstyle": "round,pad=0.4", "facecolor": LIGHT if len(boxes) == 1 else "#e5e9ee", "edgecolor": "none"}
+                place.text(k, height, f"{name}: {number:g}", ha="center", va="center", bbox=look)
+                for other in before:
+                    arrow = {"arrowstyle": "->", "color": OTHERS}
+                    place.annotate("", (k - 0.36, height), (k - 0.64, other), arrowprops=arrow)
+            before = heights
+        place.set(xlim=(-0.5, len(self.columns) - 0.5), ylim=(0, 1.1))
+        place.axis("off")
+
+
+Chart = Lines | Bars | Stacks | Flow
+
+
+def draw(file: Path, charts: Sequence[Chart], printed: str) -> None:
     """Draw charts below each other into an SVG file.
 
     Raises

@@ -13,16 +13,18 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from differing_names import SHORT, Differences
 
 from twofold.compat import mxnet_alias
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "mxnet-names.md"
-DIFFERENCES = ROOT / "docs" / "reference" / "compatibility.md"
+DIFFERENCES = "compatibility.md"
 
 #: Names that belong to MXNet's own machinery, by pattern, and why Twofold has none.
 MACHINERY = {
@@ -52,13 +54,6 @@ OTHER_SIGNATURES = {
     r"^mxnet\.numpy_extension\.nonzero$": "the operand has the operator's name",
     r"^mxnet\.registry\.register$": "MXNet has no such name, only code with it",
 }
-
-
-#: The first part of a name as programs write it.
-SHORT = {
-    "ndarray": "nd", "symbol": "sym", "numpy": "np", "numpy_extension": "npx", "module": "mod", "kvstore": "kv", "initializer": "init",
-    "visualization": "viz",
-}  # fmt: skip
 
 
 class Name(NamedTuple):
@@ -166,54 +161,49 @@ def _required(parameter: inspect.Parameter | None) -> bool:
     return parameter is not None and parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
 
 
-def differing() -> set[str]:
-    """Names that a row of the page of differences mentions: ``nd.array`` gives ``array`` of ``ndarray``, ``clip`` that of any module."""
-    rows = [line.split("|")[2] for line in DIFFERENCES.read_text(encoding="utf-8").splitlines() if line.startswith("| **")]
-    codes = [code for row in rows for code in re.findall(r"`([^`]+)`", row)]
-    return {match.group() for code in codes if (match := re.match(r"[A-Za-z_][\w.]*", code))}
-
-
-def is_mentioned(path: str, mentioned: set[str]) -> bool:
-    """Whether one of the mentioned names is this one."""
-    parts = path.split(".")
-    short = {"ndarray": "nd", "symbol": "sym", "numpy": "np", "numpy_extension": "npx", "gluon": "gluon"}.get(parts[1], parts[1])
-    return parts[-1] in mentioned or ".".join(parts[-2:]) in mentioned or f"{short}.{parts[-1]}" in mentioned
-
-
 def page(inventory: Path) -> str:
     """The page: the names of each module by status."""
-    mentioned = differing()
-    modules: dict[str, dict[str, list[str]]] = {}
+    differences = Differences()
+    modules: dict[str, dict[str, set[str]]] = {}
+    rows: dict[str, set[str]] = {}
     reasons: dict[str, str] = {}
     for name in names_of(inventory):
-        rows = modules.setdefault(".".join(name.path.split(".")[:2]), {"same": [], "better": [], "absent": []})
-        if name.thing is None:
-            rows["absent"].append(name.written)
-            reasons[name.written] = machinery(name.path) or "not yet"
-        else:
-            rows["better" if is_mentioned(name.path, mentioned) else "same"].append(name.written)
-    totals = {status: sum(len(rows[status]) for rows in modules.values()) for status in ("same", "better", "absent")}
+        described = set() if name.thing is None else differences.of(name.path, name.thing)
+        status = "absent" if name.thing is None else "better" if described else "same"
+        modules.setdefault(".".join(name.path.split(".")[:2]), {"same": set(), "better": set(), "absent": set()})[status].add(name.written)
+        rows.setdefault(name.written, set()).update(described)
+        reasons[name.written] = machinery(name.path) or "not yet"
+    # the paths of a name may differ in whether a row describes them
+    for found in modules.values():
+        found["same"] -= found["better"]
+    totals = {status: sum(len(found[status]) for found in modules.values()) for status in ("same", "better", "absent")}
     lines = [
         "# What runs: MXNet's names",
         "",
-        "Every public name of MXNet 1.9.1 and what Twofold has under it. *Same*: it behaves as the real one. *Better*: it differs in a way",
-        "that [a row of the differences](compatibility.md) describes. *Absent*: Twofold has no such name, for the reason given.",
-        "Names stand as programs write them, such as `mx.mod.Module` for `mxnet.module.module.Module`; the search finds the page of each.",
-        "This page is written by `tools/mxnet_names.py`.",
+        "Every public name of MXNet 1.9.1, and what Twofold has under it. *Same*: it behaves as in MXNet. *Better*: it differs in the way",
+        "that the row named before it describes, on [the page of differences](compatibility.md). *Absent*: Twofold has no such name, for",
+        "the reason given. Names are written as in programs, such as `mx.mod.Module` for `mxnet.module.module.Module`, and lead to their",
+        "pages. This page is written by `tools/mxnet_names.py`.",
         "",
         f"{totals['same']:,} names are the same, {totals['better']:,} better, {totals['absent']:,} absent. Names and arguments that MXNet",
         "removed before 1.9.1 are not among them.",
     ]
-    for module, rows in sorted(modules.items()):
-        lines += ["", f"## {module}", ""]
-        better = set(rows["better"])
-        # the paths of a name may differ in whether a row mentions them
-        for status, names in (("same", set(rows["same"]) - better), ("better", better)):
-            if names:
-                lines += [f"**{status.capitalize()}**: {', '.join(f'`{n}`' for n in sorted(names))}", ""]
-        if rows["absent"]:
-            lines += ["| absent | why |", "|---|---|", *(f"| `{n}` | {reasons[n]} |" for n in sorted(set(rows["absent"])))]
+    for module, found in sorted(modules.items()):
+        lines += ["", f"## {module}"]
+        if found["same"]:
+            lines += ["", f"**Same**: {in_order(found['same'])}"]
+        if found["better"]:
+            titles = [title for title in differences.titles() if any(title in rows[name] for name in found["better"])]
+            lines += ["", "**Better**:", ""]
+            lines += [f"* [{t}]({DIFFERENCES}): {in_order(name for name in found['better'] if t in rows[name])}" for t in titles]
+        if found["absent"]:
+            lines += ["", "| absent | why |", "|---|---|", *(f"| `{n}` | {reasons[n]} |" for n in sorted(found["absent"]))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def in_order(names: Iterable[str]) -> str:
+    """Names as code, in alphabetical order."""
+    return ", ".join(f"`{name}`" for name in sorted(names))
 
 
 if __name__ == "__main__":

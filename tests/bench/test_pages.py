@@ -1,11 +1,10 @@
-"""`make asv-pages`: every stored figure is on a page."""
+"""Every stored figure of a comparison is in the documentation's tables."""
 
 import json
-from html import escape
 
 import pytest
 
-from asv_benchmarks.pages import RESULTS, format_amount, has_history, write_pages
+from asv_benchmarks.pages import RESULTS, comparison, comparisons, format_amount, format_target, has_history
 
 
 @pytest.mark.parametrize(
@@ -15,23 +14,42 @@ def test_an_amount_has_three_digits(value, unit, text):
     assert format_amount(value, unit) == text
 
 
-def test_each_contest_has_a_page_with_every_work_and_way(tmp_path):
-    *pages, index = write_pages(RESULTS, tmp_path)
+@pytest.mark.parametrize(("value", "target", "text"), [(3.1722, ">= 2.5 x", "3.17 x"), (3.572e-07, "<= 0.4 µs", "357 ns")])
+def test_a_result_has_the_unit_of_its_target(value, target, text):
+    assert format_target({"value": value, "target": target}) == text
+
+
+def test_every_comparison_has_a_table_with_every_work_and_way():
     kept = sorted(RESULTS.glob("peers-*.json"))
-    assert [p.stem for p in pages] == [k.stem for k in kept]
-    assert pages
-    for page, file in zip(pages, kept, strict=True):
-        text = page.read_text(encoding="utf-8")
+    assert kept
+    text = "\n".join(comparisons(RESULTS))
+    for file in kept:
         for item in json.loads(file.read_text(encoding="utf-8"))["items"].values():
-            assert escape(item["text"]) in text
+            assert f"### {item['text']}\n" in text
             for way, value in item["medians"].items():
-                assert f"<td>{escape(way)}</td><td>{format_amount(value, item['unit'])}</td>" in text
-        assert f'href="{page.name}"' in index.read_text(encoding="utf-8")
+                assert f"| {way} | {format_amount(value, item['unit'])} |" in text
 
 
-def test_a_history_is_linked_where_asv_keeps_one(tmp_path):
+def test_the_fastest_is_first_and_the_others_are_relative_to_it():
+    items = {"a": {"text": "work", "unit": "s", "medians": {"slow": 3.0, "fast": 2.0}}}
+    record = {"date": "2026-01-01", "cores": 2, "libraries": {"slow": {"version": "1"}}, "verdicts": [], "items": items}
+    *_, table = comparison(record)
+    assert table.splitlines()[2:] == ["| fast | 2 s | 1.00 |", "| slow | 3 s | 1.50 |"]
+
+
+def test_targets_that_were_judged_are_counted():
+    verdicts = [
+        {"work": "w", "own": "o", "against": "a", "value": value, "target": ">= 1 x", "verdict": verdict}
+        for value, verdict in ((2.0, "met"), (0.5, "missed"), (None, "not measured"))
+    ]
+    text = "\n".join(comparison({"date": "2026-01-01", "cores": 2, "libraries": {}, "verdicts": verdicts, "items": {}}))
+    assert "1 of 2 are met" in text
+    assert "| w | o | a | 0.50 x | >= 1 x | missed |" in text
+
+
+def test_a_history_is_there_where_asv_keeps_one(tmp_path):
     assert not has_history(tmp_path)
     machine = tmp_path / "asv" / "a machine"
     machine.mkdir(parents=True)
     (machine / "machine.json").write_text("{}")
-    assert "history/index.html" in write_pages(tmp_path, tmp_path / "out")[-1].read_text(encoding="utf-8")
+    assert has_history(tmp_path)

@@ -133,7 +133,9 @@ def test_what_folding_saves_is_measured():
     found = saving()
     assert found.is_equal
     assert len(found.steps) == 1
-    assert found.temporaries == 4 * ELEMENTS * 8
+    # NumPy's square root reads one array and writes another; a fused kernel needs some blocks
+    assert found.plain.temporaries >= 8 * ELEMENTS
+    assert found.fused.temporaries < ELEMENTS
 
 
 def test_a_missing_file_is_one_line_and_an_exit_status(tmp_path, capsys):

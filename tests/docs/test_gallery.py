@@ -9,19 +9,17 @@ import pytest
 
 from tests.house.sources import ROOT
 from tools.gallery import EXAMPLES, LISTED, PAGES, about, command_of, index, picture_of
-from tools.gallery_charts import Bars, Lines, draw
+from tools.gallery_charts import Bars, Flow, Lines, Stacks, draw
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Runs on files that are not in the repository.
-WITHOUT_PAGE = {"mnist_cnn"}
 #: The most bytes of a picture: the page of all shows thirty.
 MOST = 60_000
 
 
 def test_every_example_has_a_page():
-    assert {path.stem for path in EXAMPLES.glob("*.py")} - WITHOUT_PAGE == set(LISTED)
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(LISTED)
     assert {path.stem for path in PAGES.glob("*.md")} == {*LISTED, "index"}
 
 
@@ -64,12 +62,26 @@ def test_bars_are_what_was_printed_or_is_known():
     assert Bars("loss", {"chance": r"chance: (\d)", "best": 0.25}).lengths(PRINTED) == [3, 0.25]
 
 
+def test_stacks_have_the_sums_that_were_printed():
+    assert Stacks("bytes", {"at once": (r"chance: (\d)", {"a": 1, "b": 2})}).sums(PRINTED) == [3]
+    with pytest.raises(ValueError, match="at once: 3 was printed, not 4"):
+        Stacks("bytes", {"at once": (r"chance: (\d)", {"a": 2, "b": 2})}).sums(PRINTED)
+
+
+def test_a_flow_shows_what_was_printed_or_is_known():
+    flow = Flow({"push": {"worker 0": 1, "worker 1": 2}, "sum": {"store": r"chance: (\d)"}})
+    assert flow.boxes(PRINTED) == [[("worker 0", 1), ("worker 1", 2)], [("store", 3)]]
+
+
 def test_charts_say_what_they_show(tmp_path: Path):
     pytest.importorskip("matplotlib")
     lines = Lines(r"(?P<name>worker \d) .* (?P<y>\S+)$", "epoch", "loss", level=("chance", r"chance: (\d)"))
-    draw(tmp_path / "chart.svg", (lines, Bars("bytes", {"at once": r"chance: (\d)"})), PRINTED)
+    stacks = Stacks("sums", {"both": (r"chance: (\d)", {"first": 1, "second": 2})})
+    flow = Flow({"push": {"device": 1}, "pull": {"store": r"chance: (\d)"}})
+    draw(tmp_path / "chart.svg", (lines, Bars("bytes", {"at once": r"chance: (\d)"}), stacks, flow), PRINTED)
     texts = re.findall(r"<text[^>]*>([^<]+)</text>", (tmp_path / "chart.svg").read_text(encoding="utf-8"))
     assert {"epoch", "loss", "worker 0", "worker 1", "chance", "bytes", "at once"} <= set(texts)
+    assert {"sums", "both", "first", "second", "push", "device: 1", "pull", "store: 3"} <= set(texts)
 
 
 def test_a_chart_of_what_is_not_printed_is_an_error():

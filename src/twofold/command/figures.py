@@ -10,17 +10,25 @@ import numpy as np
 
 from ..visualization import plot_training
 
-#: The rules of CSS of all pages. Elements that are too wide for a phone scroll.
+#: The rules of CSS of all pages. Elements that are too wide for a phone scroll, and have a shadow at a side
+#: to which they do.
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; overflow-wrap: normal; }
 td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc; } td { white-space: nowrap; }
 td:first-child, th:first-child { text-align: left; } pre { background: #f4f4f4; padding: 1rem; overflow: auto; font-size: 13px; }
 img, svg { max-width: 100%; } .failed { color: #b00020; }
-.wide { overflow-x: auto; } .wide svg { max-width: none !important; }
+.wide { overflow-x: auto; } .wide svg { max-width: none !important; background: none !important; }
+.wide, .wide [style*="overflow-x"] {
+  background:
+    linear-gradient(90deg, #fff 30%, #fff0) 0 0 / 3rem 100% local, linear-gradient(270deg, #fff 30%, #fff0) 100% 0 / 3rem 100% local,
+    linear-gradient(90deg, #0004, #0000) 0 0 / .8rem 100%, linear-gradient(270deg, #0004, #0000) 100% 0 / .8rem 100%;
+  background-repeat: no-repeat; }
+@media (max-width: 600px) { td, th { padding: .2rem .4rem; font-size: 14px; } }
 """
-#: Those of the demo's figures.
+#: Those of the demo's figures. A timeline is wider than the text, where the window is.
 FIGURES = """
+.timeline { width: min(100vw - 2rem, 82rem); margin-left: calc(50% - min(50vw - 1rem, 41rem)); }
 .sheet { display: flex; flex-wrap: wrap; gap: 1rem; } figure { margin: 0; font-size: 13px; line-height: 1.3; }
 figure img { width: 5rem; image-rendering: pixelated; display: block; border: 1px solid #ccc; }
 .counts td, .counts th { padding: .1rem; width: 1.9rem; text-align: center; border: 0; font-size: 13px; }

@@ -1,5 +1,6 @@
 """The gain from folding: one formula on large arrays by plain NumPy, and by Twofold in one pass over memory."""
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -15,7 +16,7 @@ ELEMENTS = 1 << 22
 #: Enough for the kernel to be compiled, which begins when a formula occurs again.
 REPEATS = 12
 FORMULA = "np.sqrt(x * x + 0.25) * 2.0 - 1.0"
-#: Operations of the formula. Each writes an array; all but its last result are temporary.
+#: Operations of the formula, each a pass over memory in NumPy.
 OPERATIONS = 5
 
 
@@ -25,24 +26,37 @@ def formula(xp: Any, x: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """The cost of a formula by one library.
+
+    Attributes
+    ----------
+    seconds
+        Those of the fastest of some runs.
+    temporaries
+        The most bytes in use during a run, beside the operand and the result.
+    """
+
+    seconds: float
+    temporaries: int
+
+
+@dataclass(frozen=True)
 class Saving:
-    """The cost of a formula in NumPy and in Twofold.
+    """The costs of a formula in NumPy and in Twofold.
 
     Attributes
     ----------
     plain, fused
-        Seconds of the fastest of some runs, by NumPy and by Twofold.
-    temporaries
-        Bytes of the arrays between NumPy's operations.
+        Those by NumPy and by Twofold.
     steps
         The steps of Twofold's program.
     is_equal
         Whether both gave the same bits.
     """
 
-    plain: float
-    fused: float
-    temporaries: int
+    plain: Cost
+    fused: Cost
     steps: tuple[str, ...]
     is_equal: bool
 
@@ -51,18 +65,35 @@ def saving() -> Saving:
     """Compute the formula in both ways."""
     x = np.random.RandomState(0).random_sample(ELEMENTS)
     array = folded.array(x)
-    plain = _fastest(lambda: formula(np, x))
-    fused = _fastest(lambda: formula(folded, array).wait_to_read())
+    plain = _cost(lambda: formula(np, x))
+    fused = _cost(lambda: _computed(formula(folded, array)))
     with explain() as report:
         result = formula(folded, array).asnumpy()
     steps = tuple(step for flush in report.flushes for step in flush.steps)
-    return Saving(plain, fused, (OPERATIONS - 1) * x.nbytes, steps, np.array_equal(result, formula(np, x)))
+    return Saving(plain, fused, steps, np.array_equal(result, formula(np, x)))
 
 
-def _fastest(run: Callable[[], object]) -> float:
+def _computed(array: Any) -> Any:
+    array.wait_to_read()
+    return array
+
+
+def _cost(run: Callable[[], Any]) -> Cost:
     seconds = []
     for _ in range(REPEATS):
         start = perf_counter()
         run()
         seconds.append(perf_counter() - start)
-    return min(seconds)
+    return Cost(min(seconds), _temporaries(run))
+
+
+def _temporaries(run: Callable[[], Any]) -> int:
+    kept = run()  # memory that its result holds cannot be used again for the next one
+    tracemalloc.start()
+    try:
+        result = run()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert result.nbytes == kept.nbytes
+    return max(peak - result.nbytes, 0)

@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 from ..device import CPU
+from ..executor import Executor
 from ..formats.files import join_path, make_folder, write_file
 from ..profiler.explanation import explain
 from ..visualization import plot_memory
@@ -18,8 +19,8 @@ from .four_ways import Outcome, Task, network
 
 #: The number of losses that are compared. Later ones differ more: rounding errors grow as training goes on.
 COMPARED = 20
-#: The number of steps in its trace.
-PROFILED = 3
+#: The numbers of steps before its trace, until programs and kernels are compiled, and in it.
+WARM, PROFILED = 5, 3
 
 
 def write_report(folder: str, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> str:
@@ -106,22 +107,29 @@ def _memory_plan(task: Task) -> str:
 def _folding() -> str:
     found = saving()
     rows = [
-        ("NumPy", str(OPERATIONS), size_text(found.temporaries), f"{1e3 * found.plain:.1f} ms"),
-        ("Twofold", str(len(found.steps)), size_text(0), f"{1e3 * found.fused:.1f} ms"),
+        ("NumPy", str(OPERATIONS), size_text(found.plain.temporaries), f"{1e3 * found.plain.seconds:.1f} ms"),
+        ("Twofold", str(len(found.steps)), size_text(found.fused.temporaries), f"{1e3 * found.fused.seconds:.1f} ms"),
     ]
     same = "The results are the same to the bit." if found.is_equal else "The results differ in the last bits."
     intro = (
         f"<p><code>{escape(FORMULA)}</code> on {ELEMENTS:,} numbers, measured in this run. Twofold lets the operations wait until the "
         f"result is read, and computes them in one pass over memory: <code>{escape('; '.join(found.steps))}</code>. {same}</p>"
     )
-    return intro + table(("by", "passes over memory", "temporary arrays", "fastest run"), rows)
+    what = f"<p>Temporary memory: the most that was in use beside the operand and the result, of {size_text(8 * ELEMENTS)} each.</p>"
+    return intro + table(("by", "passes over memory", "temporary memory", "fastest run"), rows) + what
 
 
 def _profile(task: Task) -> str:
     executor = network(task).simple_bind(CPU, data=(task.batch_size, task.sizes[0]))
+    with explain():  # programs that are watched are compiled apart from others
+        _train(executor, WARM)
     with explain() as report:
-        for _ in range(PROFILED):
-            executor.forward(is_train=True)
-            executor.backward()
-    intro = f"<p>{PROFILED} steps, forward and backward.</p>"
-    return f'{intro}<div class="wide">{profile(report.profile())}</div>'
+        _train(executor, PROFILED)
+    intro = f"<p>{PROFILED} steps, forward and backward, after some in which the programs were compiled.</p>"
+    return f'{intro}<div class="wide timeline">{profile(report.profile())}</div>'
+
+
+def _train(executor: Executor, steps: int) -> None:
+    for _ in range(steps):
+        executor.forward(is_train=True)
+        executor.backward()
