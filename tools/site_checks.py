@@ -39,6 +39,7 @@ MAIN_PAGES = (
     "guide/performance.html",
     "gallery/index.html",
     "reference/mxnet-names.html",
+    "benchmarks/index.html",
     "api/op.Convolution.html",
     "api/gluon.nn.Conv2D.html",
     "search.html",
@@ -47,7 +48,7 @@ MAIN_PAGES = (
 PHONE = 390
 
 #: Variables of the theme that are text, on those that are behind it, with the least contrast: WCAG 2.2, 1.4.3.
-TEXTS = ("text-base", "text-muted", "link", "inline-code-links", "primary", "secondary")
+TEXTS = ("text-base", "text-muted", "link", "link-higher-contrast", "inline-code-links", "primary", "secondary")
 BACKGROUNDS = ("background", "surface")
 LEAST = 4.5
 

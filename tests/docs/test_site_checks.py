@@ -63,7 +63,7 @@ def test_later_style_sheets_decide_a_color():
 
 
 def test_pale_text_is_found(tmp_path):
-    names = ("text-base", "text-muted", "link", "inline-code-links", "primary", "secondary")
+    names = ("text-base", "text-muted", "link", "link-higher-contrast", "inline-code-links", "primary", "secondary")
     texts = "".join(f"--pst-color-{name}:#000000;" for name in names)
     shown = "".join(
         f"html[data-theme={mode}]{{{texts}--pst-color-background:#ffffff;--pst-color-surface:#eeeeee}}" for mode in ("light", "dark")

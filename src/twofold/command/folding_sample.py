@@ -73,12 +73,12 @@ def saving() -> Saving:
     return Saving(plain, fused, steps, np.array_equal(result, formula(np, x)))
 
 
-def _computed(array: Any) -> Any:
+def _computed(array: folded.ndarray) -> folded.ndarray:
     array.wait_to_read()
     return array
 
 
-def _cost(run: Callable[[], Any]) -> Cost:
+def _cost(run: Callable[[], np.ndarray | folded.ndarray]) -> Cost:
     seconds = []
     for _ in range(REPEATS):
         start = perf_counter()
@@ -87,7 +87,7 @@ def _cost(run: Callable[[], Any]) -> Cost:
     return Cost(min(seconds), _temporaries(run))
 
 
-def _temporaries(run: Callable[[], Any]) -> int:
+def _temporaries(run: Callable[[], np.ndarray | folded.ndarray]) -> int:
     kept = run()  # memory that its result holds cannot be used again for the next one
     tracemalloc.start()
     try:
