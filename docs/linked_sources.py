@@ -80,7 +80,8 @@ def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link what a page names."""
     if app.builder.format == "html":
         for literal, place in named(doctree):
-            literal.replace_self(make_refnode(app.builder, page, place.page, place.name, literal.deepcopy(), place.name or place.module))
+            shown = nodes.literal("", literal.astext())
+            literal.replace_self(make_refnode(app.builder, page, place.page, place.name, shown, place.name or place.module))
 
 
 def remember(app: Sphinx, doctree: nodes.document) -> None:

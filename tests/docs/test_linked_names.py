@@ -123,8 +123,10 @@ def test_other_code_is_left_as_it_is(text):
 
 
 def test_named_code_becomes_a_link():
-    page = document(nodes.paragraph("", "", nodes.literal("", "graph/fuse.py:steps_of"), nodes.literal("", "x + y")))
+    page = document(nodes.paragraph("", "", nodes.literal("", "graph/fuse.py:steps_of", ids=["anchor"]), nodes.literal("", "x + y")))
     linked_sources.link(application("inside/passes"), page, "inside/passes")
     (link,) = page.findall(nodes.reference)
     assert link["refuri"] == "_modules/twofold/graph/fuse.html#steps_of"
+    # the listing leads back to it
+    assert [node["ids"] for node in page.findall(nodes.Element) if node["ids"]] == [["anchor"]]
     assert (ROOT / "src/twofold/graph/fuse.py").exists()
