@@ -18,6 +18,8 @@ HERE = Path(__file__).parent
 RESULTS, PAGES = HERE / "results", HERE / ".asv" / "html"
 #: How a table is aligned: names to the left, figures to the right.
 LEFT, RIGHT = "---", "---:"
+#: A space at which lines are not broken.
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def format_amount(value: float, unit: str) -> str:
@@ -48,7 +50,7 @@ def comparison(record: Mapping[str, Any]) -> Iterator[str]:
         yield "### Targets\n"
         yield f"{sum(v['verdict'] == 'met' for v in judged)} of {len(judged)} are met. A result with an x is how many times as fast,"
         yield "or of memory, how many times as much it takes.\n"
-        rows = [(v["work"], v["own"], v["against"], format_target(v), v["target"], v["verdict"]) for v in judged]
+        rows = [(v["work"], v["own"], v["against"], *format_target(v), v["verdict"]) for v in judged]
         yield table(("workload", "measured", "beside", "result", "target", ""), rows, (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT)) + "\n"
     for item in record["items"].values():
         medians = sorted(item["medians"].items(), key=lambda entry: entry[1])
@@ -57,9 +59,11 @@ def comparison(record: Mapping[str, Any]) -> Iterator[str]:
         yield table(("", "median", "against the best"), rows, (LEFT, RIGHT, RIGHT)) + "\n"
 
 
-def format_target(verdict: Mapping[str, Any]) -> str:
-    """Format what is judged in the unit of its target: a ratio, or a time."""
-    return f"{verdict['value']:.2f} x" if verdict["target"].endswith("x") else format_amount(verdict["value"], "s")
+def format_target(verdict: Mapping[str, Any]) -> tuple[str, str]:
+    """Format what is judged, and its target, in the unit of the target: a ratio, or a time. Neither is broken between lines."""
+    target = verdict["target"]
+    result = f"{verdict['value']:.2f} x" if target.endswith("x") else format_amount(verdict["value"], "s")
+    return result.replace(" ", NO_BREAK), target.replace("<=", "≤").replace(">=", "≥").replace(" ", NO_BREAK)
 
 
 def has_history(results: Path) -> bool:
