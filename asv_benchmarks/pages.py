@@ -51,12 +51,12 @@ def comparison(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"{sum(v['verdict'] == 'met' for v in judged)} of {len(judged)} are met. A result with an x is how many times as fast,"
         yield "or of memory, how many times as much it takes.\n"
         rows = [(v["work"], v["own"], v["against"], *format_target(v), v["verdict"]) for v in judged]
-        yield table(("workload", "measured", "beside", "result", "target", ""), rows, (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT)) + "\n"
+        yield table(("workload", "measured", "beside", "result", "target", "verdict"), rows, (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT)) + "\n"
     for item in record["items"].values():
         medians = sorted(item["medians"].items(), key=lambda entry: entry[1])
         rows = [(name, format_amount(v, item["unit"]), f"{v / medians[0][1]:.2f}") for name, v in medians]
         yield f"### {item['text']}\n"
-        yield table(("", "median", "against the best"), rows, (LEFT, RIGHT, RIGHT)) + "\n"
+        yield table(("library and way", "median", "against the best"), rows, (LEFT, RIGHT, RIGHT)) + "\n"
 
 
 def format_target(verdict: Mapping[str, Any]) -> tuple[str, str]:

@@ -7,4 +7,5 @@ document.addEventListener("DOMContentLoaded", () => {
     button.setAttribute("aria-label", button.textContent.replace(/\s+/g, " ").trim());
   }
   for (const table of document.querySelectorAll(".pst-scrollable-table-container > table")) table.tabIndex = 0;
+  for (const chart of document.querySelectorAll(".bd-article p:has(> img)")) if (chart.scrollWidth > chart.clientWidth) chart.tabIndex = 0;
 });
