@@ -13,6 +13,7 @@ from ..origin import warn
 from ..suggestions import argument_here
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
+from .inputs_by_name import in_order
 from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict
 from .scope import BlockScope
@@ -262,17 +263,30 @@ class Block:
         """
         raise Undefined(f"{type(self).__name__} has no forward method", None, "define forward(self, x) in it")
 
+    @property
+    def _computation(self) -> Callable[..., Any]:
+        """What the inputs have their names from."""
+        return self.forward
+
     # for type checkers: in this order, as each way of knowing the result's type is more general than the one before
     @overload
-    def __call__(self: _OneResult, x: Given, /, *args: object) -> Given: ...
+    def __call__(self: _OneResult, x: Given, /, *args: object, **kwargs: object) -> Given: ...
     @overload
-    def __call__(self: _Computes[Result], *args: object) -> Result: ...
-    def __call__(self, *args: Any) -> Any:
-        """Run the hooks and `forward`."""
+    def __call__(self: _Computes[Result], *args: object, **kwargs: object) -> Result: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the hooks and `forward`. Inputs may be passed by name; hooks get them in order.
+
+        Raises
+        ------
+        WrongArgument
+            If there is no input of a name.
+        """
+        if kwargs:
+            args, kwargs = in_order(self._computation, self._reg_params, args, kwargs)
         # Copies, as a hook may remove itself.
         for hook in tuple(self._forward_pre_hooks.values()):
             hook(self, args)
-        out = self.forward(*args)
+        out = self.forward(*args, **kwargs)
         for hook in tuple(self._forward_hooks.values()):
             hook(self, args, out)
         return out

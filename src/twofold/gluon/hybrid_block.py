@@ -1,7 +1,7 @@
 """`HybridBlock`: a block whose computation is written once for arrays and symbols, and can run as a compiled graph."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, TypedDict, cast
 
@@ -33,7 +33,7 @@ from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
 from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, shapes_of, trace
-from .wrong_inputs import TO_TRACE, Mistake, foreign_input, name_of_layer, own_forward
+from .wrong_inputs import BACKENDS, TO_TRACE, Mistake, check_backend, foreign_input, name_of_layer, own_forward
 
 __all__ = ["HybridBlock"]
 
@@ -42,8 +42,6 @@ ArrayKind = Literal["nd", "np", "any"]
 Shape = tuple[int, ...]
 #: The classes of arrays that compiled graphs compute with.
 PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
-#: Libraries to which MXNet delegates graphs. They fuse operators in MXNet, which happens here anyway.
-BACKENDS = ("MKLDNN", "ONEDNN")
 
 
 class Naming(TypedDict, total=False):
@@ -207,6 +205,10 @@ class HybridBlock(Block):
             The block's own parameters by name, as arrays or symbols. Subclasses declare those that they use.
         """
         raise Undefined(f"{type(self).__name__} does not define its computation", None, "define hybrid_forward(self, F, x) in it")
+
+    @property
+    def _computation(self) -> Callable[..., Any]:
+        return self.hybrid_forward if type(self).forward is HybridBlock.forward else self.forward
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Compute outputs for arrays, or compose symbols. Subclasses define `hybrid_forward` instead.
@@ -592,9 +594,3 @@ class HybridBlock(Block):
         arrays = {f"arg:{name}": param._reduce() for name, param in params if name in arguments}
         arrays |= {f"aux:{name}": param._reduce() for name, param in params if name in states}
         nd.save(f"{fspath(path)}-{epoch:04d}.params", arrays)
-
-
-def check_backend(backend: str | None) -> None:
-    """Warn about an unknown backend: MXNet leaves the graph unchanged."""
-    if backend is not None and backend.upper() not in BACKENDS:
-        tolerate("no such backend to optimize for", repr(backend), f"use one of {', '.join(BACKENDS)}, or none")

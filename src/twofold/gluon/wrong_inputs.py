@@ -14,6 +14,8 @@ from ..symbol.symbol import Symbol
 
 #: What is wrong, what was given, and what to do, as in `MXNetError`.
 Mistake = tuple[str, str, str]
+#: Libraries to which MXNet delegates graphs. They fuse operators in MXNet, which happens here anyway.
+BACKENDS = ("MKLDNN", "ONEDNN")
 #: What to do where a block has no graph yet.
 TO_TRACE = "first call block.hybridize() and then run forward with this block at least once; blocks with F.np are not traced"
 
@@ -87,3 +89,9 @@ def name_of_layer(names: Mapping[str, str], node: str) -> str:
     """The name of the innermost block that has made a node of a symbol, among the names of blocks by their prefixes."""
     # the names of a layer's nodes begin with its prefix, which begins with those of the blocks around it
     return names[max((prefix for prefix in names if node.startswith(prefix)), key=len)]
+
+
+def check_backend(backend: str | None) -> None:
+    """Warn about an unknown backend: MXNet leaves the graph unchanged."""
+    if backend is not None and backend.upper() not in BACKENDS:
+        tolerate("no such backend to optimize for", repr(backend), f"use one of {', '.join(BACKENDS)}, or none")
