@@ -11,13 +11,19 @@ from .library import compiler, driver, runtime
 #: The reason, and what to do, for CUDA statuses which mean that no GPU can be used.
 NO_DEVICE = {
     34: ("the CUDA driver is a stub", "run on a machine with an NVIDIA GPU"),
-    35: ("there is no NVIDIA driver, or it is older than CuPy's CUDA", "install a newer driver, or the CuPy wheel for an older CUDA"),
+    35: (
+        "there is no NVIDIA driver, or it is older than CuPy's CUDA",
+        "install a newer driver, or CuPy for an older CUDA: pip install 'twofold[cuda12]'",
+    ),
     100: ("no GPU is visible", "check nvidia-smi and CUDA_VISIBLE_DEVICES"),
     3: ("the CUDA runtime cannot start", "check nvidia-smi; after a fork, use GPUs in only one of the processes"),
     46: ("all GPUs are busy, or not available to this process", "check the compute mode in nvidia-smi"),
     802: ("the system is not ready for CUDA", "check nvidia-smi; on machines with NVSwitch the fabric manager must be running"),
     803: ("the NVIDIA driver's kernel module and library have different versions", "reboot, or reinstall the driver"),
-    804: ("this GPU's driver is older than CuPy's CUDA", "install a newer driver, or the CuPy wheel for an older CUDA"),
+    804: (
+        "this GPU's driver is older than CuPy's CUDA",
+        "install a newer driver, or CuPy for an older CUDA: pip install 'twofold[cuda12]'",
+    ),
     999: ("the CUDA driver reports an unknown error", "check nvidia-smi, and reload the driver"),
 }
 #: The out-of-memory status of allocations outside CuPy's pool: for a context, a stream, a graph.
@@ -41,7 +47,7 @@ STICKY = {
 def unavailable(error: Exception) -> BackendUnavailable:
     """The error for a machine without a usable GPU, from the exception that counting the devices raised."""
     reason, todo = NO_DEVICE.get(getattr(error, "status", -1), (str(error), "check nvidia-smi and `python -m twofold doctor`"))
-    return BackendUnavailable("gpu: CuPy finds no usable GPU", f"CuPy {cupy.__version__}; {reason}", todo)
+    return BackendUnavailable("gpu: CuPy finds no usable GPU", f"CuPy {cupy.__version__}, but {reason}", f"use mx.cpu(), or {todo}")
 
 
 def own(error: Exception) -> MXNetError:

@@ -6,6 +6,7 @@ from inspect import getattr_static
 from linecache import getline
 from types import FrameType, FunctionType, MemberDescriptorType, ModuleType, TracebackType
 
+from .origin import is_inside
 from .suggestions import attribute_here, import_here, operand_here
 from .wrong_arguments import explanation_of, named_in
 
@@ -17,6 +18,8 @@ NOT_IMPORTED = re.compile(r"cannot import name '(\w+)' from")
 CALLED = re.compile(r"([\w.]+)\.(\w+)\(")
 #: A use of a gradient.
 GRADIENT = re.compile(r"([\w.]+)\.grad\b")
+#: A call of a function that takes sizes as arguments, with a tuple of them.
+SIZES_IN_TUPLE = re.compile(r"\b(randn?)\((\([\d, ]+\))\)")
 #: The start of a ``with`` statement over a name that is not called.
 UNCALLED = re.compile(r"\s*with\s+([\w.]+)\s*(?::|as\b)")
 
@@ -130,4 +133,23 @@ def _of_with(error: TypeError, trace: TracebackType) -> str:
     return f"call it: with {line[1]}():" if str(getattr(found, "__module__", "")).startswith("twofold.") and callable(found) else ""
 
 
-_OF_TYPE_ERRORS = (_of_json, _of_with, _of_called, _of_operands, _of_gradient)
+def _of_batches(error: TypeError, trace: TracebackType) -> str:
+    """Advice for ``next(loader)`` and ``loader[0]``."""
+    is_loader = re.fullmatch(r"'DataLoader' object is not (?:an iterator|subscriptable)", str(error))
+    return "its first batch is next(iter(loader)); for all of them write for batch in loader:" if is_loader else ""
+
+
+def _of_sizes(error: TypeError, trace: TracebackType) -> str:
+    """Advice for ``np.random.rand((2, 3))``."""
+    call = SIZES_IN_TUPLE.search(_line_of_user(trace))
+    return f"pass the sizes one by one: {call[1]}{call[2]}" if call and "'tuple' object" in str(error) else ""
+
+
+def _line_of_user(trace: TracebackType) -> str:
+    """The line of source that called the package; the last one of a traceback outside it."""
+    while trace.tb_next is not None and not is_inside(trace.tb_next.tb_frame):
+        trace = trace.tb_next
+    return getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_globals)
+
+
+_OF_TYPE_ERRORS = (_of_json, _of_with, _of_called, _of_operands, _of_gradient, _of_batches, _of_sizes)

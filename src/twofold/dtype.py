@@ -59,12 +59,28 @@ def dtype_name(dtype: object) -> str:
         return dtype
     if isinstance(dtype, int) and not isinstance(dtype, bool) and dtype in FROM_MXNET_CODE:
         return FROM_MXNET_CODE[dtype]
+    found = NAME_OF.get(numpy_dtype(dtype))
+    if found is None:
+        raise _unknown(UnsupportedDType, dtype)
+    return found
+
+
+def numpy_dtype(dtype: object) -> np.dtype:
+    """NumPy's dtype for a name, a scalar class or a Python type; also of text, objects and dates.
+
+    Raises
+    ------
+    DTypeError
+        If NumPy does not know it.
+    """
     try:
-        return NAME_OF[np.dtype(dtype)]  # type: ignore[call-overload]
-    except (TypeError, KeyError) as error:
-        todo = did_you_mean(str(dtype), NAMES, f"use one of {', '.join(NAMES)}")
-        kind = UnsupportedDType if isinstance(error, KeyError) else DTypeError
-        raise kind("dtype: unknown data type", repr(dtype), todo) from None
+        return np.dtype(dtype)  # type: ignore[call-overload]
+    except TypeError:
+        raise _unknown(DTypeError, dtype) from None
+
+
+def _unknown(kind: type[DTypeError], dtype: object) -> DTypeError:
+    return kind("dtype: unknown data type", repr(dtype), did_you_mean(str(dtype), NAMES, f"use one of {', '.join(NAMES)}"))
 
 
 def scalar_dtype(number: bool | int | float) -> str:

@@ -14,6 +14,7 @@
     │   ├── WrongArgument (TypeError)           an argument of another kind than the function takes
     │   ├── NotSupported (NotImplementedError)  a value that NumPy takes and MXNet's function does not
     │   ├── ZeroStep (ZeroDivisionError)        a range whose step is 0
+    │   ├── NoSamples (ZeroDivisionError)       a training step of a batch of size 0
     │   ├── TooLarge (OverflowError)            a number too large for the computer's integers
     │   ├── UnknownKey (KeyError)               a key or name that a table does not have
     │   ├── ShapesNotInferred                   shapes of a block's parameters that do not follow from its inputs
@@ -138,6 +139,10 @@ class WrongArgument(ParameterError, TypeError):
 
 class NotSupported(ParameterError, NotImplementedError):
     """A value of an argument that NumPy takes and MXNet's functions of the same name do not."""
+
+
+class NoSamples(ParameterError, ZeroDivisionError):
+    """A training step of a batch without samples, by whose number gradients are divided."""
 
 
 class ZeroStep(ParameterError, ZeroDivisionError):

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -49,6 +50,25 @@ def is_inside(frame: FrameType) -> bool:
     if found is None:
         found = INSIDE[name] = str(name).partition(".")[0] == "twofold" or str(name).startswith("twofold_")
     return found
+
+
+def called_function(depth: int) -> str | None:
+    """The public function of the package that the user's line called, starting ``depth`` frames above the caller; None for operators.
+
+    A frame runs a public function if this is generated for an operator, or its module or the package around that lists it.
+    """
+    name, frame = None, sys._getframe(depth + 1)
+    while frame.f_back is not None and is_inside(frame):
+        code, module = frame.f_code, frame.f_globals["__name__"]
+        if code.co_filename.startswith("<twofold: ") or any(code.co_name in listed for listed in _names_around(module)):
+            name = code.co_name
+        frame = frame.f_back
+    return name
+
+
+def _names_around(module: str) -> list[Sequence[str]]:
+    """The public names of a module, and those of its package."""
+    return [vars(sys.modules[name]).get("__all__", ()) for name in (module, module.rpartition(".")[0]) if name in sys.modules]
 
 
 def is_generated(frame: FrameType) -> bool:

@@ -111,7 +111,10 @@ def test_without_cupy_and_driver_nothing_needs_installing(machine):
     assert re.search(r"CuPy +not installed$", page, re.MULTILINE)
 
 
-OLD = "there is no NVIDIA driver, or it is older than CuPy's CUDA; install a newer driver, or the CuPy wheel for an older CUDA"
+OLD = (
+    "there is no NVIDIA driver, or it is older than CuPy's CUDA; use mx.cpu(), or install a newer driver, or CuPy for an older CUDA: "
+    "pip install 'twofold[cuda12]'"
+)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +126,9 @@ OLD = "there is no NVIDIA driver, or it is older than CuPy's CUDA; install a new
             "450.80",
             OLD,
         ),
-        (100, "570.1", "no GPU is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"),
-        (34, "", "the CUDA driver is a stub; run on a machine with an NVIDIA GPU"),
-        (46, "570.1", "all GPUs are busy, or not available to this process; check the compute mode in nvidia-smi"),
+        (100, "570.1", "no GPU is visible; use mx.cpu(), or check nvidia-smi and CUDA_VISIBLE_DEVICES"),
+        (34, "", "the CUDA driver is a stub; use mx.cpu(), or run on a machine with an NVIDIA GPU"),
+        (46, "570.1", "all GPUs are busy, or not available to this process; use mx.cpu(), or check the compute mode in nvidia-smi"),
     ],
 )
 def test_cuda_failures_are_explained_with_what_to_do(machine, status, driver, says):

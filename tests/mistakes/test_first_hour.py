@@ -148,7 +148,7 @@ MISTAKES = [
     ),
     (
         "np.concatenate([np.zeros((2, 3)), np.zeros((2, 4))])",
-        "concat: shapes differ in other axes: given (2, 3), (2, 4); make all axes but 0 equal",
+        "concatenate: shapes differ in other axes: given (2, 3), (2, 4); make all axes but 0 equal",
     ),
     (
         "np.zeros(3)[5]",

@@ -114,7 +114,7 @@ def a_product_of_shapes_that_do_not_match():
     np.ones((2, 3)) @ np.ones((2, 3))
 
 
-@mistake("matmul: inner sizes differ: given (2, 3) and (2, 3); make lhs.shape[-1] equal rhs.shape[-2]")
+@mistake("dot: inner sizes differ: given (2, 3) and (2, 3); make lhs.shape[-1] equal rhs.shape[-2]")
 def a_dot_of_shapes_that_do_not_match():
     np.dot(np.ones((2, 3)), np.ones((2, 3)))
 
@@ -157,7 +157,7 @@ def a_legacy_reshape_to_another_size():
     nd.ones((2, 3)).reshape((4, 2))
 
 
-@mistake("concat: shapes differ in other axes: given (2, 3), (2, 4); make all axes but 0 equal")
+@mistake("concatenate: shapes differ in other axes: given (2, 3), (2, 4); make all axes but 0 equal")
 def a_concatenation_of_other_shapes():
     np.concatenate([np.ones((2, 3)), np.ones((2, 4))])
 

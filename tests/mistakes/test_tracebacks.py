@@ -369,6 +369,12 @@ def test_missing_and_superfluous_arguments_are_explained_by_what_was_called(prog
             ("mx.jit", "twofold.errors.OperatorError: module 'twofold' has no attribute 'jit'; use mx.func.jit"),
             ("mx.func.select", "use mx.np.where"),
             ("with mx.cpu as device:\n  pass", "call it: with mx.cpu():"),
+            (
+                "next(mx.gluon.data.DataLoader([1, 2], 2))",
+                "its first batch is next(iter(loader)); for all of them write for batch in loader:",
+            ),
+            ("mx.np.random.rand((2, 3))", "pass the sizes one by one: rand(2, 3)"),
+            ("def rand(sizes): return range(sizes)\nrand((2, 3))", "TypeError: 'tuple' object cannot be interpreted as an integer"),
             ("import json\njson.dumps(object())", "TypeError: Object of type object is not JSON serializable"),
             ("def f(): pass\nwith f:\n  pass", "TypeError: 'function' object does not support the context manager protocol"),
         ],

@@ -110,5 +110,5 @@ def _backend_of_kind(kind: str) -> Backend:
 
 _HINT = {
     "cpu": "reinstall twofold with its NumPy adapter",
-    "gpu": "for NVIDIA GPUs: pip install 'twofold[cuda12]' (or cuda13); TWOFOLD_FAKE_GPUS=1 tries programs without one",
+    "gpu": "use mx.cpu(); for NVIDIA GPUs pip install 'twofold[cuda12]' (or cuda13); TWOFOLD_FAKE_GPUS=1 tries programs without one",
 }

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..dtype import NAME_OF, NUMPY, is_float
+from ..dtype import NAME_OF, NUMPY, is_float, numpy_dtype
 from ..errors import AutogradError, DTypeError, own_error
 from ..imperative.array import Array, apply_op
 from ..imperative.cell import Cell
@@ -45,9 +45,14 @@ def called(function: Callable[..., Any], *args: object, **options: object) -> An
         If its result does not fit into memory.
     ParameterError
         If a size is too large for any memory.
+    DTypeError
+        If the dtype is unknown.
     """
     try:
         return function(*args, **options)
+    except TypeError:
+        numpy_dtype(options.get("dtype"))  # raises the error that suggests a name, if this is the reason
+        raise
     except (MemoryError, OverflowError, ValueError) as error:
         if isinstance(error, ValueError) and not TOO_LARGE.search(str(error)):
             raise

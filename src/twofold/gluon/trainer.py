@@ -5,7 +5,7 @@ from os import PathLike, fspath
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ..device import Device
-from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, ParameterError
+from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, NoSamples, ParameterError
 from ..extension_points import shown_as_text, shown_in_notebooks
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
@@ -256,6 +256,8 @@ class Trainer(CheckedAttributes):
 
     def _begin(self, batch_size: float | None = None) -> None:
         if batch_size is not None:
+            if not batch_size:
+                raise NoSamples("Trainer: the sum of gradients is divided by the number of samples", "batch_size=0", "pass 1 or more")
             self._optimizer.rescale_grad = self._scale / batch_size
         if self._unsent or not self._has_store:
             self._prepare_store()

@@ -9,6 +9,7 @@ from ..errors import DTypeError, MXNetError, OperatorError, ParameterError, Shap
 from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
 from ..opdef.conventions import check_floats, check_legacy, finish_legacy
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
+from ..origin import called_function
 from .ir import TABLES, Application, Constant, Node, const, intern
 
 
@@ -29,7 +30,11 @@ def apply(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
     if node is not None:
         return node
     with TABLES.lock:  # no generation is dropped half-way through a rule: equal nodes in its result must be one node
-        return intern(bound_op, inputs, _new(bound_op, inputs))
+        try:
+            return intern(bound_op, inputs, _new(bound_op, inputs))
+        except MXNetError as error:
+            _name_as_called(error, bound_op.op)
+            raise
 
 
 def apply_again(node: Application, inputs: tuple[Node | None, ...]) -> Application:
@@ -105,6 +110,17 @@ def _naming(error: MXNetError, op: Op) -> MXNetError:
     # what is shorter than the user's name gives way: `broadcast_add` for `add`
     named = f"{op.spoken}: {what if what and op.spoken.endswith(inner) else error.what}"
     return type(error)(named, error.given, error.todo)
+
+
+def _name_as_called(error: MXNetError, op: Op) -> None:
+    """Put the name of the function that the user called in the place of the operator's, such as `vstack` for `concat`."""
+    name, _, what = error.what.partition(": ")
+    called = called_function(2) if what and name in (op.name, op.title, op.spoken) else None
+    # a name with its module, such as `image.resize`, says more
+    if called is not None and not name.endswith(f".{called}"):
+        # an operator inside of this one may have been named so before
+        error.what = f"{called}: {what.removeprefix(f'{called}: ')}"
+        error.args = (error._message(),)
 
 
 def _node(

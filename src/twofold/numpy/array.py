@@ -18,7 +18,7 @@ import numpy as np
 
 from ..calls.host_calls import is_recorded
 from ..device import Device
-from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
+from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted, apply_op
 from ..imperative.cell import PLAIN, wrap
@@ -144,8 +144,8 @@ class ndarray(Array):  # NumPy's name
         DTypeError
             If the cast is not allowed.
         """
-        kind: Any = dtype
-        if np.dtype(kind) not in NAME_OF:
+        kind = numpy_dtype(dtype)
+        if kind not in NAME_OF:
             host: Any = host_of(self)
             return host.astype(kind, casting=casting)
         name = dtype_name(dtype)

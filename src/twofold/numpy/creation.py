@@ -11,7 +11,7 @@ import numpy as np
 
 from ..calls.host_calls import called, is_recorded, refuse_cut, stacked, to_numpy
 from ..device import Device, current_device
-from ..dtype import NAME_OF, NUMPY, dtype_name
+from ..dtype import NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, UnsupportedDType, WrongType
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.tape import tls
@@ -129,6 +129,9 @@ def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, b
     """
     try:
         host = np.array(to_numpy(object), dtype, copy=None, **limits)
+    except TypeError:
+        numpy_dtype(dtype)  # as in `called`
+        raise
     except ValueError:
         _check_is_no_stand_in(object)
         raise

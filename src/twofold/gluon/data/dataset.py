@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...errors import DTypeError, IndexingError, InvalidValue, Undefined
+from ...errors import DTypeError, IndexingError, InvalidValue, Undefined, WrongType
 from ...extension_points import shown_as_text
 from ...imperative.array import Array
 from ...recordio.files import MXIndexedRecordIO
@@ -31,13 +31,22 @@ class Dataset:
             The function. A sample that is a tuple is passed as several arguments.
         lazy
             Whether to apply it on every access instead of once to all samples now.
+
+        Raises
+        ------
+        WrongType
+            If it is not a function.
         """
+        if not callable(fn):
+            raise WrongType(
+                "transform: a function of a sample is needed", type(fn).__name__, "pass a function, or a transform of gluon.data"
+            )
         transformed = _Transform(self, fn)
         return transformed if lazy else SimpleDataset(list(_all_of(transformed)))
 
     def transform_first(self, fn: Callable[..., object], lazy: bool = True) -> "Dataset":
         """Apply a function to the first element of each sample; see `transform`."""
-        return self.transform(_OfFirst(fn), lazy)
+        return self.transform(_OfFirst(fn) if callable(fn) else fn, lazy)
 
     def filter(self, fn: Callable[..., object]) -> "Dataset":
         """The samples for which a function returns true."""

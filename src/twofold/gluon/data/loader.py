@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from math import inf
+from numbers import Integral
 from pickle import PicklingError
 from typing import Any
 from zlib import crc32
@@ -339,6 +340,8 @@ def _batches_of(
     if isinstance(batch_size, (Array, np.ndarray)) and batch_size.ndim:
         given = f"an array of shape {batch_size.shape}"
         raise WrongArgument("DataLoader: batch_size must be an integer", given, "pass data and labels as one: ArrayDataset(data, labels)")
+    if not isinstance(batch_size, (Integral, Array, np.ndarray)):
+        tolerate("DataLoader: batch_size must be an integer", repr(batch_size), "pass a number of samples")
     if sampler is None:
         sampler = RandomSampler(len(dataset)) if shuffle else SequentialSampler(len(dataset))
     elif shuffle:
