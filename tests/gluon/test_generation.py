@@ -1,5 +1,7 @@
 """Generation of tokens: greedy, by draws among the probable ones, up to an end."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,86 @@ def test_sequences_end():
 def test_mistakes(options):
     with pytest.raises(ParameterError, match="generate"):
         generate(Fixed(1), **{"tokens": [[1]], "length": 1, **options})
+
+
+def decoding_layers() -> list[Any]:
+    nn = mx.gluon.nn
+    return [nn.MultiHeadAttention(8, 2, causal=True, rotary=True), nn.TransformerEncoderLayer(8, 2, 16, causal=True, dropout=0.0)]
+
+
+def initialized(layer: Any, units: int = 8) -> Any:
+    layer.initialize(mx.init.Uniform(1.0))
+    layer(mx.nd.ones((1, 2, units)))
+    return layer
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_arrays_of_np_are_decoded_to_such_arrays(number: int, hybridized: bool) -> None:
+    layer = initialized(decoding_layers()[number])
+    if hybridized:
+        layer.hybridize()
+    x = mx.np.random.normal(size=(1, 4, 8))
+    cache = getattr(layer, "attention", layer).new_cache(1, 4)
+    first, cache = layer.decode(x[:, :3], cache)
+    last, cache = layer.decode(x[:, 3:], cache)
+    assert isinstance(first, mx.np.ndarray)
+    np.testing.assert_allclose(mx.np.concatenate([first, last], 1), layer(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+def test_a_cache_has_the_dtype_of_its_layer(dtype: str) -> None:
+    layer = initialized(decoding_layers()[0])
+    layer.cast(dtype)
+    cache = layer.new_cache(1, 3)
+    y, cache = layer.decode(mx.nd.ones((1, 2, 8), dtype=dtype), cache)
+    assert cache.keys.dtype == cache.values.dtype == y.dtype == layer.key.weight.data().dtype
+
+
+@pytest.mark.parametrize("arrays", [mx.nd, mx.np], ids=["nd", "np"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_decoding_in_scan(arrays: Any, number: int) -> None:
+    layer = initialized(decoding_layers()[number])
+    x = arrays.array(np.random.default_rng(3).normal(size=(5, 2, 1, 8)).astype("float32"))
+    cache = getattr(layer, "attention", layer).new_cache(2, 5)
+    after, ys = mx.func.scan(lambda cache, part: layer.decode(part, cache)[::-1], cache, x)
+    assert after.filled.asscalar() == 5
+    whole = layer(arrays.array(x.asnumpy()[:, :, 0].swapaxes(0, 1)))
+    np.testing.assert_allclose(ys.asnumpy()[:, :, 0].swapaxes(0, 1), whole.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_compiled_step_of_decoding_is_traced_once() -> None:
+    layer = initialized(decoding_layers()[0])
+    traced = []
+
+    @mx.func.jit
+    def step(part: Any, cache: Any) -> Any:
+        traced.append(part.shape)
+        return layer.decode(part, cache)
+
+    x = mx.nd.random.normal(shape=(1, 4, 8))
+    cache = layer.new_cache(1, 4)._replace(filled=mx.nd.zeros(1, dtype="int32"))
+    parts = []
+    for k in range(4):
+        y, cache = step(x[:, k : k + 1], cache)
+        parts.append(y)
+    assert len(traced) == 1
+    np.testing.assert_allclose(mx.nd.concat(*parts, dim=1).asnumpy(), layer(x).asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_cache_whose_position_is_an_array_is_not_written_beyond_its_end() -> None:
+    layer = initialized(decoding_layers()[0])
+    with pytest.raises(mx.errors.IndexingError, match="out of bounds"):
+        mx.func.scan(lambda cache, part: layer.decode(part, cache)[::-1], layer.new_cache(1, 4), mx.nd.ones((5, 1, 1, 8)))
+
+
+def test_positions_are_exact_in_half_precision() -> None:
+    learned = mx.gluon.nn.LearnedPositions(300, 4)
+    learned.initialize(mx.init.Uniform(1.0))
+    learned.cast("bfloat16")
+    added = learned(mx.nd.zeros((1, 300, 4), dtype="bfloat16")).astype("float32").asnumpy()
+    np.testing.assert_array_equal(added[0], learned.weight.data().astype("float32").asnumpy())
+    x = mx.nd.ones((1, 1, 300, 4))
+    rotary = mx.gluon.nn.RotaryPositions()
+    rotated = rotary(x.astype("bfloat16")).astype("float32").asnumpy()
+    np.testing.assert_allclose(rotated, rotary(x).asnumpy(), atol=0.01)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from ..dtype import dtype_name
 from ..errors import ParameterError, ShapeError, WrongArgument
 from ..gluon.block import Block
 from ..gluon.copies import RENEWALS, Copies
@@ -23,6 +24,7 @@ def functional_call(block: Block, params: Mapping[str, object], *args: Tree, **o
         The block, hybridized or not.
     params
         Arrays by the names in ``block.collect_params()``, each of the parameter's shape. Parameters that are not named keep their own.
+        The block computes in the arrays' dtype, whatever that of its parameters.
     *args, **options
         What the block is called with.
 
@@ -73,13 +75,16 @@ def _lent(arrays: Mapping[Parameter, NDArray]) -> Iterator[None]:
         shape = parameter.shape
         if shape is not None and all(n > 0 for n in shape) and array.shape != (shape or (1,)):
             raise ShapeError(f"functional_call: {parameter.name} has another shape", f"{array.shape} for {shape}", "pass one of its shape")
-    before = {parameter: parameter._copies for parameter in arrays}
+    before = {parameter: (parameter._copies, parameter._dtype) for parameter in arrays}
     try:
         for parameter, array in arrays.items():
             parameter._copies = Copies.lent(array)
+            if dtype_name(parameter._dtype) != array._dtype:
+                parameter.var()  # made before, so that a graph traced here says the parameter's own dtype
+                parameter._dtype = array._dtype  # blocks cast their inputs to the dtype of their parameters
         yield
     finally:
         # hybridized blocks hold the parameters' arrays, too: the count tells them to look again
-        for parameter, copies in before.items():
-            parameter._copies = copies
+        for parameter, (copies, dtype) in before.items():
+            parameter._copies, parameter._dtype = copies, dtype
         RENEWALS.count += 1

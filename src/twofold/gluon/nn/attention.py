@@ -1,6 +1,8 @@
 """Attention with several heads, its cache for generation, and positions: rotary and learned."""
 
-from typing import NamedTuple, Unpack
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
@@ -8,11 +10,16 @@ from ... import ndarray as nd
 from ...device import Device
 from ...errors import ParameterError, ShapeError
 from ...ndarray.array import NDArray
+from ...numpy.array import ndarray
 from ..block_parts import run_part
 from ..hybrid_block import HybridBlock, Naming
 from ..layer import Layer
+from ..numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .basic_layers import Dense
+
+#: Arrays of `mx.nd` or of `mx.np`.
+Given = TypeVar("Given", NDArray, ndarray)
 
 
 class KeyValueCache(NamedTuple):
@@ -23,12 +30,22 @@ class KeyValueCache(NamedTuple):
     keys, values
         Arrays (batch, key heads, length, depth), of which the first positions are filled.
     filled
-        Number of positions that are.
+        Number of positions that are: an integer, or an array () or (1,) of integers, as in a body of `func.scan`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.MultiHeadAttention(8, 2)
+    >>> layer.initialize()
+    >>> cache = layer.new_cache(batch=1, length=10)
+    >>> y, cache = layer.decode(mx.nd.ones((1, 3, 8)), cache)
+    >>> cache.filled, cache.keys.shape
+    (3, (1, 2, 10, 4))
     """
 
     keys: NDArray
     values: NDArray
-    filled: int
+    filled: int | NDArray | ndarray
 
 
 def next_places(cache: KeyValueCache, count: int) -> NDArray:
@@ -37,21 +54,46 @@ def next_places(cache: KeyValueCache, count: int) -> NDArray:
     Raises
     ------
     ShapeError
-        If the sequences become longer than the cache.
+        If the sequences become longer than the cache; where the number of positions is an array, `extended` notices it.
     """
-    stop, length = cache.filled + count, cache.keys.shape[2]
-    if stop > length:
-        raise ShapeError("MultiHeadAttention: the cache is full", f"{stop} positions in {length}", "make a longer one")
-    return nd.array(np.arange(cache.filled, stop), ctx=cache.keys.context, dtype="float32")
+    filled, length, device = cache.filled, cache.keys.shape[2], cache.keys.context
+    if isinstance(filled, (NDArray, ndarray)):
+        start = as_legacy(filled).reshape((1,)).astype("float32")
+        return nd.broadcast_add(start, nd.arange(count, ctx=device, dtype="float32"))
+    if filled + count > length:
+        raise ShapeError("MultiHeadAttention: the cache is full", f"{filled + count} positions in {length}", "make a longer one")
+    return nd.array(np.arange(filled, filled + count), ctx=device, dtype="float32")
 
 
-def extended(cache: KeyValueCache, keys: NDArray, values: NDArray) -> KeyValueCache:
-    """The cache with the keys and values of the next part, which are written into its arrays."""
-    stop = cache.filled + keys.shape[2]
+def positions_like(F: Functions, x: Operand, axis: int) -> Operand:
+    """The positions 0, 1, 2 … along an axis of x, as float32: half precision has no odd numbers above 256 or 2,048."""
+    return F.contrib.arange_like(F.cast(F.slice_axis(x, axis=-1, begin=0, end=1), dtype="float32"), axis=axis)
+
+
+def extended(cache: KeyValueCache, keys: NDArray, values: NDArray, places: NDArray) -> KeyValueCache:
+    """The cache with the keys and values of the next part, which are written into its arrays at these positions."""
+    filled, count = cache.filled, keys.shape[2]
     # in place: a longer array for each part would be another program each time
-    cache.keys[:, :, cache.filled : stop] = keys
-    cache.values[:, :, cache.filled : stop] = values
-    return cache._replace(filled=stop)
+    where: Any = places.astype("int32") if isinstance(filled, (NDArray, ndarray)) else slice(filled, filled + count)
+    cache.keys[:, :, where] = keys
+    cache.values[:, :, where] = values
+    return cache._replace(filled=filled + count)
+
+
+def decoding(
+    decode: Callable[[Any, NDArray, KeyValueCache], tuple[NDArray, KeyValueCache]],
+) -> Callable[[Any, Given, KeyValueCache], tuple[Given, KeyValueCache]]:
+    """Let a method of a block that decodes arrays of `mx.nd` take those of `mx.np`, too. Caches have arrays of `mx.nd`."""
+
+    @wraps(decode)
+    def call(block: Any, x: Any, cache: KeyValueCache) -> tuple[Any, KeyValueCache]:
+        if not has_numpy((x, cache.keys, cache.values)):
+            return decode(block, x, cache)
+        inner = KeyValueCache(as_legacy(cache.keys), as_legacy(cache.values), cache.filled)
+        result, after = decode(block, cast_inputs(x, block._input_dtype()), inner)
+        return as_numpy(result) if isinstance(x, ndarray) else result, after
+
+    return call
 
 
 class MultiHeadAttention(HybridBlock, arrays="nd"):
@@ -166,7 +208,7 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
     def _joined(self, F: Functions, x: Operand) -> Operand:
         return self.out(F.reshape(F.transpose(x, axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
 
-    def new_cache(self, batch: int, length: int, ctx: Device | None = None, dtype: DTypeLike = "float32") -> KeyValueCache:
+    def new_cache(self, batch: int, length: int, ctx: Device | None = None, dtype: DTypeLike | None = None) -> KeyValueCache:
         """An empty cache for `decode`.
 
         Parameters
@@ -178,11 +220,13 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
         ctx
             Where the arrays are; None for the current device.
         dtype
-            Their dtype.
+            Their dtype; None for that of the layer's parameters.
         """
+        dtype = self.key.weight.dtype if dtype is None else dtype
         shape = (batch, self._own, length, self._units // self._heads)
         return KeyValueCache(nd.zeros(shape, ctx, dtype), nd.zeros(shape, ctx, dtype), 0)
 
+    @decoding
     def decode(self, x: NDArray, cache: KeyValueCache) -> tuple[NDArray, KeyValueCache]:
         """The result for the next part of sequences, which sees this part up to each position, and all that came before.
 
@@ -191,7 +235,8 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
         x
             The next part (batch, part, size).
         cache
-            What came before. Its arrays are written.
+            What came before. Its arrays are written. With an array for `KeyValueCache.filled` one program runs all steps, in `func.scan`
+            and `func.jit`.
 
         Returns
         -------
@@ -217,7 +262,7 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
         """
         places = next_places(cache, x.shape[1])
         q, k, v = run_part(self, self._heads_of, x, places)
-        cache = extended(cache, k, v)
+        cache = extended(cache, k, v, places)
         return run_part(self, self._attended, q, cache.keys, cache.values, places), cache
 
     def _heads_of(self, F: Functions, x: Operand, places: Operand) -> tuple[Operand, Operand, Operand]:
@@ -231,7 +276,7 @@ class MultiHeadAttention(HybridBlock, arrays="nd"):
     def _attended(self, F: Functions, q: Operand, keys: Operand, values: Operand, places: Operand) -> Operand:
         """What a part at some places gets of a cache."""
         # all positions of the cache, so that every part of one size runs the same program
-        behind = F.expand_dims(F.contrib.arange_like(keys, axis=2), axis=0)
+        behind = F.expand_dims(positions_like(F, keys, 2), axis=0)
         seen = F.cast(F.broadcast_lesser_equal(behind, F.expand_dims(places, axis=1)), dtype="bool")
         return self._joined(F, F.contrib.scaled_dot_product_attention(q, keys, values, seen, use_mask=True))
 
@@ -257,7 +302,7 @@ class RotaryPositions(Layer, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand, positions: Operand | None = None) -> Operand:
         """The rotated vectors (…, length, depth). ``positions`` (length,) are 0, 1, 2 … if omitted."""
-        positions = F.contrib.arange_like(x, axis=-2) if positions is None else positions
+        positions = positions_like(F, x, -2) if positions is None else positions
         return F.contrib.rotary_embedding(x, positions, base=self._base)
 
 
@@ -287,5 +332,5 @@ class LearnedPositions(Layer, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand, positions: Operand | None = None, *, weight: Operand) -> Operand:
         """X (batch, length, units) with vectors added, those of positions (length,), or the first ones."""
-        positions = F.contrib.arange_like(x, axis=1) if positions is None else positions
+        positions = positions_like(F, x, 1) if positions is None else positions
         return F.broadcast_add(x, F.expand_dims(F.take(weight, positions, mode="raise"), axis=0))

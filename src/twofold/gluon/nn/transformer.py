@@ -8,7 +8,7 @@ from ..hybrid_block import HybridBlock, Naming
 from ..layer import Layer
 from ..signatures import Functions, Operand
 from .activations import GELU, Activation, SiLU
-from .attention import KeyValueCache, MultiHeadAttention, extended, next_places
+from .attention import KeyValueCache, MultiHeadAttention, decoding, extended, next_places
 from .basic_layers import Dense, Dropout
 from .normalization import LayerNorm
 
@@ -193,11 +193,12 @@ class TransformerEncoderLayer(_ResidualLayer, arrays="nd"):
         normal = self._normalized(0, x)
         return self._with_network(self._added(0, x, self.attention(normal, normal, normal, mask)))
 
+    @decoding
     def decode(self, x: NDArray, cache: KeyValueCache) -> tuple[NDArray, KeyValueCache]:
         """The result for the next part of sequences; see `MultiHeadAttention.decode`. ``cache`` is of ``attention.new_cache``."""
         places = next_places(cache, x.shape[1])
         q, k, v = run_part(self, self._heads_of, x, places)
-        cache = extended(cache, k, v)
+        cache = extended(cache, k, v, places)
         return run_part(self, self._after_heads, x, q, cache.keys, cache.values, places), cache
 
     def _heads_of(self, F: Functions, x: Operand, places: Operand) -> tuple[Operand, Operand, Operand]:
