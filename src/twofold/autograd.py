@@ -48,12 +48,24 @@ def is_training() -> bool:
 
 
 def record(train_mode: bool = True) -> Scope:
-    """A scope in which operations are recorded, by default in training mode."""
+    """A scope in which operations are recorded, by default in training mode.
+
+    Parameters
+    ----------
+    train_mode
+        Whether operators such as dropout run in training mode inside.
+    """
     return Scope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> Scope:
-    """A scope in which nothing is recorded."""
+    """A scope in which nothing is recorded.
+
+    Parameters
+    ----------
+    train_mode
+        Whether operators such as dropout run in training mode inside.
+    """
     return Scope(False, train_mode)
 
 
@@ -113,7 +125,19 @@ def _fits(what: str, gradient: object, variable: object) -> bool:
 
 
 def backward(heads: Arrays, head_grads: HeadGrads = None, retain_graph: bool = False, train_mode: bool = True) -> None:
-    """Compute the gradients of recorded arrays with respect to marked ones, and store them; see ``NDArray.backward``."""
+    """Compute the gradients of recorded arrays with respect to marked ones, and store them; see ``NDArray.backward``.
+
+    Parameters
+    ----------
+    heads
+        An array, or a list of arrays, that were computed while recording.
+    head_grads
+        The gradients of the heads, in their shapes; None for ones, for all of them or some in a list.
+    retain_graph
+        Whether the recorded graph is kept for another backward pass.
+    train_mode
+        Has no effect: the mode was determined when the operations were recorded.
+    """
     _backward(_list(heads), None if head_grads is None else _list(head_grads), retain_graph)
 
 
@@ -137,6 +161,8 @@ def grad(
         Whether to keep the graph for another backward pass; defaults to ``create_graph``.
     create_graph
         Whether to record the computation, so that the gradients can be differentiated.
+    train_mode
+        Has no effect: the mode was determined when the operations were recorded.
 
     Returns
     -------
@@ -174,6 +200,11 @@ def grad(
 
 def get_symbol(x: Array) -> Symbol:
     """The recorded computation of an array, as a symbol. The arrays it depends on become variables ``var0``, ``var1`` ….
+
+    Parameters
+    ----------
+    x
+        An array that was computed while recording.
 
     Raises
     ------

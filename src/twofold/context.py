@@ -10,22 +10,46 @@ current_context = current_device
 
 
 def cpu(device_id: int = 0) -> Device:
-    """The CPU. CPU devices of all numbers share the same memory."""
+    """The CPU. CPU devices of all numbers share the same memory.
+
+    Parameters
+    ----------
+    device_id
+        Number of the device, from 0.
+    """
     return Device("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Device:
-    """Page-locked host memory, for fast copies to a GPU."""
+    """Page-locked host memory, for fast copies to a GPU.
+
+    Parameters
+    ----------
+    device_id
+        Number of the device, from 0.
+    """
     return Device("cpu_pinned", device_id)
 
 
 def cpu_shared(device_id: int = 0) -> Device:
-    """Host memory shared between processes."""
+    """Host memory shared between processes.
+
+    Parameters
+    ----------
+    device_id
+        Number of the device, from 0.
+    """
     return Device("cpu_shared", device_id)
 
 
 def gpu(device_id: int = 0) -> Device:
-    """A GPU by number. Whether it exists is checked on first use."""
+    """A GPU by number. Whether it exists is checked on first use.
+
+    Parameters
+    ----------
+    device_id
+        Number of the GPU, from 0.
+    """
     return Device("gpu", device_id)
 
 
@@ -35,6 +59,12 @@ def num_gpus() -> int:
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """(free, total) bytes of a GPU's memory."""
+    """(free, total) bytes of a GPU's memory.
+
+    Parameters
+    ----------
+    device_id
+        Number of the GPU, from 0.
+    """
     device = gpu(device_id)
     return backend_for(device).memory_info(device)

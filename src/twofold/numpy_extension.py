@@ -124,12 +124,26 @@ def reshape(a: ArrayLike, newshape: Shape, reverse: bool = False, order: Order =
 
 
 def save(file: str | os.PathLike[str], arr: Any) -> None:
-    """Write arrays to a file: one array, a list, or a dictionary by name; see ``mx.nd.save``."""
+    """Write arrays to a file: one array, a list, or a dictionary by name; see ``mx.nd.save``.
+
+    Parameters
+    ----------
+    file
+        Path of the file.
+    arr
+        The array, the list or the dictionary.
+    """
     save_arrays(file, arr, numpy_shape=True)
 
 
 def load(file: str | os.PathLike[str]) -> Loaded:
-    """Read the arrays of a file, as a list or, if they have names, a dictionary; see ``mx.nd.load``."""
+    """Read the arrays of a file, as a list or, if they have names, a dictionary; see ``mx.nd.load``.
+
+    Parameters
+    ----------
+    file
+        Path of the file.
+    """
     return load_arrays(file, ndarray)
 
 
@@ -161,6 +175,13 @@ SWITCHES = _Switches()
 def set_np(shape: bool = True, array: bool = True) -> None:
     """Set MXNet's switches for NumPy's shapes and arrays, in this thread.
 
+    Parameters
+    ----------
+    shape
+        Whether shapes are NumPy's: () for one number, and sizes of 0.
+    array
+        Whether arrays that Gluon creates are those of ``mx.np``.
+
     Raises
     ------
     ParameterError
@@ -188,6 +209,11 @@ def is_np_array() -> bool:
 
 def set_np_shape(active: bool) -> bool:
     """Set MXNet's switch for NumPy's shapes, and return its previous value.
+
+    Parameters
+    ----------
+    active
+        Whether the switch is on from now on.
 
     Raises
     ------
@@ -226,27 +252,57 @@ class _NumpyArrayScope(_NumpyShapeScope):
 
 
 def np_shape(active: bool = True) -> AbstractContextManager[Any]:
-    """A context in which MXNet's switch for NumPy's shapes is on (or off)."""
+    """A context in which MXNet's switch for NumPy's shapes is on (or off).
+
+    Parameters
+    ----------
+    active
+        Whether the switch is on inside.
+    """
     return _NumpyShapeScope(active)
 
 
 def np_array(active: bool = True) -> AbstractContextManager[Any]:
-    """A context in which MXNet's switch for NumPy's arrays is on (or off)."""
+    """A context in which MXNet's switch for NumPy's arrays is on (or off).
+
+    Parameters
+    ----------
+    active
+        Whether the switch is on inside.
+    """
     return _NumpyArrayScope(active)
 
 
 def use_np_shape(func: Any) -> Any:
-    """The function (or the class, in all its methods) with MXNet's switch for NumPy's shapes on."""
+    """The function (or the class, in all its methods) with MXNet's switch for NumPy's shapes on.
+
+    Parameters
+    ----------
+    func
+        The function or the class.
+    """
     return _under(np_shape, func)
 
 
 def use_np_array(func: Any) -> Any:
-    """The function (or the class, in all its methods) with MXNet's switch for NumPy's arrays on."""
+    """The function (or the class, in all its methods) with MXNet's switch for NumPy's arrays on.
+
+    Parameters
+    ----------
+    func
+        The function or the class.
+    """
     return _under(np_array, func)
 
 
 def use_np(func: Any) -> Any:
-    """The function (or the class, in all its methods) with both of MXNet's switches on."""
+    """The function (or the class, in all its methods) with both of MXNet's switches on.
+
+    Parameters
+    ----------
+    func
+        The function or the class.
+    """
     return _under(np_shape, _under(np_array, func))
 
 

@@ -20,10 +20,26 @@ Names = dict[str, type]
 Kind = TypeVar("Kind", bound=type)
 
 _REGISTRY: dict[type, Names] = {}
+#: The docstring of a function that registers classes.
+REGISTERS = """Register {0} to the {0} factory.
+
+Parameters
+----------
+klass
+    A class that derives from the base class of each {0}.
+name
+    Its name, in any case; that of the class if None.
+"""
 
 
 def get_registry(base_class: type) -> Names:
-    """A copy of the registry of a base class: lower-case name to class."""
+    """A copy of the registry of a base class: lower-case name to class.
+
+    Parameters
+    ----------
+    base_class
+        The class that registered classes derive from.
+    """
     return dict(_REGISTRY.get(base_class, {}))
 
 
@@ -61,7 +77,7 @@ def get_register_func(base_class: type, nickname: str) -> Register:
         enter(names, (klass.__name__ if name is None else name).lower(), klass, nickname)
         return klass
 
-    register.__doc__ = f"Register {nickname} to the {nickname} factory."
+    register.__doc__ = REGISTERS.format(nickname)
     return register
 
 
@@ -77,7 +93,7 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[K
 
         return under_all
 
-    alias.__doc__ = f"Register a {nickname} under several names."
+    alias.__doc__ = f"Register a {nickname} under several names.\n\nParameters\n----------\n*aliases\n    The names, in any case."
     return alias
 
 

@@ -55,12 +55,26 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def getenv(name: str) -> str | None:
-    """The value of an environment variable, or None."""
+    """The value of an environment variable, or None.
+
+    Parameters
+    ----------
+    name
+        Name of the variable.
+    """
     return os.environ.get(name)
 
 
 def setenv(name: str, value: str | None) -> None:
-    """Set an environment variable; None removes it."""
+    """Set an environment variable; None removes it.
+
+    Parameters
+    ----------
+    name
+        Name of the variable.
+    value
+        Its new value.
+    """
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -77,6 +91,11 @@ def get_gpu_count() -> int:
 
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
     """(free, total) bytes of a GPU's memory.
+
+    Parameters
+    ----------
+    gpu_dev_id
+        Number of the GPU, from 0.
 
     Raises
     ------

@@ -44,7 +44,14 @@ def local_copy(url: str) -> Path | None:
 
 
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
-    """Whether the SHA-1 checksum of a file begins with the given hexadecimal digits; 40 digits identify the file.
+    """Whether a file has a SHA-1 checksum.
+
+    Parameters
+    ----------
+    filename
+        Path of the file.
+    sha1_hash
+        Checksum in 40 hexadecimal digits, in lower case.
 
     Examples
     --------

@@ -55,6 +55,13 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
 def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
     """Move a file over another one, atomically if both are on one file system.
 
+    Parameters
+    ----------
+    src
+        Path of the file to move.
+    dst
+        Its new path; a file there is replaced.
+
     Raises
     ------
     FileAccessError

@@ -126,6 +126,11 @@ def linearize(fun: Function, *primals: Tree) -> tuple[Tree, Function]:
 def jacfwd(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     """A function that computes the Jacobian by forward mode, one column for each element of the arguments. As `jacrev` in all else.
 
+    Parameters
+    ----------
+    fun, argnums, has_aux
+        As for `jacrev`.
+
     Examples
     --------
     >>> import twofold as mx
@@ -154,6 +159,11 @@ def columns(made: Sequence[Node], argument: Node) -> list[Node]:
 
 def hessian(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     r"""A function that computes all second derivatives: the Jacobian, by forward mode, of the gradient. See `jacrev` for all else.
+
+    Parameters
+    ----------
+    fun, argnums, has_aux
+        As for `jacrev`; the function returns a scalar.
 
     Returns
     -------

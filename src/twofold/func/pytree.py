@@ -103,6 +103,11 @@ def count_of(structure: Structure) -> int:
 def tree_flatten(tree: Tree) -> tuple[list[Tree], TreeDef]:
     """The leaves of a pytree, as `tree_leaves`, and its structure, for `tree_unflatten`.
 
+    Parameters
+    ----------
+    tree
+        Nested tuples, lists and dicts with leaves; None has no leaves.
+
     Examples
     --------
     >>> import twofold as mx

@@ -145,6 +145,11 @@ def value_and_grad(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -
 def grad(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
     """A function that computes a scalar function's gradient. See `value_and_grad` for parameters and errors.
 
+    Parameters
+    ----------
+    fun, argnums, has_aux
+        As for `value_and_grad`.
+
     Returns
     -------
     callable

@@ -162,5 +162,11 @@ def _squares(arrays: Sequence[NDArray]) -> list[NDArray]:
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
-    """Whether all sizes of a shape are known, that is, positive."""
+    """Whether all sizes of a shape are known, that is, positive.
+
+    Parameters
+    ----------
+    shape
+        The sizes, 0 or -1 for unknown ones; or None.
+    """
     return shape is not None and len(shape) > 0 and all(n > 0 for n in np.atleast_1d(shape))

@@ -90,6 +90,13 @@ def decoded(data: bytes, flag: int) -> np.ndarray:
 def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool | int = True, out: NDArray | None = None) -> NDArray:
     """Read and decode a file; see `imdecode`.
 
+    Parameters
+    ----------
+    filename
+        Path or URL of the file.
+    flag, to_rgb, out
+        As for `imdecode`.
+
     Raises
     ------
     MissingFileError, FileAccessError
@@ -207,7 +214,17 @@ def scale_down(src_size: Sequence[float], size: Sequence[float]) -> Size:
 
 
 def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
-    """Resize an image (h, w, c) so that its shorter side has a given length; see `imresize` for ``interp``."""
+    """Resize an image (h, w, c) so that its shorter side has a given length; see `imresize` for ``interp``.
+
+    Parameters
+    ----------
+    src
+        The image.
+    size
+        Length of the shorter side, in pixels.
+    interp
+        See `imresize`.
+    """
     h, w = src.shape[:2]
     return imresize(src, *with_short_side(w, h, size), interp)
 
@@ -243,6 +260,15 @@ def random_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Par
 
     If the image is smaller, the part is as large as the aspect ratio allows, and is then enlarged; see `imresize` for ``interp``.
 
+    Parameters
+    ----------
+    src
+        The image.
+    size
+        Width and height of the part, in pixels.
+    interp
+        See `imresize`.
+
     Returns
     -------
     The part, and its corner, width and height in the image.
@@ -254,7 +280,13 @@ def random_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Par
 
 
 def center_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Part]:
-    """Cut a part of a size (width, height) out of the center of an image (h, w, c); see `random_crop`."""
+    """Cut a part of a size (width, height) out of the center of an image (h, w, c); see `random_crop`.
+
+    Parameters
+    ----------
+    src, size, interp
+        As for `random_crop`.
+    """
     h, w = src.shape[:2]
     new_w, new_h = scale_down((w, h), size)
     part = (w - new_w) // 2, (h - new_h) // 2, new_w, new_h
@@ -305,7 +337,15 @@ def random_part(h: int, w: int, area: tuple[float, float], ratio: tuple[float, f
 
 
 def color_normalize(src: NDArray, mean: NDArray | float | None, std: NDArray | float | None = None) -> NDArray:
-    """Subtract the mean from an image (h, w, c) and divide it by the standard deviation, in place; None skips a step."""
+    """Subtract the mean from an image (h, w, c) and divide it by the standard deviation, in place; None skips a step.
+
+    Parameters
+    ----------
+    src
+        The image, of floating-point numbers.
+    mean, std
+        A number, or an array that broadcasts to the image, such as one number for each channel (c,).
+    """
     if mean is not None:
         src -= mean
     if std is not None:
@@ -372,7 +412,17 @@ def _grid(shape: Sequence[int], degrees: np.ndarray, zoom_in: bool, zoom_out: bo
 
 
 def random_rotate(src: NDArray, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False) -> NDArray:
-    """Rotate float32 images (c, h, w) or (n, c, h, w), each by a random angle between two limits; see `imrotate`."""
+    """Rotate float32 images (c, h, w) or (n, c, h, w), each by a random angle between two limits; see `imrotate`.
+
+    Parameters
+    ----------
+    src
+        The images.
+    angle_limits
+        Smallest and largest angle, in degrees.
+    zoom_in, zoom_out
+        See `imrotate`.
+    """
     if src.ndim == 3:
         return imrotate(src, np.random.uniform(*angle_limits), zoom_in, zoom_out)  # noqa: NPY002  (what MXNet draws from)
     angles = np.random.uniform(*angle_limits, size=src.shape[0])  # noqa: NPY002  (what MXNet draws from)

@@ -69,7 +69,13 @@ class Scope:
 
 @inlined
 def set_recording(is_recording: bool) -> bool:
-    """Switch recording on (with a new tape unless there is one) or off; return whether it was on."""
+    """Switch recording on (with a new tape unless there is one) or off; return whether it was on.
+
+    Parameters
+    ----------
+    is_recording
+        Whether operations are recorded from now on.
+    """
     tape = tls.tape
     was = tape is not None
     if isinstance(tape, Trace):
@@ -92,7 +98,13 @@ def renumber() -> None:
 
 
 def set_training(train_mode: bool) -> bool:
-    """Switch training mode; return whether it was on."""
+    """Switch training mode; return whether it was on.
+
+    Parameters
+    ----------
+    train_mode
+        Whether operators run in training mode from now on.
+    """
     was, tls.training = tls.training, train_mode
     return was
 

@@ -144,7 +144,13 @@ def _dense_only(operator: str, given: Mapping[str, Sequence[str]]) -> None:
 
 
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
-    """Class decorator that registers a `CustomOpProp` as the ``op_type`` of ``Custom``."""
+    """Class decorator that registers a `CustomOpProp` as the ``op_type`` of ``Custom``.
+
+    Parameters
+    ----------
+    reg_name
+        The name to use as ``op_type``.
+    """
 
     def enter(prop: type[CustomOpProp]) -> type[CustomOpProp]:
         REGISTERED[reg_name] = prop

@@ -22,6 +22,14 @@ from .new_arrays import array
 from .operators import OPERAND
 from .types import Scalar
 
+#: The docstring of a function of two operands.
+OF_TWO = """{} of two arrays or numbers, element-wise with broadcasting.
+
+Parameters
+----------
+lhs, rhs
+    The operands: arrays, or numbers. Two numbers give a number.
+"""
 Operand: TypeAlias = NDArray | Scalar
 Binary: TypeAlias = Callable[[Any, Any], Any]
 
@@ -35,7 +43,7 @@ def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = Fal
     bound_op = op.bind(True)
     quick = specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2) if short else None
 
-    @named(name, f"{doc} of two arrays or numbers, element-wise with broadcasting.")
+    @named(name, OF_TWO.format(doc))
     def function(lhs: Operand, rhs: Operand) -> NDArray:
         if quick is not None and lhs.__class__ is NDArray and (found := quick(lhs, rhs)) is not NotImplemented:
             return found
@@ -62,7 +70,13 @@ _power = _binary("power", primitive_arithmetic.power, "Power", operator.pow, fas
 
 
 def power(base: Operand, exp: Operand) -> NDArray:
-    """Power of two arrays or numbers, element-wise with broadcasting."""
+    """Power of two arrays or numbers, element-wise with broadcasting.
+
+    Parameters
+    ----------
+    base, exp
+        Arrays, or numbers.
+    """
     return _power(base, exp)
 
 
@@ -183,7 +197,15 @@ def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int =
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Write the one-hot rows of indices (n,) to out (n, classes), which is returned."""
+    """Write the one-hot rows of indices (n,) to out (n, classes), which is returned.
+
+    Parameters
+    ----------
+    indices
+        Class numbers (n,).
+    out
+        Array (n, classes) to write to.
+    """
     return call(gathering.one_hot, (indices,), {"depth": out.shape[1], "dtype": out._dtype}, out)
 
 

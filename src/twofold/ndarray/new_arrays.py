@@ -330,7 +330,13 @@ def zeros(
 
 
 def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None, name: str | None = None) -> NDArray:
-    """An array of ones; parameters as for `zeros`."""
+    """An array of ones; parameters as for `zeros`.
+
+    Parameters
+    ----------
+    shape, ctx, dtype, out, name
+        As for `zeros`.
+    """
     if ctx is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
         try:
             v = np.empty(shape, TYPES[dtype])
@@ -350,7 +356,15 @@ def empty(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: 
 
 
 def full(shape: Shape, val: ArrayLike, ctx: DeviceLike = None, dtype: DTypeLike = np.float32, out: NDArray | None = None) -> NDArray:
-    """An array filled with a value, which is broadcast to its shape; other parameters as for `zeros`."""
+    """An array filled with a value, which is broadcast to its shape; other parameters as for `zeros`.
+
+    Parameters
+    ----------
+    shape, ctx, dtype, out
+        As for `zeros`.
+    val
+        The value: a number, or an array that broadcasts to the shape.
+    """
     target = empty(shape, ctx, dtype) if out is None else out
     target[...] = val
     return target

@@ -123,7 +123,17 @@ def normal(
     ctx: DeviceLike = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`."""
+    """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`.
+
+    Parameters
+    ----------
+    loc
+        Mean: a number, or an array.
+    scale
+        Standard deviation, more than 0; an array if ``loc`` is one.
+    shape, dtype, ctx, out
+        As for `uniform`.
+    """
     # MXNet's operators name the parameters differently for arrays and for numbers
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
     return _draw("normal", {"mu": loc, "sigma": scale} if arrays else {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
@@ -132,21 +142,47 @@ def normal(
 def randn(
     *shape: int, loc: Parameter = 0, scale: Parameter = 1, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
-    """Samples from the normal distribution in an array of the given shape; other parameters as for `normal`."""
+    """Samples from the normal distribution in an array of the given shape; other parameters as for `normal`.
+
+    Parameters
+    ----------
+    *shape
+        Sizes of the result.
+    loc, scale
+        Mean and standard deviation, as for `normal`.
+    dtype, ctx, out
+        As for `uniform`.
+    """
     return normal(loc, scale, shape, dtype, ctx, out)
 
 
 def poisson(
     lam: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
-    """Samples from the Poisson distribution with mean ``lam``, as floats; other parameters as for `uniform`."""
+    """Samples from the Poisson distribution with mean ``lam``, as floats; other parameters as for `uniform`.
+
+    Parameters
+    ----------
+    lam
+        Mean, at least 0: a number, or an array.
+    shape, dtype, ctx, out
+        As for `uniform`.
+    """
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
 def exponential(
     scale: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
-    """Samples from the exponential distribution with mean ``scale``; other parameters as for `uniform`."""
+    """Samples from the exponential distribution with mean ``scale``; other parameters as for `uniform`.
+
+    Parameters
+    ----------
+    scale
+        Mean, more than 0: a number, or an array.
+    shape, dtype, ctx, out
+        As for `uniform`.
+    """
     if not isinstance(scale, (NDArray, *NUMBERS)):
         raise ParameterError(
             "random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "pass one of these"
@@ -164,14 +200,34 @@ def gamma(
     ctx: DeviceLike = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``; other parameters as for `uniform`."""
+    """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``; other parameters as for `uniform`.
+
+    Parameters
+    ----------
+    alpha
+        Shape of the distribution, more than 0: a number, or an array.
+    beta
+        Scale, more than 0; an array if ``alpha`` is one.
+    shape, dtype, ctx, out
+        As for `uniform`.
+    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
 def negative_binomial(
     k: Parameter = 1, p: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
-    """Samples of the number of failures before ``k`` successes of probability ``p``, as floats; other parameters as for `uniform`."""
+    """Samples of the number of failures before ``k`` successes of probability ``p``, as floats; other parameters as for `uniform`.
+
+    Parameters
+    ----------
+    k
+        Number of successes at which counting ends: a number, or an array.
+    p
+        Probability of a success, in (0, 1]; an array if ``k`` is one.
+    shape, dtype, ctx, out
+        As for `uniform`.
+    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
@@ -186,6 +242,15 @@ def generalized_negative_binomial(
     """Samples from the negative binomial distribution with mean ``mu`` and dispersion ``alpha``, as floats.
 
     Other parameters as for `uniform`.
+
+    Parameters
+    ----------
+    mu
+        Mean, at least 0: a number, or an array.
+    alpha
+        Dispersion, at least 0; an array if ``mu`` is one. The variance is ``mu + alpha * mu ** 2``.
+    shape, dtype, ctx, out
+        As for `uniform`.
     """
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
 
@@ -193,7 +258,19 @@ def generalized_negative_binomial(
 def randint(
     low: int, high: int, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
-    """Random integers from [low, high), int32 if no dtype is given. The bounds are numbers; other parameters as for `uniform`."""
+    """Random integers from [low, high), int32 if no dtype is given. The bounds are numbers; other parameters as for `uniform`.
+
+    Parameters
+    ----------
+    low
+        Smallest integer.
+    high
+        The integers are below it.
+    shape, ctx, out
+        As for `uniform`.
+    dtype
+        int32 or int64; int32 if not given.
+    """
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise DTypeError("random.randint: the bounds must be integers", "NDArray", "pass numbers")
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
@@ -220,7 +297,15 @@ def multinomial(data: NDArray, shape: Shape = NULL, get_prob: bool = False, out:
 
 
 def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
-    """The array with its rows (slices of the first axis) in random order."""
+    """The array with its rows (slices of the first axis) in random order.
+
+    Parameters
+    ----------
+    data
+        Array (n, d…).
+    out
+        Array to write to, which may be ``data``.
+    """
     return call(ordering.shuffle, (data,), {}, out)
 
 

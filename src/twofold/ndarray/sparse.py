@@ -179,7 +179,13 @@ def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
 
 
 def empty(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
-    """An array of a sparse storage type without stored elements; the same as `zeros`."""
+    """An array of a sparse storage type without stored elements; the same as `zeros`.
+
+    Parameters
+    ----------
+    stype, shape, ctx, dtype
+        As for `zeros`.
+    """
     if stype == "default":
         raise ParameterError("unknown stype : default", None, "use mx.nd.empty")
     return zeros(stype, shape, ctx, dtype)
@@ -187,6 +193,15 @@ def empty(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
 
 def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None) -> RowSparseNDArray | CSRNDArray:
     """A sparse array with the elements of another one, or of a SciPy csr matrix.
+
+    Parameters
+    ----------
+    source_array
+        A sparse array, or a csr matrix of SciPy.
+    ctx
+        Device of the result; the current one if None.
+    dtype
+        Dtype of the result; that of the source if None.
 
     Raises
     ------

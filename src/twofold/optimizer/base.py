@@ -135,7 +135,13 @@ class Optimizer:
 
     @staticmethod
     def register(klass: Kind) -> Kind:
-        """Class decorator: register a subclass under its lower-case name."""
+        """Class decorator: register a subclass under its lower-case name.
+
+        Parameters
+        ----------
+        klass
+            A subclass of `Optimizer`.
+        """
         registry.enter(Optimizer.opt_registry, klass.__name__.lower(), klass, "optimizer")
         return klass
 

@@ -87,6 +87,11 @@ def pack(header: HEADER | tuple[int, Label, int, int], s: bytes) -> bytes:
 def unpack(s: bytes) -> tuple[HEADER, bytes]:
     """Return the header and the data of a record that `pack` made. Several labels become a float32 array that cannot be written to.
 
+    Parameters
+    ----------
+    s
+        The record.
+
     Raises
     ------
     FormatError

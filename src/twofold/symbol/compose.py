@@ -105,6 +105,11 @@ def variable(
 def group(symbols: Iterable[Symbol]) -> Symbol:
     """Combine the outputs of several symbols in one symbol.
 
+    Parameters
+    ----------
+    symbols
+        The symbols, in the order of their outputs.
+
     Raises
     ------
     ParameterError

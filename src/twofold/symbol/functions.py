@@ -22,17 +22,45 @@ def applied(op: Op, arrays: Sequence[Symbol], params: dict[str, Any], hint: str 
 
 
 def zeros(shape: Shape, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """Zeros of a shape (a size of 0 is inferred from use) and dtype (float32 if None)."""
+    """Zeros of a shape (a size of 0 is inferred from use) and dtype (float32 if None).
+
+    Parameters
+    ----------
+    shape
+        The sizes; 0 for one that is inferred.
+    dtype
+        float32 if None.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+    """
     return _filled(creation.zeros, shape, dtype, kwargs)
 
 
 def ones(shape: Shape, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """Ones of a shape (a size of 0 is inferred from use) and dtype (float32 if None)."""
+    """Ones of a shape (a size of 0 is inferred from use) and dtype (float32 if None).
+
+    Parameters
+    ----------
+    shape
+        The sizes; 0 for one that is inferred.
+    dtype
+        float32 if None.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+    """
     return _filled(creation.ones, shape, dtype, kwargs)
 
 
 def full(shape: Shape, val: float, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """A value repeated in a shape and dtype (float32 if None)."""
+    """A value repeated in a shape and dtype (float32 if None).
+
+    Parameters
+    ----------
+    shape, dtype, **kwargs
+        As for `zeros`.
+    val
+        The number.
+    """
     return _filled(creation.full_value, shape, dtype, {"value": float(val), **kwargs})
 
 
@@ -69,13 +97,37 @@ def arange(
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: DTypeLike | None = None) -> Symbol:
-    """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``."""
+    """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``.
+
+    Parameters
+    ----------
+    start, stop
+        First and last value.
+    num
+        Number of values.
+    endpoint
+        Whether ``stop`` is among them.
+    name
+        Name of the node.
+    dtype
+        float32 if None.
+    """
     params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return applied(creation.linspace, (), {**params, "dtype": "float32" if dtype is None else dtype, "name": name})
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """A matrix (N, M), square if ``M`` is 0, with ones on diagonal ``k`` and zeros elsewhere."""
+    """A matrix (N, M), square if ``M`` is 0, with ones on diagonal ``k`` and zeros elsewhere.
+
+    Parameters
+    ----------
+    N, M
+        Numbers of rows and columns.
+    k
+        The diagonal: 0 for the main one, positive above it, negative below it.
+    dtype, **kwargs
+        As for `zeros`.
+    """
     return applied(creation.eye, (), {"dtype": "float32" if dtype is None else dtype, "N": N, "M": M, "k": k, **kwargs})
 
 
@@ -134,6 +186,11 @@ def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | N
 def load(fname: str) -> Symbol:
     """Read a symbol from a file (a path, or a URL such as ``s3://…``) written by MXNet 1.x or `Symbol.save`.
 
+    Parameters
+    ----------
+    fname
+        Path or URL of the file.
+
     Raises
     ------
     MissingFileError, FileAccessError
@@ -150,6 +207,11 @@ def load(fname: str) -> Symbol:
 
 def load_json(json_str: str) -> Symbol:
     """Read a symbol from JSON text.
+
+    Parameters
+    ----------
+    json_str
+        The text, as `Symbol.tojson` gives it.
 
     Raises
     ------

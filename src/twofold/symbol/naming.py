@@ -56,6 +56,11 @@ class NameManager(_Scope):
 class Prefix(NameManager):
     """Adds a prefix to every name, given or automatic.
 
+    Parameters
+    ----------
+    prefix
+        What is put before names.
+
     Examples
     --------
     >>> with Prefix("net_") as names:

@@ -89,11 +89,21 @@ def combined(row: Binary, left: object, right: object) -> Symbol:
     return _applied(row.reverse, right, scalar=_scalar(left))
 
 
+#: The docstring of a function of two operands.
+OF_TWO = """``{}`` of two symbols, a symbol and a number, or two numbers.
+
+Parameters
+----------
+left, right
+    The operands: symbols, or numbers. Two numbers give a number.
+"""
+
+
 def _function(name: str) -> Callable[[Any, Any], Any]:
     """The function of that name in ``FUNCTIONS``, for symbols and numbers in any order."""
     row = FUNCTIONS[name]
 
-    @named(name, f"``{name}`` of two symbols, a symbol and a number, or two numbers.")
+    @named(name, OF_TWO.format(name))
     def combine(left: object, right: object) -> object:
         if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
             return ON_NUMBERS[name](left, right)
@@ -112,7 +122,13 @@ maximum, minimum, hypot, _power = (_function(name) for name in FUNCTIONS)
 
 
 def power(base: object, exp: object) -> object:
-    """``power`` of two symbols, a symbol and a number, or two numbers."""
+    """``power`` of two symbols, a symbol and a number, or two numbers.
+
+    Parameters
+    ----------
+    base, exp
+        Symbols or numbers.
+    """
     return _power(base, exp)
 
 

@@ -104,7 +104,13 @@ def checkShapes(a: Any, b: Any) -> None:
 
 
 def same(a: object, b: object) -> bool:
-    """Whether two arrays have the same shape and equal elements; NaN is equal to nothing."""
+    """Whether two arrays have the same shape and equal elements; NaN is equal to nothing.
+
+    Parameters
+    ----------
+    a, b
+        Arrays, of any library that NumPy reads.
+    """
     return np.array_equal(_on_host(a), _on_host(b))
 
 
@@ -236,7 +242,13 @@ def _compare(
 
 
 def assert_allclose(a: object, b: object, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True) -> None:
-    """`assert_almost_equal` with the defaults of NumPy's ``assert_allclose``."""
+    """`assert_almost_equal` with the defaults of NumPy's ``assert_allclose``.
+
+    Parameters
+    ----------
+    a, b, rtol, atol, equal_nan
+        As for `assert_almost_equal`.
+    """
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
@@ -264,7 +276,17 @@ def assert_almost_equal_ignore_nan(a: object, b: object, rtol: Tolerance = None,
 
 
 def assert_exception(f: Callable[..., object], exception_type: type[BaseException], *args: object, **kwargs: object) -> None:
-    """Assert that a function of the further arguments raises an exception of a type; others are passed on."""
+    """Assert that a function of the further arguments raises an exception of a type; others are passed on.
+
+    Parameters
+    ----------
+    f
+        The function to call.
+    exception_type
+        Class of the exception.
+    *args, **kwargs
+        What it is called with.
+    """
     try:
         f(*args, **kwargs)
     except exception_type:

@@ -278,6 +278,11 @@ def compare_optimizer(
 def same_array(array1: Any, array2: Any) -> bool:
     """Whether two arrays of one shape share their memory: a write to one shows in the other. Both keep their values.
 
+    Parameters
+    ----------
+    array1, array2
+        The arrays.
+
     Examples
     --------
     >>> import twofold as mx

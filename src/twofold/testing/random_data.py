@@ -23,17 +23,43 @@ Function = Callable[[Any], Any] | None
 
 
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> Shape:
-    """A shape of ``num_dim`` sizes from 1 (or 0) to ``dim``."""
+    """A shape of ``num_dim`` sizes from 1 (or 0) to ``dim``.
+
+    Parameters
+    ----------
+    num_dim
+        Number of sizes.
+    dim
+        Largest size.
+    allow_zero_size
+        Whether sizes may be 0.
+    """
     return tuple(rnd.randint(0 if allow_zero_size else 1, dim + 1, size=num_dim).tolist())
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> Shape:
-    """A shape of two sizes from 1 (or 0) to ``dim0`` and ``dim1``."""
+    """A shape of two sizes from 1 (or 0) to ``dim0`` and ``dim1``.
+
+    Parameters
+    ----------
+    dim0, dim1
+        Largest sizes.
+    allow_zero_size
+        Whether sizes may be 0.
+    """
     return _shape((dim0, dim1), allow_zero_size)
 
 
 def rand_shape_3d(dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False) -> Shape:
-    """A shape of three sizes from 1 (or 0) to ``dim0``, ``dim1`` and ``dim2``."""
+    """A shape of three sizes from 1 (or 0) to ``dim0``, ``dim1`` and ``dim2``.
+
+    Parameters
+    ----------
+    dim0, dim1, dim2
+        Largest sizes.
+    allow_zero_size
+        Whether sizes may be 0.
+    """
     return _shape((dim0, dim1, dim2), allow_zero_size)
 
 
@@ -57,7 +83,13 @@ def random_sample(population: Sequence[Any], k: int) -> list[Any]:
 
 
 def random_arrays(*shapes: Shape) -> Any:
-    """Normal samples as arrays of the given shapes in `default_dtype`: a list, or a single array for a single shape."""
+    """Normal samples as arrays of the given shapes in `default_dtype`: a list, or a single array for a single shape.
+
+    Parameters
+    ----------
+    *shapes
+        The shapes; () gives a number.
+    """
     arrays = [np.array(rnd.randn(*shape), dtype=default_dtype()) for shape in shapes]
     return arrays if len(arrays) > 1 else arrays[0]
 
@@ -71,12 +103,28 @@ def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[np.ndarray]:
 
 
 def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
-    """The numbers 0, 1, … as an array of shape (size,)."""
+    """The numbers 0, 1, … as an array of shape (size,).
+
+    Parameters
+    ----------
+    size
+        Number of elements.
+    dtype
+        Dtype of the array.
+    """
     return nd.arange(0, size, dtype=dtype)
 
 
 def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
-    """An array of shape (rows, columns) whose elements are the numbers of their rows."""
+    """An array of shape (rows, columns) whose elements are the numbers of their rows.
+
+    Parameters
+    ----------
+    rows, columns
+        Numbers of rows and columns.
+    dtype
+        Dtype of the array.
+    """
     return nd.arange(0, rows, dtype=dtype).reshape((rows, 1)).broadcast_to((rows, columns))
 
 
@@ -189,7 +237,21 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Device | None = None,
 ) -> Any:
-    """A random array: normal samples if it is dense; `rand_sparse_ndarray` with the same parameters if it is sparse."""
+    """A random array: normal samples if it is dense; `rand_sparse_ndarray` with the same parameters if it is sparse.
+
+    Parameters
+    ----------
+    shape
+        Shape of the array.
+    stype
+        ``"default"``, ``"row_sparse"`` or ``"csr"``.
+    density, modifier_func, shuffle_csr_indices, distribution
+        Of a sparse array; see `rand_sparse_ndarray`.
+    dtype
+        Dtype of the array; `default_dtype` if None.
+    ctx
+        Device of the array; the current one if None.
+    """
     if stype == "default":
         return nd.array(rnd.randn(*shape), dtype=default_dtype() if dtype is None else dtype, ctx=ctx)
     return rand_sparse_ndarray(

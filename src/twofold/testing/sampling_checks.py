@@ -43,13 +43,33 @@ def _drawn(generator: Generator, nsamples: int) -> np.ndarray:
 
 
 def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1_000_000) -> bool:
-    """Whether the mean of so many samples is within three standard errors of ``mu``: mu ± 3 sigma / sqrt(n)."""
+    """Whether the mean of so many samples is within three standard errors of ``mu``: mu ± 3 sigma / sqrt(n).
+
+    Parameters
+    ----------
+    generator
+        Function that returns as many samples as it is asked for.
+    mu, sigma
+        Mean and standard deviation of the distribution.
+    nsamples
+        Number of samples.
+    """
     error = 3 * sigma / math.sqrt(nsamples)
     return bool(abs(_drawn(generator, nsamples).mean() - mu) < error)
 
 
 def var_check(generator: Generator, sigma: float, nsamples: int = 1_000_000) -> bool:
-    """Whether the variance of so many normal samples is within three standard errors of sigma²: sigma² ± 3 sqrt(2 sigma⁴ / (n - 1))."""
+    """Whether the variance of so many normal samples is within three standard errors of sigma²: sigma² ± 3 sqrt(2 sigma⁴ / (n - 1)).
+
+    Parameters
+    ----------
+    generator
+        Function that returns as many samples as it is asked for.
+    sigma
+        Standard deviation of the distribution.
+    nsamples
+        Number of samples.
+    """
     error = 3 * math.sqrt(2 * sigma**4 / (nsamples - 1))
     return bool(abs(_drawn(generator, nsamples).var(ddof=1) - sigma**2) < error)
 

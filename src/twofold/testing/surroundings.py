@@ -24,7 +24,13 @@ def default_context() -> Device:
 
 
 def set_default_context(ctx: Device) -> None:
-    """Set the device on which this thread's tests run, and its arrays are created."""
+    """Set the device on which this thread's tests run, and its arrays are created.
+
+    Parameters
+    ----------
+    ctx
+        The device.
+    """
     set_default_device(ctx)
 
 
