@@ -227,7 +227,7 @@ def set_np_shape(active: bool) -> bool:
     return was
 
 
-class _NumpyShapeScope(AbstractContextManager[Any]):
+class _NumpyShapeScope(AbstractContextManager[None]):
     """A context in which a switch is on (or off). Entered without `with`, it stays so, as in MXNet."""
 
     def __init__(self, is_on: bool) -> None:
@@ -251,7 +251,7 @@ class _NumpyArrayScope(_NumpyShapeScope):
         SWITCHES.array = self._before
 
 
-def np_shape(active: bool = True) -> AbstractContextManager[Any]:
+def np_shape(active: bool = True) -> AbstractContextManager[None]:
     """A context in which MXNet's switch for NumPy's shapes is on (or off).
 
     Parameters
@@ -262,7 +262,7 @@ def np_shape(active: bool = True) -> AbstractContextManager[Any]:
     return _NumpyShapeScope(active)
 
 
-def np_array(active: bool = True) -> AbstractContextManager[Any]:
+def np_array(active: bool = True) -> AbstractContextManager[None]:
     """A context in which MXNet's switch for NumPy's arrays is on (or off).
 
     Parameters
