@@ -28,12 +28,17 @@ def test_every_operator_of_the_front_end_has_a_stub(front):
 
 
 def test_a_signature_is_that_of_the_declaration(front):
-    function = functions(front)["FullyConnected"]
-    names = [a.arg for a in function.args.args]
-    assert names[:6] == ["data", "weight", "bias", "num_hidden", "no_bias", "flatten"]
-    defaults = dict(zip(reversed(names), map(ast.unparse, reversed(function.args.defaults)), strict=False))
-    required = "None" if front.array == "Symbol" else None  # a symbol's function makes variables of inputs that are not given
-    assert [defaults.get(n) for n in names[:6]] == [required, required, "None", "...", "False", "True"]
+    body = ast.parse(stub_of(front)).body
+    by_name, by_position = (node.args for node in body if isinstance(node, ast.FunctionDef) and node.name == "FullyConnected")
+    arrays, settings = ["data", "weight", "bias"], ["num_hidden", "no_bias", "flatten"]
+    # after an array that is left out, what follows is passed by name, since one of the parameters is required
+    assert [a.arg for a in by_name.args] == arrays
+    assert [a.arg for a in by_name.kwonlyargs][:3] == settings
+    assert [default and ast.unparse(default) for default in by_name.kw_defaults[:3]] == [None, "False", "True"]
+    required = [] if front.array == "NDArray" else ["None", "None"]  # a symbol's function makes variables of inputs that are not given
+    assert list(map(ast.unparse, by_name.defaults)) == [*required, "None"]
+    assert [a.arg for a in by_position.args][:6] == [*arrays, *settings]
+    assert list(map(ast.unparse, by_position.defaults))[:2] == ["False", "True"]
 
 
 def test_variadic_inputs_are_variadic_in_the_stub(front):
