@@ -312,7 +312,8 @@ def index() -> str:
     names = "\n".join(LISTED)
     return f"""# Examples
 
-Programs that run as they are, each in at most two minutes on two cores. Their sources are in `examples/`.
+Programs that run as they are, each in at most two minutes on two cores. Their sources are in `examples/`. None needs a download, but one
+reads MNIST's files.
 
 :::::{{grid}} 1 2 2 3
 :gutter: 3
