@@ -56,7 +56,8 @@ def show(app: Sphinx, doctree: nodes.document) -> None:
     module, _, name = source.partition(":")
     for signature in doctree.findall(addnodes.desc_signature):
         signature["module"], signature["fullname"] = module, name
-        signature["ids"].append(f"{module}.{name}")  # where the link back from the source leads
+        if (anchor := f"{module}.{name}") not in signature["ids"]:  # where the link back from the source leads
+            signature["ids"].append(anchor)
         break
 
 
