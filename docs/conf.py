@@ -36,6 +36,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = False  # types are text: as fields their words, such as "shape", would be links to members of that name
 napoleon_use_ivar = True
 # pages show no types, and one that has a member's name, such as `type`, would link to that member
 napoleon_attr_annotations = False

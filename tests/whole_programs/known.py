@@ -128,8 +128,8 @@ def is_norm_of_integers(d: Difference) -> bool:
 
 
 def is_of_many(d: Difference) -> bool:
-    """A mean that MXNet divides by a number beyond the range of float16, or a norm that it adds up in float16."""
-    is_lost = bool(re.search(r"mean\(", d.statement)) and (not is_finite(d.want) or d.want.endswith(" 0 0"))
+    """A mean that MXNet divides by a number beyond the range of float16, or a norm or product that it computes in float16."""
+    is_lost = bool(re.search(r"(mean|prod)\(", d.statement)) and (not is_finite(d.want) or d.want.endswith(" 0 0"))
     return d.want.startswith("float16") and (is_lost or bool(re.search(r"norm\(", d.statement)))
 
 
@@ -173,7 +173,7 @@ ROWS: dict[str, Callable[[Difference], bool]] = {
     "Gradients of gradients": is_second_order,
     "Mode of the backward pass": is_of_other_mode,
     "Graphs partly freed": is_partly_freed,
-    "Means and norms of many 16-bit floats": is_of_many,
+    "Means, products and norms of 16-bit floats": is_of_many,
     "Norms of whole numbers": is_norm_of_integers,
     "Overlapping assignment": is_overlapping,
     "Reductions of sums of csr matrices": is_sum_of_sparse,

@@ -88,7 +88,7 @@ OF_ROWS = {
         ],
         "error MXNetError",
     ),
-    "Means and norms of many 16-bit floats": ([("v1 = nd.mean(v0)", "float16 (1) 0 0.5 0.5")], "float16 (1) 0 0 0"),
+    "Means, products and norms of 16-bit floats": ([("v1 = nd.mean(v0)", "float16 (1) 0 0.5 0.5")], "float16 (1) 0 0 0"),
     "Norms of whole numbers": ([("v1 = nd.norm(v0)", "int32 (1) 0 10 10")], "int32 (1) 0 8 8"),
     "Overlapping assignment": ([("v1 = v0[0]", "x"), ("v0 -= v1", "float32 (1) 0 1 1")], "float32 (1) 0 2 2"),
     "Reductions of sums of csr matrices": ([("s1 = sparse s0 + s0", "x"), ("v2 = sum 0 of s1", "float32 (1) 0 1 1")], "float32 (1) 0 0 0"),
