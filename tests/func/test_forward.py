@@ -69,6 +69,34 @@ def test_an_inner_tangent_does_not_meet_the_outer_one():
     assert float(func.jvp(outer, (np.array(2.0),), (np.array(1.0),))[1]) == 1
 
 
+def forward(f):
+    """The derivative of a function of a number, by forward mode."""
+    return lambda x: func.jvp(f, (x,), (np.array(1.0),))[1]
+
+
+#: The fourth power of a number, by each kind of control flow.
+FOURTH_POWERS = {
+    "scan": lambda x: func.scan(lambda c, _: (c * c, None), x, length=2)[0],
+    "fori_loop": lambda x: func.fori_loop(0, 2, lambda _, c: c * c, x),
+    "while_loop": lambda x: func.while_loop(lambda c: c[1] < 2, lambda c: (c[0] * c[0], c[1] + 1), (x, np.array(0)))[0],
+    "cond": lambda x: func.cond(x > 0, lambda x: x**4, lambda x: x, x),
+    "switch": lambda x: func.switch(np.array(1), [lambda x: x, lambda x: x**4], x),
+    "compiled": func.jit(lambda x: func.scan(lambda c, _: (c * c, None), x, length=2)[0]),
+    "batched": lambda x: func.vmap(lambda x: func.scan(lambda c, _: (c * c, None), x, length=2)[0])(x[None])[0],
+}
+
+
+@pytest.mark.parametrize("name", FOURTH_POWERS)
+def test_tangents_of_control_flow_do_not_meet(name):
+    f, x = FOURTH_POWERS[name], np.array(0.5)
+    assert float(forward(forward(f))(x)) == pytest.approx(3)
+    assert float(func.jacfwd(forward(f))(x)) == pytest.approx(3)
+    assert float(forward(forward(forward(f)))(x)) == pytest.approx(12)
+    if name != "while_loop":  # a loop whose length values decide has no reverse mode
+        assert float(forward(forward(func.grad(f)))(x)) == pytest.approx(12)
+        assert float(func.grad(forward(forward(f)))(x)) == pytest.approx(12)
+
+
 def test_pytrees_and_aux():
     def f(tree, scale):
         return {"y": tree["a"] * tree["b"][0] * scale}, {"seen": tree["a"]}

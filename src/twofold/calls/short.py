@@ -284,8 +284,8 @@ def like(a, dtype=None, *more, **options):
 
 def drawn(*args, **options):
     """Random numbers, by shapes and parameters that are numbers."""
-    # the default device may be another than cpu(0), where NumPy's array would have to be copied
-    if LISTENERS or DEFAULTS.stack:
+    # the default device may be another than cpu(0), where NumPy's array would have to be copied; a traced function draws when it runs
+    if LISTENERS or DEFAULTS.stack or tls.tape is not None:
         return general(*args, **options)
     for value in args:
         if value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value))):

@@ -50,7 +50,7 @@ def jit(fun: Function) -> Function:
     ----------
     fun
         Takes and returns pytrees. It is called with arrays that have no values: it cannot branch on them. It may transform functions, call
-        blocks and draw random numbers of ``mx.nd``.
+        blocks and draw random numbers, other ones in each run.
 
     Returns
     -------

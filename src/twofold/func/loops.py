@@ -55,7 +55,7 @@ def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, re
 
     Notes
     -----
-    Random numbers of ``mx.nd`` are drawn anew in each step. Numbers in the carry or in y become arrays. In a hybridized block the loop is
+    Random numbers are drawn anew in each step. Numbers in the carry or in y become arrays. In a hybridized block the loop is
     a node of the block's graph, as are the other loops and choices of this module.
 
     Examples

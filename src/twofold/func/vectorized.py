@@ -46,8 +46,7 @@ def vmap(
     axis_size
         Number of examples; needed only if no argument has an axis.
     randomness
-        ``"different"`` draws random numbers for every example, ``"same"`` the same ones for all, ``"error"`` raises. It concerns samplers
-        of ``mx.nd``; numbers of NumPy's generators are constants.
+        ``"different"`` draws random numbers for every example, ``"same"`` the same ones for all, ``"error"`` raises.
 
     Returns
     -------
@@ -89,7 +88,7 @@ def vmap(
         mapped = [k for k, axis in enumerate(axes) if axis is not None]
         at = {k: _axis(axis, leaves[k]) for k, axis in enumerate(axes) if axis is not None}
         size = _size({leaves[k].shape[axis] for k, axis in at.items()}, axis_size)
-        trace = Trace("vmap", runs="again" if DRAWS[randomness] else "once")
+        trace = Trace("vmap", runs="once" if randomness == "same" else "again")
         values = [cell_value(leaves[k]) for k in mapped]
         for k, v in zip(mapped, values, strict=True):
             shape, dtype = v.type

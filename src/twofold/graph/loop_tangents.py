@@ -30,7 +30,9 @@ class _Body:
         count = len(body.outputs) - len(states)
         while True:
             self.at: list[Leaf | None] = [
-                leaf(("tangent", k), n.shape, n.dtype, True) if h else None for k, (n, h) in enumerate(zip(body.leaves, has, strict=True))
+                # no leaf of the body's has a name of three parts, also not of a body that is a tangent itself
+                leaf(("tangent", "given", k), n.shape, n.dtype, True) if h else None
+                for k, (n, h) in enumerate(zip(body.leaves, has, strict=True))
             ]
             self.of = tangents_of(body.outputs, {n: t for n, t in zip(body.leaves, self.at, strict=True) if t is not None})
             # a state without a tangent may get one in the first step

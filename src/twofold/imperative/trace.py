@@ -35,6 +35,11 @@ def is_followed(cell: Cell) -> bool:
     return tls.tape.__class__ is Trace and is_tracked(cell._content)
 
 
+def runs_again() -> bool:
+    """Whether the function that is being called is traced, and its graph will run without its code."""
+    return isinstance(tls.tape, Trace) and tls.tape.owner.runs != "once"
+
+
 class TracedEntry(TapeEntry):
     """The entry of an array that a trace follows. ``of``: its node there. ``node`` only says that the array has a history."""
 

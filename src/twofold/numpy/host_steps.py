@@ -43,27 +43,28 @@ class _Nested(NamedTuple):
     items: tuple[object, ...]
 
 
-def _taken_apart(value: object, arrays: list[Array | np.ndarray]) -> object:
+def taken_apart(value: object, arrays: list[Array | np.ndarray]) -> object:
     """Hashable form of an argument; its arrays are added to a list."""
     if isinstance(value, (Array, np.ndarray)):
         arrays.append(value)
         return _Place(len(arrays) - 1)
     if isinstance(value, (list, tuple)):
-        return _Nested(value.__class__, tuple([_taken_apart(v, arrays) for v in value]))
+        return _Nested(value.__class__, tuple([taken_apart(v, arrays) for v in value]))
     if isinstance(value, dict):
-        return _Nested(dict, tuple([(k, _taken_apart(v, arrays)) for k, v in value.items()]))
+        return _Nested(dict, tuple([(k, taken_apart(v, arrays)) for k, v in value.items()]))
     # equal numbers of different types are different arguments
     return _Nested(value.__class__, (value,)) if isinstance(value, (bool, int, float, complex)) else value
 
 
-def _put_together(value: Any, arrays: Sequence[np.ndarray]) -> Any:
+def put_together(value: Any, arrays: Sequence[np.ndarray]) -> Any:
+    """The argument of a hashable form, with these arrays."""
     if value.__class__ is _Place:
         return arrays[value]
     if value.__class__ is not _Nested:
         return value
     if value.kind is dict:
-        return {k: _put_together(v, arrays) for k, v in value.items}
-    return value.kind([_put_together(v, arrays) for v in value.items]) if value.kind in (list, tuple) else value.items[0]
+        return {k: put_together(v, arrays) for k, v in value.items}
+    return value.kind([put_together(v, arrays) for v in value.items]) if value.kind in (list, tuple) else value.items[0]
 
 
 def _leaves(value: object) -> Iterator[object]:
@@ -96,7 +97,7 @@ class Call:
 
     def found(self, arrays: Sequence[np.ndarray]) -> object:
         """What NumPy returns."""
-        args, options = _put_together(self.arguments, arrays)
+        args, options = put_together(self.arguments, arrays)
         return self.function(*args, **options)
 
     def __call__(self, xp: object, *arrays: np.ndarray) -> list[object]:
@@ -113,7 +114,7 @@ def host_step(function: Callable[..., Any], args: tuple[Any, ...], options: dict
         NotImplemented if the shape of a result depends on values.
     """
     arrays: list[Array | np.ndarray] = []
-    call = Call(function, _taken_apart((args, options), arrays))
+    call = Call(function, taken_apart((args, options), arrays))
     if function in OF_TYPES:
         return call.found([np.broadcast_to(np.zeros((), a.dtype), a.shape) for a in arrays])
     if not isinstance(function, np.ufunc) and function not in OF_KNOWN_SHAPE:
@@ -131,6 +132,10 @@ def host_step(function: Callable[..., Any], args: tuple[Any, ...], options: dict
 @lru_cache(256)
 def _results_of(call: Call, operands: tuple[tuple[Shape, np.dtype], ...]) -> tuple[tuple[tuple[Shape, str], ...], object]:
     """The shapes and dtypes of a call's results, and the sequences that hold them: those for operands that are zero."""
-    found = call.found([np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in operands])
+    return results_of(call.found([np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in operands]))
+
+
+def results_of(found: object) -> tuple[tuple[tuple[Shape, str], ...], object]:
+    """The shapes and dtypes of results, and the sequences that hold them."""
     results = list(map(np.asarray, _leaves(found)))
     return tuple([(r.shape, NAME_OF[r.dtype]) for r in results]), map_nested(found, lambda _: None)

@@ -1,6 +1,7 @@
 """``twofold.np.random``: NumPy's own generators, which draw on the host; results are arrays on the current device.
 
-A seed gives the same numbers as in NumPy. ``mx.random.seed`` applies only to the samplers of ``nd``, ``sym`` and ``npx``.
+A seed gives the same numbers as in NumPy. ``mx.random.seed`` applies only to the samplers of ``nd``, ``sym`` and ``npx``, and to draws in
+functions that a transform traces and runs again (see `traced_draws`).
 """
 
 from collections.abc import Callable
@@ -9,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..imperative.array import Array
+from ..imperative.trace import runs_again
 from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from ..suggestions import missing_name
 from .array import ndarray
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
-from .short_calls import short_call
+from .short_calls import short_draw
+from .traced_draws import OF_STATE, traced_draw
 
 #: Methods that write to their first argument.
 IN_PLACE = frozenset({"shuffle"})
@@ -77,9 +80,14 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
             out[...] = host
             return out
         with device_of_keywords(device, ctx):
+            if name not in OF_STATE and runs_again():
+                if name not in IN_PLACE:
+                    return traced_draw(function, args, options)
+                args[0][...] = traced_draw(function.__self__.permutation, args, options)
+                return None
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
-    return draw if name in IN_PLACE else short_call(draw, function)
+    return draw if name in IN_PLACE | OF_STATE else short_draw(draw, function)
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.element import NATIVE
 from ..imperative.guards import plain_or_value
+from ..imperative.trace import runs_again
 from ..imperative.views import GAPS, ready_memory
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
@@ -64,7 +65,7 @@ def short_call(
     at_length = partial(_at_length, content_of=_first if reads_first else _memory) if of_large else _at_length if of_views else _by_itself
     names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
     call = _generated(short.any_call, numpys, names, of_views=of_views)
-    template, known, names = SHORTER.get(numpys) or (short.drawn if is_draw(numpys) else None, {}, {})
+    template, known, names = SHORTER.get(numpys) or (None, {}, {})
     return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}, **known) if template else call)
 
 
@@ -123,11 +124,17 @@ DRAWS = frozenset({
 })  # fmt: skip
 
 
-def is_draw(numpys: Any) -> bool:
-    """Whether a function is one of these methods."""
-    # the functions of `numpy.random` are methods too, of its global RandomState
-    owner = getattr(numpys, "__self__", None)
-    return numpys.__name__ in DRAWS and isinstance(owner, (np.random.Generator, np.random.RandomState))
+def short_draw(function: Callable[..., object], numpys: Callable[..., object]) -> Callable[..., Any]:
+    """As `short_call`, for a method of NumPy's generators: the general function is called where a function is traced."""
+    call = short_call(function, numpys)
+    if PLAIN is not np.ndarray:
+        return call
+
+    @wraps(function)
+    def general(*args: object, **options: object) -> Any:
+        return function(*args, **options) if runs_again() else call(*args, **options)
+
+    return wraps(function)(_generated(short.drawn, numpys, {"general": general})) if numpys.__name__ in DRAWS else general
 
 
 def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:

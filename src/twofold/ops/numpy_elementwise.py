@@ -4,6 +4,7 @@ import math
 
 from ..dtype import COMPLEX, is_float
 from ..opdef import elementwise
+from .elementwise_math import sigmoid
 
 
 @elementwise("_npi_exp2", numpy_names=("exp2",))
@@ -72,8 +73,8 @@ def logaddexp(xp, lhs, rhs):
     return high + xp.log1p(xp.exp(apart))
 
 
-# the shares of both powers in the sum; out is at least as large as either, so the exponentials cannot overflow
-logaddexp.grad(lambda xp, dout, out, lhs, rhs: (dout * xp.exp(lhs - out), dout * xp.exp(rhs - out)))
+# the shares of both powers in the sum: 1 and 0 where one of them is infinite
+logaddexp.grad(lambda xp, dout, lhs, rhs: (dout * sigmoid(xp, lhs - rhs), dout * sigmoid(xp, rhs - lhs)))
 
 
 @elementwise("_npi_logaddexp2", numpy_names=("logaddexp2",))
@@ -83,7 +84,10 @@ def logaddexp2(xp, lhs, rhs):
     return high + xp.log1p(xp.power(2.0, apart)) * (1 / math.log(2))
 
 
-logaddexp2.grad(lambda xp, dout, out, lhs, rhs: (dout * xp.power(2.0, lhs - out), dout * xp.power(2.0, rhs - out)))
+@logaddexp2.grad
+def _(xp, dout, lhs, rhs):
+    difference = (lhs - rhs) * math.log(2)
+    return dout * sigmoid(xp, difference), dout * sigmoid(xp, -difference)
 
 
 for _op in (float_power, fmax, fmin, logaddexp, logaddexp2):

@@ -197,9 +197,11 @@ def power(xp, lhs, rhs):
 
 @power.grad
 def _(xp, dout, out, lhs, rhs):
-    # where the base and the power are 0, the gradient of the exponent is 0, but log(0) is infinite: 0 · inf would be NaN
-    base = xp.where(xp.logical_and(xp.equal(lhs, 0), xp.equal(out, 0)), 1, lhs)
-    return dout * rhs * xp.power(lhs, rhs - 1), dout * out * xp.log(base)
+    # at a base of 0 the gradient of the base is 0 for the exponent 0, and that of the exponent for the power 0; powers of 0 and logarithms
+    # are infinite there: 0 · inf would be NaN
+    is_zero = xp.equal(lhs, 0)
+    of_base, of_exponent = (xp.where(xp.logical_and(is_zero, xp.equal(factor, 0)), 1, lhs) for factor in (rhs, out))
+    return dout * rhs * xp.power(of_base, rhs - 1), dout * out * xp.log(of_exponent)
 
 
 @power.simplify
