@@ -58,6 +58,23 @@ def a_row_at_a_mask(v):
     return z
 
 
+def arithmetic_at_a_mask(v):
+    z, y = v * 1, np.ones((3, 2)) * v[:, None]
+    z[z > 1.5] *= 2
+    z[v < 1.5] -= 1
+    middle = v > 1.5
+    z[middle] = z[middle] ** 2 / (v[middle] + 1) - abs(-v[middle])
+    z[z > 1] = 2 - z[z > 1]
+    y[v > 1.5] *= v[:2]
+    return z + y.sum(1)
+
+
+def powers_at_a_mask(v):
+    z = v - 1.1
+    z[z > 0] = z[z > 0] ** 0.5 + 1 / z[z > 0]
+    return z
+
+
 def whole_numbers_at_a_mask(v):
     z = np.ones(3, dtype="int32")
     z[v > 1.5] = v[0] * 7.6
@@ -158,6 +175,8 @@ FUNCTIONS = [
     a_number_at_a_mask,
     a_traced_number_at_a_mask,
     a_row_at_a_mask,
+    arithmetic_at_a_mask,
+    powers_at_a_mask,
     whole_numbers_at_a_mask,
 ]
 
@@ -204,7 +223,26 @@ def each(v):
     return z
 
 
-@pytest.mark.parametrize("function", [lambda v: v[v > 1.5], each, lambda v: np.where(v > 1.5, v, 0)[v > 1.5]])
+def at_another_mask(v):
+    z = v * 1
+    z[v > 1.5] = z[v > 2.5] * 2
+    return z
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda v: v[v > 1.5],
+        lambda v: np.where(v > 1.5, v, 0)[v > 1.5],
+        lambda v: v[v > 1.5].sum(),
+        lambda v: np.zeros(len(v[v > 1.5])),
+        lambda v: v[v > 1.5] + v,
+        lambda v: v[v > 1.5] + v[v > 2.5],
+        lambda v: np.sqrt(v[v > 1.5]),
+        each,
+        at_another_mask,
+    ],
+)
 def test_a_number_of_elements_that_is_not_known(function):
     x = np.array([1.0, 2.0, 3.0])
     for name, transform in (
@@ -217,6 +255,10 @@ def test_a_number_of_elements_that_is_not_known(function):
         assert str(found.value) == (
             f"{name}: the number of elements that a mask selects is not known while its function is traced: given {WITH_A_MASK}"
         )
-    # the values are known where a function is only differentiated
+
+
+@pytest.mark.parametrize("function", [lambda v: v[v > 1.5], lambda v: np.where(v > 1.5, v, 0)[v > 1.5], each])
+def test_masks_are_known_where_a_function_is_only_differentiated(function):
+    x = np.array([1.0, 2.0, 3.0])
     assert func.grad(lambda v: (function(v) ** 2).sum())(x).tolist()[1:] == [4, 6]
     assert func.jvp(function, (x,), (np.ones(3),))[1].tolist()[-2:] == [1, 1]

@@ -15,11 +15,18 @@ from ..ops.primitive_arithmetic import maximum, minimum
 from ..ops.primitive_arithmetic import where as where_op
 from .array import ndarray
 from .creation import arange, asarray, operand
+from .masked_selection import MaskedSelection
 
 
 def is_mask(item: object) -> bool:
     """Whether a value is an array of bools that a trace follows."""
     return isinstance(item, Array) and item._dtype == "bool" and is_followed(item)
+
+
+def whole_mask(x: ndarray, index: Any) -> Array | None:
+    """The mask of an index that is nothing but a mask of the first axes, and that a trace follows."""
+    mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    return mask if is_mask(mask) and mask.shape == x.shape[: mask.ndim] else None
 
 
 def put_by_mask(x: ndarray, index: Any, value: ArrayLike) -> bool:
@@ -30,6 +37,10 @@ def put_by_mask(x: ndarray, index: Any, value: ArrayLike) -> bool:
     bool
         False for any other index, and for a value for each element: their number is not known.
     """
+    if isinstance(value, MaskedSelection):
+        mask = whole_mask(x, index)
+        x[...] = value.written_to(x, value._mask if mask is None else mask)
+        return True
     items = list(index) if isinstance(index, tuple) else [index]
     masks = [k for k, item in enumerate(items) if is_mask(item)]
     if len(masks) != 1 or any(isinstance(i, (Array, np.ndarray, list, bool)) for k, i in enumerate(items) if k != masks[0]):

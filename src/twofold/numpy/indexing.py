@@ -26,13 +26,8 @@ from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
 from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
-from .followed_writes import is_mask, put_by_mask
-
-#: What to write in place of ``x[mask]`` in a traced function.
-BY_MASK = (
-    "np.where(mask, x, 0) keeps the shape, x[mask] = value writes one value to all of them, np.place(x, mask, values) one to each; "
-    "or select them outside"
-)
+from .followed_writes import is_mask, put_by_mask, whole_mask
+from .masked_selection import MaskedSelection, is_known, unknown_number
 
 
 def _is_basic(item: object) -> bool:
@@ -57,12 +52,10 @@ def _places(item: Any) -> np.ndarray:
     """
     try:
         host = host_of(item) if isinstance(item, Array) else np.asarray(item)
-    except AutogradError as error:
+    except AutogradError:
         if not is_mask(item):
             raise
-        transform = error.what.partition(":")[0]
-        what = f"{transform}: the number of elements that a mask selects is not known while its function is traced"
-        raise AutogradError(what, f"x[mask] with a mask of shape {item.shape}", BY_MASK) from None
+        raise unknown_number(item) from None
     except ValueError as error:
         raise IndexingError(f"an index is not an array: {error}", None, "pass integers, slices, None, ... or arrays") from None
     if host.dtype == bool:
@@ -100,6 +93,8 @@ def get(x: ndarray, index: object) -> ndarray:
         piece = _piece(x, index)
         if piece is not None:
             return piece
+    if tls.tape.__class__ is Trace and (mask := whole_mask(x, index)) is not None and not is_known(mask):
+        return MaskedSelection.of(x, mask)
     if is_tracked(root_of(x)._content) and (gathered := INDEXER.gather_as_given(x, index)) is not None:
         return gathered
     basic = INDEXER.basic(x.shape, index)

@@ -65,7 +65,7 @@ def default_rng(seed: Any = None) -> Generator:
     return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(seed).bit_generator)
 
 
-def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
+def drawing(function: Any, name: str) -> Callable[..., Any]:
     """A sampling function with our arrays as arguments and results; ``device`` (or ``ctx``) selects the device of the results."""
 
     @named(name, f"As NumPy's ``{name}``, from its stream; the result is on ``device``, else the current one.\n\n{function.__doc__}")
@@ -83,7 +83,8 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
             if name not in OF_STATE and runs_again():
                 if name not in IN_PLACE:
                     return traced_draw(function, args, options)
-                args[0][...] = traced_draw(function.__self__.permutation, args, options)
+                target: Any = args[0]
+                target[...] = traced_draw(function.__self__.permutation, args, options)
                 return None
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 

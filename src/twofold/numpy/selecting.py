@@ -23,7 +23,8 @@ from .array import Out, ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
 from .fixed_sizes import host_of_selected, nonzero_of_size
-from .indexing import BY_MASK, INDEXER, is_followed, memory_of, root_of
+from .indexing import INDEXER, is_followed, memory_of, root_of
+from .masked_selection import BY_MASK
 from .operators import NUMBERS, applied, holds, name_of_operand
 from .parts import concatenate, stack
 from .reductions import all, run
