@@ -32,6 +32,11 @@ def shuffled(x):
     return x
 
 
+def written(x):
+    out = np.zeros(3) + x
+    return generator.random(out=out)
+
+
 FUNCTIONS = {
     "draw": lambda x: x + draw(),
     "only a draw": lambda x: draw(),
@@ -62,6 +67,7 @@ NUMPYS = {
     "a choice": lambda x: np.random.choice(np.arange(1e6) + x[0], 2),
     "a permutation": lambda x: np.random.permutation(40) + x,
     "a shuffle": shuffled,
+    "written to an array": written,
 }
 FUNCTIONS |= NUMPYS
 

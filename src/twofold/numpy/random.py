@@ -73,6 +73,9 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
         # a list or NumPy array is shuffled itself, not a copy of it
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
+        if name not in OF_STATE and runs_again():
+            with device_of_keywords(device, ctx):
+                return traced_draw(function, args, options, is_written=name in IN_PLACE)
         out = options.get("out")
         if isinstance(out, ndarray):  # without it NumPy has no number of samples to draw
             host = np.empty(out.shape, out.dtype)
@@ -80,12 +83,6 @@ def drawing(function: Any, name: str) -> Callable[..., Any]:
             out[...] = host
             return out
         with device_of_keywords(device, ctx):
-            if name not in OF_STATE and runs_again():
-                if name not in IN_PLACE:
-                    return traced_draw(function, args, options)
-                target: Any = args[0]
-                target[...] = traced_draw(function.__self__.permutation, args, options)
-                return None
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
     return draw if name in IN_PLACE | OF_STATE else short_draw(draw, function)

@@ -61,14 +61,33 @@ class Draw:
         return np.asarray(self.found(arrays, words))
 
 
-def traced_draw(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ndarray:
+def traced_draw(function: Any, args: tuple[Any, ...], options: dict[str, Any], *, is_written: bool) -> Any:
     """The result of a method of NumPy's generators as a step of a traced function.
+
+    Parameters
+    ----------
+    function, args, options
+        The call.
+    is_written
+        Whether it shuffles its first argument.
 
     Raises
     ------
     ValueError
         If the parameters are not those of a distribution: arrays of ones stand for arrays whose values are not known.
     """
+    if is_written:
+        args[0][...] = _drawn(function.__self__.permutation, args, options)
+        return None
+    out = options.get("out")
+    if out is None:
+        return _drawn(function, args, options)
+    out[...] = _drawn(function, args, {k: v for k, v in options.items() if k != "out"} | {"size": out.shape, "dtype": out.dtype})
+    return out
+
+
+def _drawn(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ndarray:
+    """The numbers that a method returns."""
     arrays: list[Array | np.ndarray] = []
     of_state = isinstance(getattr(function, "__self__", None), np.random.RandomState)
     draw = Draw(of_state, function.__name__, taken_apart((args, options), arrays))
