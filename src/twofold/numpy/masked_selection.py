@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class MaskedSelection(ndarray):
         return found
 
     @property
-    def _content(self) -> Any:
+    def _content(self) -> NoReturn:
         raise unknown_number(self._mask)
 
     def __len__(self) -> int:
@@ -112,7 +112,7 @@ class MaskedSelection(ndarray):
             raise unknown_number(mask)
         return apply_op(where_op, self._along(x), self._whole.astype(x.dtype, copy=False), x, cls=ndarray)
 
-    def _computed(self, operation: Callable[..., Any], *operands: Any) -> MaskedSelection:
+    def _computed(self, operation: Callable[..., ndarray], *operands: object) -> MaskedSelection:
         """The result of an operation of Python for each element; this selection is among the operands."""
         taken = []
         for other in operands:
@@ -122,7 +122,7 @@ class MaskedSelection(ndarray):
                 other = other._whole
             elif isinstance(other, (Array, np.ndarray)) and other.size == 1:
                 other = other.reshape(())
-            elif not isinstance(other, (bool, int, float, complex)) and np.ndim(other) > self._whole.ndim - self._mask.ndim:
+            elif not isinstance(other, (bool, int, float, complex)) and np.asarray(other).ndim > self._whole.ndim - self._mask.ndim:
                 raise unknown_number(self._mask)
             taken.append(other)
         return MaskedSelection.of(operation(*taken), self._mask)
@@ -131,7 +131,7 @@ class MaskedSelection(ndarray):
 def _operator(name: str, reflected: bool) -> Callable[..., MaskedSelection]:
     operation = getattr(operator, name)
 
-    def method(self: MaskedSelection, *others: Any) -> MaskedSelection:
+    def method(self: MaskedSelection, *others: object) -> MaskedSelection:
         return self._computed(operation, *(reversed((self, *others)) if reflected else (self, *others)))
 
     return method

@@ -50,7 +50,7 @@ class Draw:
     def __name__(self) -> str:
         return f"np.random.{self.method}"
 
-    def found(self, arrays: Sequence[np.ndarray], words: np.ndarray) -> Any:
+    def found(self, arrays: Sequence[np.ndarray], words: np.ndarray) -> object:
         """What NumPy returns."""
         bits = np.random.MT19937(np.random.SeedSequence(words.tolist()))
         args, options = put_together(self.arguments, arrays)
@@ -61,7 +61,7 @@ class Draw:
         return np.asarray(self.found(arrays, words))
 
 
-def traced_draw(function: Any, args: tuple[Any, ...], options: dict[str, Any], *, is_written: bool) -> Any:
+def traced_draw(function: Any, args: tuple[Any, ...], options: dict[str, Any], *, is_written: bool) -> ndarray | None:
     """The result of a method of NumPy's generators as a step of a traced function.
 
     Parameters
@@ -86,7 +86,7 @@ def traced_draw(function: Any, args: tuple[Any, ...], options: dict[str, Any], *
     return out
 
 
-def _drawn(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> ndarray:
+def _drawn(function: Callable[..., object], args: tuple[object, ...], options: dict[str, object]) -> ndarray:
     """The numbers that a method returns."""
     arrays: list[Array | np.ndarray] = []
     of_state = isinstance(getattr(function, "__self__", None), np.random.RandomState)
