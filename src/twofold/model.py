@@ -217,6 +217,7 @@ class FeedForward:
             start = time.time()
             self._train_epoch(epoch, module, train_data, metric, monitor, batch_end_callback, logger)
             logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
+            # callbacks save what the devices have computed
             self._copy_params(module)
             call_all(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
             if validation is not None:

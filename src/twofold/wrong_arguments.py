@@ -72,6 +72,7 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
         return ""
     function, last = found[1], links[-1].tb_frame
     missing = found[2] if found.re is MISSING else ""
+    # a function of the program was called by Twofold: the mistake is in its parameters
     if is_inside(last):
         if function == "Initializer.__call__" and last.f_code.co_name == "apply":
             return "Block.apply: an initializer is no function of blocks; call initialize(init), or collect_params().initialize(init)"
@@ -92,6 +93,7 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
             return ""
         what = f"{missing} is missing" if missing else f"it takes {len(inputs)} input{'s' * (len(inputs) > 1)}"
         return f"{kind.__name__}: {what}; call it with {', '.join(inputs)}"
+    # a function of Twofold was called by the program: the mistake is in the call
     called = _called(last, links[-1].tb_lasti) or _public(function)
     if called is None or not _is_ours(called[0]):
         return ""

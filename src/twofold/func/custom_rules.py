@@ -76,11 +76,13 @@ class _Custom(ABC):
         def make() -> BoundOp:
             body, pull = SubGraph.of(made.arrays, inputs, "custom"), rule.make()
 
+            # what only the rule reads from outside follows the function's own arrays
             def definition(xp: object, *arrays: Node) -> list[Node]:
                 return body.call(arrays[:ends])
 
             def gradients(xp: object, dout: Node | tuple[Node | None, ...], arrays: Sequence[Node]) -> list[Node | None]:
                 douts = dout if isinstance(dout, tuple) else (dout,)
+                # the user's rule takes a gradient of every output
                 heads = [zeros(o) if d is None else d for o, d in zip(body.outputs, douts, strict=True)]
                 return [*pull(arrays[:count], arrays[ends:], heads), *[None] * (len(arrays) - count)]
 

@@ -220,12 +220,14 @@ def _chosen(what: str, pred: Array | bool, functions: Sequence[Function], operan
         raise ShapeError(f"{what}: {name} has one element", found, "reduce it by all() or any(), or choose between elements by np.where")
     predicate, values = cell_value(chosen.cells[0]), [cell_value(c) for c in given.cells]
     device = next((device_of(v) for v in (*values, predicate)), None) or current_device()
+    # both functions are traced over the same leaves, so that either branch takes the same arrays
     trace = Trace(what)
     inner = [trace.argument(None, *v.type, device) for v in values]
     both = [
         called(trace, f, given.trees([wrap(class_of(c), v) for c, v in zip(given.cells, inner, strict=True)]), {})[0] for f in functions
     ]
     kind = class_of(given.cells[0]) if given.cells else ndarray
+    # a number in one result becomes an array of the other's dtype
     both = [with_numbers(one, kind, other.nodes) for one, other in (both, both[::-1])]
     _check_branches(what, *both)
     leaves = trace.inputs

@@ -75,13 +75,16 @@ def generate(net: Decoder, tokens: Tokens, length: int, top_p: float = 0, temper
         raise ParameterError("generate: an argument is out of range", given, "top_p is a share, temperature positive, length not negative")
     if found.ndim != 2 or not found.size:
         raise ParameterError("generate: tokens are the beginnings (batch, part)", f"shape {found.shape}", "pass one token or more of each")
+    # the keys and values of all tokens fit, so that no step copies them
     cache = net.new_cache(len(found), found.shape[1] + length)
     part, ended = found, np.zeros(len(found), bool)
     for _ in range(length):
+        # the first step reads the whole beginning, each later one a single token
         scores, cache = net.decode(nd.array(part, dtype="int32"), cache)
         last = scores[:, -1].astype("float32").asnumpy()
         part = (_drawn(last / temperature, top_p) if top_p else last.argmax(1))[:, None]
         if end is not None:
+            # a text that has ended repeats its last token until all have
             part[ended] = end
             ended |= part[:, 0] == end
         found = np.concatenate([found, part], 1)

@@ -328,6 +328,7 @@ class Parameter(CheckedAttributes):
         shape = self._own_shape(data)
         if not self._is_compatible(shape):
             raise WrongShape(f"{what}: shape incompatible, expected {self.shape}", f"{data.shape}", "load the file of this model")
+        # the file knows the sizes that a deferred parameter left open
         self._shape = shape
         if cast_dtype and dtype_source == "current":
             return data.astype(self.dtype, copy=False)

@@ -69,6 +69,7 @@ class Batch:
         if not any(flags):
             return [None] * len(node.parts)
         inputs = [None if i is None else found.get(i, i) for i in node.inputs]
+        # a composite that is kept has a gradient of its own, which the batch must keep as well
         if not op.primitive:
             return self._with_own_gradient(node, inputs, flags)
         if op is foreach:
@@ -77,10 +78,13 @@ class Batch:
             return self._choice(node, inputs, flags)
         if op is while_loop and params["limit"] is None:
             return self._while(node, inputs, flags)
+        # whatever works on trailing axes runs as it is, once the batch is the first axis of each operand
         if op.elementwise or op.algebra.batch == "leading":
             return apply(node.bound_op, self._aligned(node, inputs, flags)).parts
+        # what has one axis in its parameters counts that from the other end of the shape
         if op.algebra.batch == "axis":
             return [_along_axis(node, inputs[0])]
+        # all others declare a rule; where it declines, the batch is a loop over the examples
         rule = op.algebra.batch_rule
         got = None if rule is None else rule(G, self._size, flags, *inputs, **params)
         return self._by_loop(node, inputs, flags) if got is None else got if isinstance(got, tuple) else [got]

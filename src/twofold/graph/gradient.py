@@ -56,16 +56,19 @@ def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Nod
     op = node.bound_op.op
     if not op.differentiates_complex and (op.grad_rule is not None or not node.body or not op.differentiable):
         _check_real(node)
+    # without a rule the operator's definition is differentiated
     if op.grad_rule is None:
         return _through_body(node, douts)
     try:
         got = rule_results(op.grad_rule, node, douts)
+    # an array has fewer methods in a rule than outside of one; the error says which is meant
     except (AttributeError, TypeError) as error:
         check_methods(op, error)
         raise
     if any(grad is not None for grad in got[len(node.inputs) :]):
         what = f"{op.spoken}: its gradient rule returns more gradients than the operator has array inputs"
         raise OperatorError(what, f"{len(got)} for {len(node.inputs)}", "return one gradient for each input, in order")
+    # a rule may leave out the last gradients: those inputs have none
     out: list[Node | None] = []
     for operand, grad in zip(node.inputs, [*got, *[None] * len(node.inputs)], strict=False):
         out.append(_fit(grad, operand) if operand is not None and grad is not None and operand.tracked else None)

@@ -341,6 +341,7 @@ def post_order(
     stack: list[Any] = [*roots][::-1]
     while stack:
         node = stack.pop()
+        # all inputs of the node below have been appended
         if node is None:
             order.append(stack.pop())
         elif node not in seen:
@@ -349,6 +350,7 @@ def post_order(
             if not below:
                 order.append(node)
                 continue
+            # the mark is popped when what is pushed above it has been visited
             stack += (node, None)
             for i in below[::-1]:
                 if i is not None and i not in seen:

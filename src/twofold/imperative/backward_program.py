@@ -125,6 +125,7 @@ class Backward(CacheEntry):
                 v = v.data
                 lazy = lazy or v is None
             arrays.append(v)
+        # pending values, and those on a device, may let the gradients wait as well
         if lazy or device is not CPU:
             exposed = not all(map(may_wait, values))
             mode = execution_mode(device, tracked=False, lazy=lazy, exposed=exposed, inline=False)

@@ -422,6 +422,7 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
     v = root._content
     val = other._content if isinstance(other, Cell) else other
     if v.__class__ is not PLAIN:
+        # the buffer must be this array's alone, and no tape may need its old content
         if not is_visible(v) or is_tracked(v) or is_tracked(val) or not (v.exclusive or v.pinned):
             return False
         data = v.data
@@ -430,6 +431,7 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
             return False
         data = v
     dtype = type_of(v)[1]
+    # a cast would round otherwise than the operation out of place does
     if isinstance(val, (int, float)):
         source = HOST.scalar(val, dtype)
     elif type_of(val)[1] == dtype:

@@ -372,12 +372,14 @@ class ServerCore:
         """
         if shard.has_value or shard.sender is not None or not self._members.live:
             return
+        # a new key: the first worker that lives sends its value
         if shard.heir_of is None:
             first = self._members.live[0]
             for parked in shard.take_parked(first):
                 shard.sender = first
                 self._send(first, self._wanted(parked.request))
             return
+        # a shard of a server that died: the newest of the values that the workers kept goes on
         if any(w not in shard.announced for w in self._members.live):
             return
         newest = max(self._members.live, key=lambda worker: shard.announced[worker].version)

@@ -223,7 +223,9 @@ def _samples(
             raise ParameterError(f"{name}: more seeds than vertices", f"{len(start)} for max_num_vertices={most}", "raise max_num_vertices")
         layers, edges, owners = _visited(graph, weights, start, hops, neighbors, most)
         chosen = np.flatnonzero(layers >= 0)
+        # every sample has the same size: absent vertices are zeros, and their number is the last entry of the ids
         missing = most - len(chosen)
+        # rows in the order of the vertices, and the edges of a row in that of the graph
         order = np.lexsort((edges, owners))
         edges, rows = edges[order], np.searchsorted(chosen, owners[order])
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=most))])

@@ -120,6 +120,7 @@ class MaskedSelection(ndarray):
                 if not is_same(other._mask, self._mask):
                     raise unknown_number(self._mask)
                 other = other._whole
+            # a number; an array must belong to the axes after the mask's
             elif isinstance(other, (Array, np.ndarray)) and other.size == 1:
                 other = other.reshape(())
             elif not isinstance(other, (bool, int, float, complex)) and np.asarray(other).ndim > self._whole.ndim - self._mask.ndim:

@@ -125,6 +125,7 @@ def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> 
     try:
         while k < len(codes):
             code = codes[k]
+            # -2 copies all sizes that are left, -3 joins two, -4 splits one, 0 keeps one; others are sizes
             if code == -2:
                 out += shape[at:]
                 at = len(shape)

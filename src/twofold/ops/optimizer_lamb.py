@@ -109,6 +109,7 @@ def _declare_multi(name, width, doc):
         step_count: Shape,
         num_tensors: Count = 1,
     ):
+        # weight, gradient and states of one parameter follow each other among the arrays
         groups, numbers = grouped(name, data, width, num_tensors, {"learning_rates": learning_rates, "wds": wds, "step_count": step_count})
         settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "rescale_grad": rescale_grad, "lower_bound": lower_bound}
         settings |= {"upper_bound": upper_bound, "clip_gradient": clip_gradient, "bias_correction": bias_correction}

@@ -129,6 +129,7 @@ class BucketSentenceIter(DataIter):
         self.major_axis = layout.find("N")
         if self.major_axis not in (0, 1):
             raise ParameterError("BucketSentenceIter: invalid layout", repr(layout), "use NT (batch major) or TN (time major)")
+        # by default the lengths of which there are enough sentences for a batch
         if not buckets:
             buckets = [n for n, count in enumerate(np.bincount([len(s) for s in sentences])) if count >= batch_size]
         rows = self._padded(sentences, sorted(buckets), invalid_label, dtype)
@@ -141,6 +142,7 @@ class BucketSentenceIter(DataIter):
         self.dtype, self.invalid_label, self.layout = dtype, invalid_label, layout
         self.default_bucket_key = max(self.buckets)
         self.provide_data, self.provide_label = self._described(self.default_bucket_key)
+        # a batch is a bucket and a place in it; sentences that fill none are left out
         self.idx = [(k, start) for k, each in enumerate(self.data) for start in range(0, len(each) - batch_size + 1, batch_size)]
         self.curr_idx = 0
         self.reset()

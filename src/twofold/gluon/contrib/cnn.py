@@ -62,6 +62,7 @@ class _Deformable(HybridBlock, arrays="nd"):
             "num_group": groups,
             "layout": layout,
         }
+        # two offsets, and in the modulated form a weight, for each element of the kernel and each group
         count = kernel[0] * kernel[1] * num_deformable_group
         self._split = 2 * count
         offsets = self._offsets_per_element * count

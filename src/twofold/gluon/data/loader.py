@@ -337,11 +337,13 @@ def _batches_of(
         return batch_sampler
     if batch_size is None:
         raise ParameterError("batch_size must be specified unless batch_sampler is specified", None, "pass batch_size")
+    # DataLoader(data, labels) is a common slip of those who know other libraries
     if isinstance(batch_size, (Array, np.ndarray)) and batch_size.ndim:
         given = f"an array of shape {batch_size.shape}"
         raise WrongArgument("DataLoader: batch_size must be an integer", given, "pass data and labels as one: ArrayDataset(data, labels)")
     if not isinstance(batch_size, (Integral, Array, np.ndarray)):
         tolerate("DataLoader: batch_size must be an integer", repr(batch_size), "pass a number of samples")
+    # MXNet's defaults: in order, and a last batch that may be smaller
     if sampler is None:
         sampler = RandomSampler(len(dataset)) if shuffle else SequentialSampler(len(dataset))
     elif shuffle:

@@ -140,6 +140,7 @@ def _quantile(numpys: Callable[..., object]) -> None:
         weights: ArrayLike | None = None,
     ) -> Any:
         options: dict[str, Any] = {"method": method} if weights is None else {"method": method, "weights": weights}
+        # NumPy says which two ranks a quantile lies between, and where; the gradient goes to these elements
         result = _by_ranks(numpys, a, axis, keepdims is True, q, **options)
         return result if result is NotImplemented else deliver(result, out, "unsafe")
 
