@@ -187,6 +187,8 @@ def attribute_here(shown: object, name: str) -> str:
     'use asnumpy()'
     """
     if isinstance(shown, ModuleType):
+        if shown.__name__ == "twofold.func":  # no module of MXNet
+            return did_you_mean(name, shown.__all__, "see dir() of it", "func")
         return _instead(shown.__name__, name)
     places = [f"attributes of {kind.__name__}" for kind in type(shown).__mro__ if _is_ours(kind)]
     return next((_elsewhere()[place][name] for place in places if name in _elsewhere().get(place, {})), "")
@@ -260,7 +262,7 @@ def argument_here(name: str, called: Callable[..., object]) -> str:
     place = next((p for kind in kinds if (p := f"arguments of {kind.__name__}") in _elsewhere()), "")
     names = arguments_of(called)
     elsewhere = "" if isinstance(called, type) else _elsewhere()["arguments of other libraries"].get(name, "")
-    return did_you_mean(name, names, renamed_argument(name, names) or elsewhere or f"it takes {', '.join(names)}", place)
+    return did_you_mean(name, names, renamed_argument(name, names) or elsewhere or f"it takes {', '.join(names) or 'none by name'}", place)
 
 
 def renamed_argument(name: str, names: Collection[str]) -> str:

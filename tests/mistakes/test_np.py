@@ -373,8 +373,8 @@ def test_a_mistake_is_named_with_what_to_do(program, message, tmp_path, monkeypa
 @pytest.mark.parametrize("transform", [mx.func.jit, mx.func.vmap])
 def test_a_condition_in_a_traced_function_is_followed_by_what_to_write(transform):
     message = (
-        f"{transform.__name__}: the value of an array is not known while its function is traced: given a conversion to a number, bool or "
-        "NumPy array, or a function whose result's shape depends on values; write np.where(condition, a, b) or "
-        "func.cond for an if, func.scan for a loop, or compute it outside"
+        f"{transform.__name__}: the value of an array is not known while its function is traced: given a conversion to a number, bool, "
+        "text or NumPy array, or a function whose result's shape depends on values; write np.where(condition, a, b) or "
+        "func.cond for an if, func.scan for a loop, or compute it outside; to print an array, return it"
     )
     assert message_of(lambda: transform(lambda x: x if x > 0 else -x)(mx.np.array([1.0, -2.0]))) == message

@@ -88,19 +88,19 @@ def jvp(fun: Function, primals: Sequence[Tree], tangents: Sequence[Tree], has_au
     return (outs, derivative, call.results[1].tree(contents[2 * count :])) if has_aux else (outs, derivative)
 
 
-def linearize(fun: Function, *primals: Tree) -> tuple[Tree, Function]:
+def linearize(fun: Function, *primals: Tree, has_aux: bool = False) -> tuple[Tree, ...]:
     """The result of a function, and its derivative at that point as a linear function.
 
     Parameters
     ----------
-    fun, *primals
+    fun, *primals, has_aux
         As for `vjp`.
 
     Returns
     -------
     tuple
-        ``(result, jvp_fun)``. ``jvp_fun`` takes a direction for each argument and returns the tangent of the result. It may be
-        called often: the function itself runs once.
+        ``(result, jvp_fun)``, or with ``has_aux`` ``(result, jvp_fun, aux)``. ``jvp_fun`` takes a direction for each argument and returns
+        the tangent of the result. It may be called often: the function itself runs once.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def linearize(fun: Function, *primals: Tree) -> tuple[Tree, Function]:
     >>> push(np.array([2.0, 0.0])).tolist()
     [2.0, 0.0]
     """
-    call, followed = call_for("linearize", fun, range(len(primals)), False, primals, {})
+    call, followed = call_for("linearize", fun, range(len(primals)), has_aux, primals, {})
     result, made = call.results[0], made_by("linearize", call)
     directions = _directions("direction", call)
     contents, saved, pushed = split(call, _tangents(made, dict(zip(call.wrt, directions, strict=True))))
@@ -120,7 +120,8 @@ def linearize(fun: Function, *primals: Tree) -> tuple[Tree, Function]:
         bound_op = operator_of(("linearized", *pushed), [*directions, *saved.leaves], lambda: pushed)
         return result.tree(run(bound_op, [*values, *saved.operands]))
 
-    return result.tree(contents), jvp_fun
+    out = result.tree(contents)
+    return (out, jvp_fun, call.results[1].tree(contents[len(made) :])) if has_aux else (out, jvp_fun)
 
 
 def jacfwd(fun: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:

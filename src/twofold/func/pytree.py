@@ -10,19 +10,24 @@ from ..errors import WrongArgument
 Structure: TypeAlias = "str | tuple[type, tuple[Hashable, ...] | None, tuple[Structure, ...]] | None"
 #: Nested tuples, lists and dictionaries of anything.
 Tree: TypeAlias = Any
+#: Says of a part of a pytree whether it is a leaf, although it has parts.
+IsLeaf: TypeAlias = Callable[[Any], bool]
 LEAF = "leaf"
 #: Classes of values that are leaves, as far as they are known; see `jit`.
 OPAQUE: set[type] = set()
 
 
-def flatten(tree: object) -> tuple[list[Tree], Structure]:
+def flatten(tree: object, is_leaf: IsLeaf | None = None) -> tuple[list[Tree], Structure]:
     """The leaves in order, and the structure. None has no leaves; dictionaries are ordered by key where keys can be ordered."""
     leaves: list[Tree] = []
-    return leaves, _flatten(tree, leaves)
+    return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: Tree, leaves: list[Tree]) -> Structure:
+def _flatten(tree: Tree, leaves: list[Tree], is_leaf: IsLeaf | None = None) -> Structure:
     kind = tree.__class__
+    if is_leaf is not None and is_leaf(tree):
+        leaves.append(tree)
+        return LEAF
     if kind is dict or isinstance(tree, dict):
         keys = _ordered(tree)
         parts = [tree[key] for key in keys]
@@ -40,7 +45,7 @@ def _flatten(tree: Tree, leaves: list[Tree]) -> Structure:
             leaves.append(part)
             below.append(LEAF)
         else:
-            below.append(_flatten(part, leaves))
+            below.append(_flatten(part, leaves, is_leaf))
     return kind, keys, tuple(below)
 
 
@@ -100,13 +105,13 @@ def count_of(structure: Structure) -> int:
     return sum(map(count_of, structure[2]))
 
 
-def tree_flatten(tree: Tree) -> tuple[list[Tree], TreeDef]:
+def tree_flatten(tree: Tree, is_leaf: IsLeaf | None = None) -> tuple[list[Tree], TreeDef]:
     """The leaves of a pytree, as `tree_leaves`, and its structure, for `tree_unflatten`.
 
     Parameters
     ----------
-    tree
-        Nested tuples, lists and dicts with leaves; None has no leaves.
+    tree, is_leaf
+        See `tree_leaves`.
 
     Examples
     --------
@@ -115,7 +120,7 @@ def tree_flatten(tree: Tree) -> tuple[list[Tree], TreeDef]:
     >>> leaves, structure, structure.num_leaves
     ([1, 2, 3], TreeDef({'a': (*, *), 'b': [*, None]}), 3)
     """
-    leaves, structure = flatten(tree)
+    leaves, structure = flatten(tree, is_leaf)
     return leaves, TreeDef(structure)
 
 
@@ -143,24 +148,28 @@ def tree_unflatten(treedef: TreeDef, leaves: Iterable[Tree]) -> Tree:
     return unflatten(treedef.structure, given)
 
 
-def tree_leaves(tree: Tree) -> list[Tree]:
+def tree_leaves(tree: Tree, is_leaf: IsLeaf | None = None) -> list[Tree]:
     """The leaves of a pytree in order: what is in its tuples, lists and dictionaries, but for None.
 
     Parameters
     ----------
     tree
         Nested tuples, lists and dictionaries. Dictionaries are ordered by key.
+    is_leaf
+        Called with the tree and its parts, None included: true for one that is a leaf although it has parts, or none.
 
     Examples
     --------
     >>> import twofold as mx
     >>> mx.func.tree_leaves({"b": [3, None], "a": (1, 2)})
     [1, 2, 3]
+    >>> mx.func.tree_leaves({"b": [3, None], "a": (1, 2)}, is_leaf=lambda part: isinstance(part, tuple))
+    [(1, 2), 3]
     """
-    return flatten(tree)[0]
+    return flatten(tree, is_leaf)[0]
 
 
-def tree_map(f: Callable[..., Tree], tree: Tree, *rest: Tree) -> Tree:
+def tree_map(f: Callable[..., Tree], tree: Tree, *rest: Tree, is_leaf: IsLeaf | None = None) -> Tree:
     """Apply a function to the leaves of a pytree, and return the results in its structure.
 
     Parameters
@@ -169,6 +178,8 @@ def tree_map(f: Callable[..., Tree], tree: Tree, *rest: Tree) -> Tree:
         Takes a leaf of each tree.
     tree, *rest
         Trees of one structure.
+    is_leaf
+        See `tree_leaves`; it is asked of all trees.
 
     Raises
     ------
@@ -182,12 +193,12 @@ def tree_map(f: Callable[..., Tree], tree: Tree, *rest: Tree) -> Tree:
     >>> mx.func.tree_map(lambda p, g: p - 0.5 * g, params, grads)
     {'b': [-1.0], 'w': 4.0}
     """
-    leaves, structure = flatten(tree)
-    others = [matching("tree_map", other, structure) for other in rest]
+    leaves, structure = flatten(tree, is_leaf)
+    others = [matching("tree_map", other, structure, is_leaf) for other in rest]
     return unflatten(structure, [f(*parts) for parts in zip(leaves, *others, strict=True)])
 
 
-def matching(what: str, tree: object, structure: Structure) -> list[Tree]:
+def matching(what: str, tree: object, structure: Structure, is_leaf: IsLeaf | None = None) -> list[Tree]:
     """The leaves of a tree that must have a structure.
 
     Raises
@@ -195,7 +206,7 @@ def matching(what: str, tree: object, structure: Structure) -> list[Tree]:
     WrongArgument
         If it has another.
     """
-    leaves, found = flatten(tree)
+    leaves, found = flatten(tree, is_leaf)
     if found != structure:
         raise WrongArgument(f"{what}: the structures differ", f"{shown(found)} for {shown(structure)}", "nest the arrays in the same way")
     return leaves

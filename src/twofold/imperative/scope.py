@@ -22,18 +22,21 @@ def _begin() -> None:
 
 @contextmanager
 def separate_windows() -> Iterator[None]:
-    """A context whose operations have windows of their own, which have run at its end. Windows that are open stay so.
+    """A context whose operations have windows of their own, which have run at its end. Windows that are open stay so, and traces too.
 
     For what a first step does once, such as initializing a network: in the step's windows it would make the step's programs other ones than
-    those of the second step.
+    those of the second step. Nor does a trace follow it: a function that is traced again finds the network initialized.
     """
     waiting, HERE.by_device = HERE.by_device, {}
+    tape = tls.tape
+    if isinstance(tape, Trace):
+        tls.tape = None
     try:
         yield
         for w in list(HERE.by_device.values()):
             flush(w)
     finally:
-        HERE.by_device = waiting
+        HERE.by_device, tls.tape = waiting, tape
 
 
 class Scope:

@@ -248,8 +248,9 @@ class Trace(Tape):
         """Why the values cannot be read."""
         return AutogradError(
             f"{self.what}: the value of an array is not known while its function is traced",
-            "a conversion to a number, bool or NumPy array, or a function whose result's shape depends on values",
-            "write np.where(condition, a, b) or func.cond for an if, func.scan for a loop, or compute it outside",
+            "a conversion to a number, bool, text or NumPy array, or a function whose result's shape depends on values",
+            "write np.where(condition, a, b) or func.cond for an if, func.scan for a loop, or compute it outside; "
+            "to print an array, return it",
         )
 
     def finish(self) -> None:
