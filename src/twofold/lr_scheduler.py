@@ -108,6 +108,13 @@ class FactorScheduler(LRScheduler):
     ------
     ParameterError
         If ``step`` is below 1 or ``factor`` above 1.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> rate = mx.lr_scheduler.FactorScheduler(step=10, factor=0.5, base_lr=0.1)
+    >>> [rate(update) for update in (1, 11, 21)]
+    [0.1, 0.05, 0.025]
     """
 
     def __init__(
@@ -174,6 +181,13 @@ class MultiFactorScheduler(LRScheduler):
     ------
     ParameterError
         If the counts do not increase or start below 1, or ``factor`` is above 1.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> rate = mx.lr_scheduler.MultiFactorScheduler(step=[10, 15], factor=0.1, base_lr=1.0)
+    >>> [round(rate(update), 4) for update in (1, 11, 16)]
+    [1.0, 0.1, 0.01]
     """
 
     def __init__(
@@ -267,6 +281,13 @@ class PolyScheduler(_Descent):
         Learning rate at the end of the decay.
     warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> rate = mx.lr_scheduler.PolyScheduler(max_update=100, base_lr=0.1, pwr=2)
+    >>> [round(rate(update), 4) for update in (0, 50, 100)]
+    [0.1, 0.025, 0.0]
     """
 
     def __init__(
@@ -303,6 +324,13 @@ class CosineScheduler(_Descent):
     Notes
     -----
     Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, 2016 (without the restarts).
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> rate = mx.lr_scheduler.CosineScheduler(max_update=100, base_lr=0.1)
+    >>> [round(rate(update), 4) for update in (0, 50, 100)]
+    [0.1, 0.05, 0.0]
     """
 
     def _remainder(self, progress: float) -> float:

@@ -121,6 +121,15 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     -----
     Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1. As in MXNet,
     1e-8 is added to the norm.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> gradients = [mx.nd.array([3]), mx.nd.array([4])]
+    >>> mx.gluon.utils.clip_global_norm(gradients, max_norm=1).item()
+    5.0
+    >>> [round(gradient.asscalar().item(), 3) for gradient in gradients]
+    [0.6, 0.8]
     """
     if isinstance(arrays, Array) or not all(isinstance(array, Array) for array in arrays):
         todo = "pass [x], or the gradients of all parameters: [p.grad() for p in params.values() if p.grad_req != 'null']"

@@ -318,6 +318,15 @@ class Block:
         ------
         ParameterError
             If a block is hybridized.
+
+        Examples
+        --------
+        >>> import twofold as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.summary(mx.nd.ones((1, 3)))  # doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE
+        ---...
+        Total params: 8...
         """
         print_summary(self, inputs)
 

@@ -91,6 +91,17 @@ def load(fname: str | os.PathLike[str], names: Collection[str] | None = None) ->
         If it cannot be read.
     ParameterError
         If it lacks one of the names.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "weights.params")
+    ...     mx.nd.save(file, {"w": mx.nd.ones((2, 2))})
+    ...     arrays = mx.nd.load(file)
+    >>> arrays["w"].asnumpy().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
     """
     if _name(fname).endswith(SUFFIX + INDEX) or os.path.isdir(fname):
         return _load_shards(fname, names)

@@ -88,6 +88,16 @@ class RAdam(Optimizer):
     Notes
     -----
     Liu et al., On the variance of the adaptive learning rate and beyond, ICLR 2020.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> optimizer = mx.optimizer.RAdam(learning_rate=0.1)
+    >>> weight, gradient = mx.nd.ones(2), mx.nd.array([1, -1])
+    >>> state = optimizer.create_state(0, weight)
+    >>> optimizer.update(0, weight, gradient, state)
+    >>> weight.asnumpy()
+    array([0.9, 1.1], dtype=float32)
     """
 
     _state_arrays = 2  # mean of the gradients, mean of their squares
@@ -132,6 +142,16 @@ class Lion(Optimizer):
     Notes
     -----
     Chen et al., Symbolic discovery of optimization algorithms, NeurIPS 2023.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> optimizer = mx.optimizer.Lion(learning_rate=0.1)
+    >>> weight, gradient = mx.nd.ones(2), mx.nd.array([1, -1])
+    >>> state = optimizer.create_state(0, weight)
+    >>> optimizer.update(0, weight, gradient, state)
+    >>> weight.asnumpy()
+    array([0.9, 1.1], dtype=float32)
     """
 
     _state_arrays = 1  # mean of the gradients
@@ -172,6 +192,16 @@ class Adafactor(Optimizer):
     Notes
     -----
     Shazeer and Stern, Adafactor: adaptive learning rates with sublinear memory cost, ICML 2018.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> optimizer = mx.optimizer.Adafactor(learning_rate=0.1)
+    >>> weight, gradient = mx.nd.ones(2), mx.nd.array([1, -1])
+    >>> state = optimizer.create_state(0, weight)
+    >>> optimizer.update(0, weight, gradient, state)
+    >>> weight.asnumpy()
+    array([0.9, 1.1], dtype=float32)
     """
 
     #: Added to squares.
@@ -242,6 +272,17 @@ class Muon(Optimizer):
     -----
     Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024; the scale is that of Liu et al.,
     arXiv:2502.16982. Axes after the first count as columns. Tables of embeddings are better trained by another optimizer.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> optimizer = mx.optimizer.Muon(learning_rate=0.1)
+    >>> weight, gradient = mx.nd.zeros((2, 2)), mx.nd.array([[1, 0], [0, 0.1]])
+    >>> state = optimizer.create_state(0, weight)
+    >>> optimizer.update(0, weight, gradient, state)
+    >>> weight.asnumpy().round(2)
+    array([[-0.02,  0.  ],
+           [ 0.  , -0.02]], dtype=float32)
     """
 
     #: Of the odd polynomial that moves singular values towards 1.

@@ -199,6 +199,12 @@ class SiLU(Layer, arrays="nd"):
     Notes
     -----
     Elfwing, Uchibe and Doya, Sigmoid-weighted linear units, arXiv:1702.03118.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> mx.gluon.nn.SiLU()(mx.nd.array([-1, 0, 1])).asnumpy().round(3)
+    array([-0.269,  0.   ,  0.731], dtype=float32)
     """
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:

@@ -294,6 +294,14 @@ class RotaryPositions(Layer, arrays="nd"):
     Notes
     -----
     Su et al., RoFormer, arXiv:2104.09864. The pairs are of the two halves of a vector, as in Llama.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.RotaryPositions()
+    >>> layer(mx.nd.array([[1, 0], [1, 0]])).asnumpy().round(3)
+    array([[1.   , 0.   ],
+           [0.54 , 0.841]], dtype=float32)
     """
 
     def __init__(self, base: float = 10000.0, **kwargs: Unpack[Naming]) -> None:
@@ -324,6 +332,14 @@ class LearnedPositions(Layer, arrays="nd"):
     ----------
     weight : Parameter
         Of shape (max_length, units).
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.LearnedPositions(10, 4)
+    >>> layer.initialize(mx.init.One())
+    >>> layer(mx.nd.zeros((1, 2, 4))).asnumpy().tolist()
+    [[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]]
     """
 
     def __init__(self, max_length: int, units: int, weight_initializer: InitializerLike = None, **kwargs: Unpack[Naming]) -> None:

@@ -356,6 +356,14 @@ class DepthwiseSeparableConv2D(Layer, arrays="nd"):
     Notes
     -----
     Chollet, Xception: deep learning with depthwise separable convolutions, CVPR 2017.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.DepthwiseSeparableConv2D(8, in_channels=3, strides=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 3, 8, 8))).shape
+    (1, 8, 4, 4)
     """
 
     def __init__(

@@ -245,6 +245,14 @@ class RMSNorm(Layer, arrays="nd"):
     Notes
     -----
     Zhang and Sennrich, Root mean square layer normalization, arXiv:1910.07467.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.RMSNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[3, 4]])).asnumpy().round(3)
+    array([[0.849, 1.131]], dtype=float32)
     """
 
     def __init__(

@@ -257,6 +257,13 @@ class AdaptiveAvgPool2D(Layer, arrays="nd"):
         Number of rows and columns, or one number for both.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.AdaptiveAvgPool2D((2, 1))
+    >>> layer(mx.nd.arange(8).reshape((1, 1, 4, 2))).asnumpy().tolist()
+    [[[[1.5], [5.5]]]]
     """
 
     def __init__(self, output_size: int | Sequence[int] = 1, **kwargs: Unpack[Naming]) -> None:
@@ -277,6 +284,13 @@ class AdaptiveAvgPool1D(Layer, arrays="nd"):
         Number of parts.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.AdaptiveAvgPool1D(2)
+    >>> layer(mx.nd.arange(4).reshape((1, 1, 4))).asnumpy().tolist()
+    [[[0.5, 2.5]]]
     """
 
     def __init__(self, output_size: int = 1, **kwargs: Unpack[Naming]) -> None:

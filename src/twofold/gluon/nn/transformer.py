@@ -33,6 +33,14 @@ class SwiGLU(Layer, arrays="nd"):
     Notes
     -----
     Shazeer, GLU variants improve transformer, arXiv:2002.05202.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.SwiGLU(16, 4)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 4))).shape
+    (2, 3, 4)
     """
 
     def __init__(self, hidden_size: int, units: int, use_bias: bool = False, **kwargs: Unpack[Naming]) -> None:
@@ -61,6 +69,15 @@ class DropPath(Layer, arrays="nd"):
     Notes
     -----
     Huang et al., Deep networks with stochastic depth, ECCV 2016.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.DropPath(0.5)
+    >>> with mx.autograd.train_mode():
+    ...     rows = layer(mx.nd.ones((100, 3))).asnumpy()
+    >>> sorted({tuple(row) for row in rows.tolist()})
+    [(0.0, 0.0, 0.0), (2.0, 2.0, 2.0)]
     """
 
     def __init__(self, rate: float, **kwargs: Unpack[Naming]) -> None:
@@ -222,6 +239,14 @@ class TransformerDecoderLayer(_ResidualLayer, arrays="nd"):
     Notes
     -----
     Vaswani et al., Attention is all you need, NeurIPS 2017.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = mx.gluon.nn.TransformerDecoderLayer(8, 2, 32)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((3, 5, 8)), mx.nd.ones((3, 7, 8))).shape
+    (3, 5, 8)
     """
 
     def __init__(self, units: int, num_heads: int, hidden_size: int, **options: Unpack[LayerOptions]) -> None:
