@@ -51,7 +51,10 @@ def jaxs_module_of_loops():
     mx.lax.scan(lambda c, x: (c, x), np.zeros(2), np.ones((3, 2)))
 
 
-@mistake("module 'twofold.numpy.random' has no attribute 'PRNGKey'; use mx.random.seed: a stream has a state, and needs no keys")
+@mistake(
+    "module 'twofold.numpy.random' has no attribute 'PRNGKey'; use mx.random.seed, or np.random.seed for NumPy's own stream: a stream has a "
+    "state, and needs no keys"
+)
 def jaxs_key():
     np.random.PRNGKey(0)
 
