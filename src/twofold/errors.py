@@ -86,7 +86,9 @@ class MXNetError(RuntimeError):
         self.what = what
         self.given = given if given is None or isinstance(given, str) else repr(given)  # text only: an error must pickle
         self.todo = todo
-        super().__init__(self._message())
+        message = self._message()
+        super().__init__(message)
+        self.args = (message,)  # OSError of Python 3.14 leaves them empty
 
     def _message(self) -> str:
         what_and_given = f"{self.what}: given {self.given}" if self.given else self.what

@@ -81,7 +81,8 @@ def test_values_that_are_known_decide_the_dtype():
     assert values.dtype == "complex128"
     host.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-4)
     symmetric = np.array(REAL + REAL.T)
-    assert func.jvp(np.linalg.eigvals, (symmetric,), (symmetric,))[1].dtype == "float64"
+    # from NumPy 2.5 on eigenvalues are complex numbers in any case
+    assert func.jvp(np.linalg.eigvals, (symmetric,), (symmetric,))[1].dtype == host.linalg.eigvals(REAL + REAL.T).dtype
 
 
 def test_the_determinant_is_the_product_of_complex_eigenvalues():
@@ -98,6 +99,9 @@ def test_the_determinant_is_the_product_of_complex_eigenvalues():
 @pytest.mark.parametrize("transform", [func.jit, lambda f: lambda a: func.vmap(f)(a[None])])
 def test_real_matrices_whose_values_are_not_known(transform):
     found = transform(np.linalg.eigvals)(np.array([[2.0, 1.0], [0.5, 3.0]]))
-    assert sorted(found.reshape(-1).tolist()) == pytest.approx([2.5 - 0.75**0.5, 2.5 + 0.75**0.5])
+    assert sorted(found.real.reshape(-1).tolist()) == pytest.approx([2.5 - 0.75**0.5, 2.5 + 0.75**0.5])
+    if host.iscomplexobj(host.linalg.eigvals(host.eye(2))):  # NumPy 2.5
+        host.testing.assert_allclose(transform(np.linalg.eigvals)(np.array(REAL)).reshape(-1).asnumpy(), host.linalg.eigvals(REAL))
+        return
     with pytest.raises(errors.MXNetError, match=r"a real matrix has complex eigenvalues.*a\.astype\('complex128'\)"):
         transform(np.linalg.eigvals)(np.array(REAL)).asnumpy()

@@ -299,6 +299,7 @@ def test_anything_but_a_square_float_matrix_is_rejected(name):
             function(nd.ones((2, 2), dtype=dtype))
 
 
+@pytest.mark.skipif(np.iscomplexobj(np.linalg.eigvals(np.eye(2))), reason="from NumPy 2.5 on all eigenvalues are complex numbers")
 def test_complex_eigenvalues_in_a_compiled_function_are_rejected():
     with pytest.raises(MXNetError, match="complex eigenvalues"):
         mx.func.jit(mx.np.linalg.eigvals)(mx.np.array([[0.0, 1], [-1, 0]])).asnumpy()

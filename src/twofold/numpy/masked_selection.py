@@ -19,8 +19,10 @@ from ..imperative.cell import Value
 from ..imperative.invoke import host_of
 from ..imperative.tape import tls
 from ..imperative.trace import Trace, TracedEntry
+from ..ndarray.types import ArrayLike
 from ..ops.primitive_arithmetic import where as where_op
 from .array import ndarray
+from .creation import asarray
 
 #: What to write in place of ``x[mask]`` in a traced function.
 BY_MASK = (
@@ -112,7 +114,7 @@ class MaskedSelection(ndarray):
             raise unknown_number(mask)
         return apply_op(where_op, self._along(x), self._whole.astype(x.dtype, copy=False), x, cls=ndarray)
 
-    def _computed(self, operation: Callable[..., ndarray], *operands: object) -> MaskedSelection:
+    def _computed(self, operation: Callable[..., ndarray], *operands: ArrayLike) -> MaskedSelection:
         """The result of an operation of Python for each element; this selection is among the operands."""
         taken = []
         for other in operands:
@@ -123,7 +125,7 @@ class MaskedSelection(ndarray):
             # a number; an array must belong to the axes after the mask's
             elif isinstance(other, (Array, np.ndarray)) and other.size == 1:
                 other = other.reshape(())
-            elif not isinstance(other, (bool, int, float, complex)) and np.asarray(other).ndim > self._whole.ndim - self._mask.ndim:
+            elif not isinstance(other, (bool, int, float, complex)) and asarray(other).ndim > self._whole.ndim - self._mask.ndim:
                 raise unknown_number(self._mask)
             taken.append(other)
         return MaskedSelection.of(operation(*taken), self._mask)
@@ -132,7 +134,7 @@ class MaskedSelection(ndarray):
 def _operator(name: str, reflected: bool) -> Callable[..., MaskedSelection]:
     operation = getattr(operator, name)
 
-    def method(self: MaskedSelection, *others: object) -> MaskedSelection:
+    def method(self: MaskedSelection, *others: ArrayLike) -> MaskedSelection:
         return self._computed(operation, *(reversed((self, *others)) if reflected else (self, *others)))
 
     return method

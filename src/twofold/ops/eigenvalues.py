@@ -8,11 +8,11 @@ from .linear_algebra import FLOATS, diagonal_matrices, inverse_differences, requ
 
 def _real_eigenvectors(np, A):
     w, v = np.linalg.eig(A)
-    # NumPy's dtype depends on the values, which typed graphs cannot
-    if np.iscomplexobj(w):
+    # NumPy's dtype depends on the values, which typed graphs cannot; from NumPy 2.5 on it is complex in any case
+    if np.imag(w).any():
         todo = "pass a.astype('complex128'), whose eigenvalues are complex in any case; eigh is for symmetric matrices"
         raise ParameterError("eig: a real matrix has complex eigenvalues", "a matrix whose values were not known", todo)
-    return w, v
+    return np.real(w), np.real(v)
 
 
 @primitive(reference=_real_eigenvectors, outputs=2, floats=FLOATS, host_only=True, batch="leading")

@@ -91,7 +91,8 @@ def roots(p: ArrayLike) -> ndarray:
     if not count:
         return rest
     matrix = concatenate([(-a[1:] / a[0]).reshape(1, -1), eye(count - 1, count, dtype=a.dtype, device=a.context)])
-    return concatenate([linalg.eigvals(matrix), rest])
+    # NumPy's roots are real numbers if they can be
+    return concatenate([eigenpairs(matrix, always_complex=False)[0], rest])
 
 
 def _termwise(function: Callable[[ndarray, ndarray], ndarray]) -> Callable[..., object]:
