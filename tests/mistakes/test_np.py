@@ -52,8 +52,8 @@ def jaxs_module_of_loops():
 
 
 @mistake(
-    "module 'twofold.numpy.random' has no attribute 'PRNGKey'; use mx.random.seed, or np.random.seed for NumPy's own stream: a stream has a "
-    "state, and needs no keys"
+    "module 'twofold.numpy.random' has no attribute 'PRNGKey'; use mx.random.seed, or np.random.seed for NumPy's own stream: a stream has "
+    "a state, and needs no keys"
 )
 def jaxs_key():
     np.random.PRNGKey(0)

@@ -10,7 +10,6 @@ from ..ops import eigenvalues
 from ..ops.complex_numbers import WHOLE
 from .array import ndarray
 
-
 #: From NumPy 2.5 on eigenvalues of real matrices are complex numbers even if none has an imaginary part.
 ALWAYS_COMPLEX = np.iscomplexobj(np.linalg.eigvals(np.eye(1)))
 
@@ -23,8 +22,8 @@ def eigenpairs(a: ndarray, always_complex: bool = ALWAYS_COMPLEX) -> list[ndarra
     a
         The matrices.
     always_complex
-        Whether those of real matrices are complex numbers even if none has an imaginary part. Without it they are complex if one has, as far
-        as values are known.
+        Whether those of real matrices are complex numbers even if none has an imaginary part. Without it they are complex if one has, as
+        far as values are known.
     """
     x = a.astype(WHOLE[a._dtype]) if a._dtype in WHOLE and (always_complex or _are_complex(a)) else a
     op = eigenvalues.complex_eig if x._dtype in COMPLEX else eigenvalues.real_eig

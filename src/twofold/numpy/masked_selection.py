@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from ..imperative.cell import Value
 from ..imperative.invoke import host_of
 from ..imperative.tape import tls
 from ..imperative.trace import Trace, TracedEntry
-from ..ndarray.types import ArrayLike
 from ..ops.primitive_arithmetic import where as where_op
 from .array import ndarray
 from .creation import asarray
+
+if TYPE_CHECKING:
+    from ..ndarray.types import ArrayLike
 
 #: What to write in place of ``x[mask]`` in a traced function.
 BY_MASK = (
