@@ -33,6 +33,7 @@ class Difference(NamedTuple):
 
 
 ZERO_POWER = "np.where((x[0] == 0) & (out == 0), 0, want)"
+ZEROTH_POWER = "np.where((x[0] == 0) & (x[1] == 0), 0, want)"
 ROW = "np.array([np.linspace(-1, 1, 4), -np.ones(4), np.ones(4)])"
 SATURATED = "(x[0] * np.float32({factor}) + (x[0] @ np.array([0.299, 0.587, 0.114], 'float32'))[..., None] * np.float32(1 - {factor}))"
 BYTES = f"np.clip({SATURATED}, 0, 255).astype('uint8')"
@@ -53,6 +54,8 @@ DIFFERENCES = [
     Difference(
         "Grids of one row", "GridGenerator.3", "gradient 0", f"np.einsum('nchw,kw->nck', h[0], {ROW}).reshape(2, 6).astype('float32')"
     ),
+    *[Difference("Gradient of a power of 0", c, "gradient 0", ZEROTH_POWER) for c in ("_power.1", "_power.7", "broadcast_power.3")],
+    Difference("Gradient of a power of 0", "_power_scalar.2", "gradient 0", "np.where(x[0] == 0, 0, want)"),
     Difference("Gradient of a power of 0", "_power.1", "gradient 1", ZERO_POWER),
     Difference("Gradient of a power of 0", "_power.7", "gradient 1", ZERO_POWER),
     Difference("Gradient of a power of 0", "broadcast_power.3", "gradient 1", ZERO_POWER),

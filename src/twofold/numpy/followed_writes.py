@@ -25,7 +25,7 @@ def is_mask(item: object) -> bool:
 
 def whole_mask(x: ndarray, index: Any) -> Array | None:
     """The mask of an index that is nothing but a mask of the first axes, and that a trace follows."""
-    mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    mask: Any = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     return mask if is_mask(mask) and mask.shape == x.shape[: mask.ndim] else None
 
 
