@@ -1,7 +1,7 @@
 """Writes to elements at a mask or places that a trace follows: whichever elements these are, the shapes are known."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -18,14 +18,14 @@ from .creation import arange, asarray, operand
 from .masked_selection import MaskedSelection
 
 
-def is_mask(item: object) -> bool:
+def is_mask(item: object) -> TypeGuard[Array]:
     """Whether a value is an array of bools that a trace follows."""
     return isinstance(item, Array) and item._dtype == "bool" and is_followed(item)
 
 
-def whole_mask(x: ndarray, index: Any) -> Array | None:
+def whole_mask(x: ndarray, index: object) -> Array | None:
     """The mask of an index that is nothing but a mask of the first axes, and that a trace follows."""
-    mask: Any = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    mask: object = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     return mask if is_mask(mask) and mask.shape == x.shape[: mask.ndim] else None
 
 
