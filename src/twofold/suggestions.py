@@ -1,6 +1,7 @@
 """Suggestions for names that do not exist: the nearest ones that do, and what other libraries' names are called here."""
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from inspect import Parameter, signature
@@ -285,9 +286,20 @@ def arguments_of(called: Callable[..., object]) -> list[str]:
         functions = [vars(kind)["__init__"] for kind in own if kind is own[0] or not kind.__name__.startswith("_")]
     else:
         functions = [called]
-    parameters = [p for function in functions for p in signature(function).parameters.values()]
+    parameters = [p for function in functions for p in (*_of_numpys(function), *signature(function).parameters.values())]
     by_name = [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
     return [n for n in dict.fromkeys(by_name) if n != "self"]
+
+
+def _of_numpys(function: Callable[..., object]) -> Iterable[Parameter]:
+    """The parameters of NumPy's function of the same name, if this one passes on to it what it does not take itself."""
+    passes_on = any(p.kind is Parameter.VAR_KEYWORD for p in signature(function).parameters.values())
+    package, _, module = function.__module__.partition(".")
+    numpys = getattr(sys.modules.get(module), function.__name__, None) if passes_on and package == "twofold" else None
+    try:
+        return signature(numpys).parameters.values() if callable(numpys) else ()
+    except ValueError:  # functions written in C may have no signature
+        return ()
 
 
 def lookup(module: str, names: Iterable[str], place: str = "") -> Callable[[str], Any]:

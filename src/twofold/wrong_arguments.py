@@ -23,7 +23,9 @@ UNEXPECTED = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)
 
 #: Python's texts about arguments by position.
 MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
-TOO_MANY = re.compile(r"([\w.<>]+)\(\) (?:takes .+ positional arguments? but .+ given|got multiple values for argument '\w+')")
+TOO_MANY = re.compile(
+    r"([\w.<>]+)\(\) (?:takes .+ positional arguments? but .+ given|takes at most .+ given\)|got multiple values for argument '\w+')"
+)
 #: Parameters of ``hybrid_forward`` that blocks pass themselves.
 WEIGHTS = ("weight", "bias", "gamma", "beta", "running_mean", "running_var", "alpha")
 #: The methods that run a block, which a program calls as a function.
@@ -46,6 +48,8 @@ def explanation_of(error: TypeError, trace: TracebackType) -> str:
     links = [trace]
     while links[-1].tb_next is not None:
         links.append(links[-1].tb_next)
+    while len(links) > 1 and links[-1].tb_frame.f_code.co_filename.endswith(".pyx"):  # NumPy's samplers
+        links.pop()
     found = UNEXPECTED.fullmatch(str(error))
     if found is None:
         return _of_positions(str(error), links)
@@ -55,9 +59,10 @@ def explanation_of(error: TypeError, trace: TracebackType) -> str:
     passing = links[-1].tb_frame
     while len(links) > 1 and is_inside(links[-1].tb_frame) and _passes_on(links[-1].tb_frame, argument):
         passing = links.pop().tb_frame
-    if is_inside(links[-1].tb_frame):
+    is_wrapped = is_inside(links[-1].tb_frame)
+    called = _wrapper_of(function, links) if is_wrapped else _called(links[-1].tb_frame, links[-1].tb_lasti)
+    if is_wrapped and called is None:
         return ""
-    called = _called(links[-1].tb_frame, links[-1].tb_lasti)
     if called is None:  # of an array that has no name, as in `x.T.sum(…)`; otherwise Python's text names what the program called
         called = _public(function) if len(links) == depth else _method_of_first(passing, function)
     if called is None or not _is_ours(called[0]) or argument in arguments_of(called[0]):
@@ -72,6 +77,8 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
         return ""
     function, last = found[1], links[-1].tb_frame
     missing = found[2] if found.re is MISSING else ""
+    if is_inside(last) and (called := _wrapper_of(function, links)):
+        return _of_call(called, missing)
     # a function of the program was called by Twofold: the mistake is in its parameters
     if is_inside(last):
         if function == "Initializer.__call__" and last.f_code.co_name == "apply":
@@ -100,7 +107,23 @@ def _of_positions(text: str, links: list[TracebackType]) -> str:
     names = arguments_of(called[0])
     if missing and (unknown := [name for name in _keywords(last, links[-1].tb_lasti) if name not in names]):
         return f"{called[1]}: there is no argument {unknown[0]!r}; {argument_here(unknown[0], called[0])}"
-    return f"{called[1]}: {f'{missing} is missing' if missing else 'there are too many arguments'}; it takes {', '.join(names) or 'none'}"
+    return _of_call(called, missing)
+
+
+def _of_call(called: Called, missing: str) -> str:
+    """The text about a call by position."""
+    what = f"{missing} {'are' if ' and ' in missing else 'is'} missing" if missing else "there are too many arguments"
+    names = arguments_of(called[0])
+    if "." in called[1] and names[:1] == ["a"]:  # a method that is the function with the array as its first argument
+        del names[0]
+    return f"{called[1]}: {what}; it takes {', '.join(names) or 'none'}"
+
+
+def _wrapper_of(function: str, links: list[TracebackType]) -> Called | None:
+    """The function of the package that the program called, if it has only passed its arguments to one of the same name, such as NumPy's."""
+    outer = next((link for link in reversed(links) if not is_inside(link.tb_frame)), None)
+    called = None if outer is None else _called(outer.tb_frame, outer.tb_lasti)
+    return called if called is not None and _is_ours(called[0]) and called[0].__name__ == function else None
 
 
 def _block_of(frame: FrameType, function: str) -> type | None:

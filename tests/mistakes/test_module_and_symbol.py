@@ -213,6 +213,21 @@ def a_bind_without_all_arguments():
     (sym.Variable("a") + sym.Variable("b")).bind(mx.cpu(), {"a": nd.ones(3)})
 
 
+@mistake("key `data` is missing in `args`: given keys dta; did you mean 'data'?")
+def a_bind_of_a_misspelt_argument():
+    sym.relu(sym.Variable("data")).bind(mx.cpu(), {"dta": nd.ones(3)})
+
+
+@mistake("key `data` is missing in `args`: given keys dat; did you mean 'data'?")
+def an_evaluation_of_a_misspelt_argument():
+    sym.relu(sym.Variable("data")).eval(dat=nd.ones(3))
+
+
+@mistake("infer_shape: Keyword argument name dta not found; did you mean 'data'?")
+def shapes_of_a_misspelt_argument():
+    sym.relu(sym.Variable("data")).infer_shape(dta=(2, 3))
+
+
 @mistake("Length of args does not match the number of arguments: given 1; pass a, b")
 def a_bind_with_too_few_arrays():
     (sym.Variable("a") + sym.Variable("b")).bind(mx.cpu(), [nd.ones(3)])

@@ -26,6 +26,31 @@ def a_gradient_of_a_number():
     mx.func.grad(lambda x: float(x.sum()))(np.ones(2))
 
 
+@mistake("module 'twofold.numpy.fft' has no attribute 'rftt'; did you mean 'rfft'?")
+def a_misspelt_transform():
+    np.fft.rftt(np.ones(4))
+
+
+@mistake("module 'twofold.numpy.linalg' has no attribute 'solv'; did you mean 'solve'?")
+def a_misspelt_function_of_linear_algebra():
+    np.linalg.solv(np.ones((2, 2)), np.ones(2))
+
+
+@mistake("Generator has no attribute 'nrmal'; did you mean 'normal'?")
+def a_misspelt_method_of_a_generator():
+    np.random.default_rng(1).nrmal(3)
+
+
+@mistake("axis is no integer: given 'a'; pass an integer, a tuple of integers, or None for all axes")
+def an_axis_that_is_a_name():
+    np.ones((2, 3)).sum(axis="a")
+
+
+@mistake("axis is no integer: given 1.5; pass an integer, a tuple of integers, or None for all axes")
+def an_axis_that_is_a_fraction():
+    np.mean(np.ones((2, 3)), axis=1.5)
+
+
 @mistake("module 'twofold.numpy' has no attribute 'trapz'; use trapezoid")
 def a_name_that_numpy_has_removed():
     np.trapz(np.ones(3))

@@ -16,6 +16,14 @@ def none_among_the_arrays_to_join():
     nd.concat(nd.ones((2, 3)), None, dim=0)
 
 
+@mistake(
+    "Custom: op_type is not registered: given 'no_such_operator'; write @mx.operator.register('no_such_operator') above its CustomOpProp, "
+    "before it is called"
+)
+def an_operator_that_is_not_registered():
+    nd.Custom(nd.ones(3), op_type="no_such_operator")
+
+
 @mistake("add_n: one of the arrays is missing; pass an array in its place, or leave it out")
 def none_among_the_arrays_to_add_after_a_call_that_is_right():
     nd.add_n(nd.ones(3), nd.ones(3))

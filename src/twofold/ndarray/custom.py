@@ -13,6 +13,7 @@ from ..imperative.scope import Scope
 from ..imperative.tape import tls
 from ..imperative.user_code import arrays_of, call, zeros_of
 from ..imperative.user_function import UserFunction, user_code
+from ..suggestions import did_you_mean
 from .array import NDArray
 from .types import ArrayLike
 
@@ -173,7 +174,8 @@ def create_prop(op_type: str, parameters: Mapping[str, object]) -> CustomOpProp:
         If nothing is registered under the name.
     """
     if op_type not in REGISTERED:
-        raise OperatorError("Custom: op_type is not registered", repr(op_type), f"register it first; registered are {sorted(REGISTERED)}")
+        todo = did_you_mean(op_type, REGISTERED, f"write @mx.operator.register({op_type!r}) above its CustomOpProp, before it is called")
+        raise OperatorError("Custom: op_type is not registered", repr(op_type), todo)
     make: Any = REGISTERED[op_type]  # each class has parameters of its own
     with user_code(f"Custom({op_type}): creating its CustomOpProp"):
         return make(**{k: str(v) for k, v in parameters.items()})

@@ -23,6 +23,7 @@ from ..imperative.guards import apart
 from ..imperative.trace import is_followed
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
+from ..suggestions import missing_name
 from .array import ndarray
 from .creation import operand
 from .followed_writes import writer_of
@@ -248,6 +249,8 @@ class _Namespace(ModuleType):
         self._module, self._find = module, find
 
     def __getattr__(self, name: str) -> Any:
+        if not hasattr(self._module, name):
+            raise missing_name(f"twofold.{self._module.__name__}", name, dir(self._module))
         found = self._find(self._module, name)
         setattr(self, name, found)
         return found
@@ -362,6 +365,8 @@ def attribute(module: ModuleType, name: str) -> Any:
     AttributeError
         If NumPy has no such name.
     """
+    if not hasattr(module, name):
+        raise missing_name(f"twofold.{module.__name__}", name, dir(module))
     found: Any = ordered_unique_values if name == "unique_values" else getattr(module, name)
     if name == "nditer":
         return _nditer

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OperatorError
 from ..imperative.array import Array
 from ..imperative.trace import runs_again
 from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
-from ..suggestions import missing_name
+from ..suggestions import did_you_mean, missing_name
 from .array import ndarray
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
@@ -31,7 +32,11 @@ class _Draws:
         self._numpys = numpys
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._numpys, name)
+        if name.startswith("_") or hasattr(self._numpys, name):
+            found = getattr(self._numpys, name)
+        else:
+            todo = did_you_mean(name, dir(self._numpys), "see dir(np.random)")
+            raise OperatorError(f"{type(self).__name__} has no attribute {name!r}", None, todo)
         if not callable(found):
             return found
         made = vars(self)[name] = drawing(found, name)  # later look-ups find it

@@ -14,7 +14,7 @@ import numpy as np
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, dtype_name, is_float
-from ..errors import DTypeError, ParameterError, ShapeError, own_error
+from ..errors import DTypeError, ParameterError, ShapeError, WrongArgument, own_error
 from ..imperative.array import apply_op
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.counters import COUNTERS
@@ -133,6 +133,8 @@ def _initial(value: Scalar, result: ndarray) -> ndarray:
 def _axis(axis: Any) -> Axis:
     if axis is None or isinstance(axis, (int, tuple)):
         return axis
+    if not isinstance(axis, list) and not hasattr(axis, "__index__"):
+        raise WrongArgument("axis is no integer", repr(axis), "pass an integer, a tuple of integers, or None for all axes")
     return tuple(axis) if isinstance(axis, list) else index(axis)
 
 

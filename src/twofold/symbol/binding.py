@@ -32,7 +32,9 @@ def _by_name(given: object, names: Sequence[str], what: str, optional: bool = Fa
     if isinstance(given, Mapping):
         missing = [n for n in names if n not in given]
         if missing and not optional:
-            raise ParameterError(f"key `{missing[0]}` is missing in `{what}`", f"keys {', '.join(given)}", f"pass {', '.join(names)}")
+            unknown = next((key for key in given if key not in names), "")
+            todo = did_you_mean(unknown, missing, f"pass {', '.join(names)}")
+            raise ParameterError(f"key `{missing[0]}` is missing in `{what}`", f"keys {', '.join(given)}", todo)
         found: dict[str, Any] = {n: given[n] for n in names if n in given}
     elif isinstance(given, (list, tuple)):
         if len(given) != len(names):

@@ -16,6 +16,7 @@ from ..numpy_extension import is_np_shape
 from ..opdef import Param
 from ..opdef.params import SHAPE
 from ..origin import warn
+from ..suggestions import did_you_mean
 from .inference_rules import infer_node
 from .node import Composition, Head, SymbolNode, topological, variables
 from .partial_types import PartialShape, PartialType, shape_text
@@ -196,9 +197,9 @@ def _given(symbol: Composition, args: Sequence[T], kwargs: Mapping[str, T], what
     given = dict(zip(names, args, strict=False)) if args else dict(kwargs)
     unknown = set(given) - set(symbol.list_inputs())
     if unknown:
-        raise ParameterError(
-            f"infer_{what}: Keyword argument name {', '.join(sorted(unknown))} not found", None, f"it has {', '.join(names)}"
-        )
+        wrong = sorted(unknown)
+        todo = did_you_mean(wrong[0], symbol.list_inputs(), f"it has {', '.join(names)}")
+        raise ParameterError(f"infer_{what}: Keyword argument name {', '.join(wrong)} not found", None, todo)
     # only a positional None means unknown, as in MXNet; by name it is an error
     return {k: v for k, v in given.items() if v is not None or not args}
 
