@@ -249,8 +249,6 @@ class _Namespace(ModuleType):
         self._module, self._find = module, find
 
     def __getattr__(self, name: str) -> Any:
-        if not hasattr(self._module, name):
-            raise missing_name(f"twofold.{self._module.__name__}", name, dir(self._module))
         found = self._find(self._module, name)
         setattr(self, name, found)
         return found
@@ -279,8 +277,15 @@ def _polynomial_again(cls: type, *args: object) -> object:
     return _polynomial(cls)(*args)
 
 
-def _of_transforms(module: ModuleType, name: str) -> Any:
-    found = getattr(module, name)
+def _named(module: ModuleType, name: str) -> Any:
+    """An attribute of a module of NumPy; the error for another name suggests one."""
+    if not hasattr(module, name):
+        raise missing_name(f"twofold.{module.__name__}", name, dir(module))
+    return getattr(module, name)
+
+
+def _of_transforms(module: ModuleType, name: str) -> object:
+    found = _named(module, name)
     return wrapped(found) if isinstance(found, (FunctionType, type(np.sum))) else found
 
 
@@ -318,7 +323,7 @@ def objects_of(value: Any) -> Any:
 
 
 def _of_polynomials(module: ModuleType, name: str) -> Any:
-    found = getattr(module, name)
+    found = _named(module, name)
     if isinstance(found, (FunctionType, type(np.sum))):
         return _of_objects(found)
     if isinstance(found, ModuleType):
@@ -327,8 +332,8 @@ def _of_polynomials(module: ModuleType, name: str) -> Any:
     return _polynomial(found) if isinstance(found, type) and base is not None and issubclass(found, base) else found
 
 
-def _of_library(module: ModuleType, name: str) -> Any:
-    found = getattr(module, name)
+def _of_library(module: ModuleType, name: str) -> object:
+    found = _named(module, name)
     # our package imports this module, which needs its functions
     return import_module(f"{__package__}.{name}") if found is np.lib.stride_tricks else found
 
@@ -365,9 +370,7 @@ def attribute(module: ModuleType, name: str) -> Any:
     AttributeError
         If NumPy has no such name.
     """
-    if not hasattr(module, name):
-        raise missing_name(f"twofold.{module.__name__}", name, dir(module))
-    found: Any = ordered_unique_values if name == "unique_values" else getattr(module, name)
+    found: Any = ordered_unique_values if name == "unique_values" else _named(module, name)
     if name == "nditer":
         return _nditer
     if name in MODULES:
