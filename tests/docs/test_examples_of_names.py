@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import gc
 import inspect
 import re
 import sys
@@ -109,7 +110,16 @@ def test_every_written_example_shows_something(pages):
             assert any(not line.strip().startswith((">>>", "...")) for line in shown), f"{place}.{name}"
 
 
-def test_the_examples_of_docstrings_print_what_they_say(tmp_path):
+@pytest.fixture
+def no_collection():
+    """No garbage is collected: an example counts the memory of arrays, and those of former ones may be garbage."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_the_examples_of_docstrings_print_what_they_say(tmp_path, no_collection):
     wrong: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     with contextlib.chdir(tmp_path):
