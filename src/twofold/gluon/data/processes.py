@@ -13,13 +13,13 @@ import os
 import pickle
 import random
 import signal
+import socket
 import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from functools import partial
 from multiprocessing import connection as pipes
-from multiprocessing import reduction
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ Places = MutableSequence[int]
 
 def can_start() -> bool:
     """Whether worker processes exist here: they pass file descriptors through pipes."""
-    return hasattr(os, "fork") and reduction.HAVE_SEND_HANDLE
+    return hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 
 class BatchInProgress:
@@ -375,7 +375,9 @@ def _send(pipe: pipes.Connection, message: object) -> None:
         with mmap.mmap(file, end) as memory:
             for part, (start, stop) in zip(parts, ends, strict=True):
                 memory[start:stop] = part
-        reduction.send_handle(pipe, file, None)
+        # not by `multiprocessing.reduction`, which from Python 3.14 on waits for an answer between the messages of the other direction
+        with socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as end_of_pipe:
+            socket.send_fds(end_of_pipe, [b"f"], [file])
     finally:
         # the receiver has its own descriptor, and the memory lives as long as it is mapped
         os.close(file)
@@ -386,7 +388,11 @@ def _receive_from(pipe: pipes.Connection) -> Any:
     ends, body = pickle.loads(pipe.recv_bytes())
     if body is not None:
         return pickle.loads(body)
-    file = reduction.recv_handle(pipe)
+    with socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as end_of_pipe:
+        _, files, *_ = socket.recv_fds(end_of_pipe, 1, 1)
+    if not files:
+        raise EOFError
+    (file,) = files
     try:
         memory = memoryview(mmap.mmap(file, ends[-1][1]))
     finally:
