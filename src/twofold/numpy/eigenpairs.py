@@ -14,7 +14,7 @@ from .array import ndarray
 ALWAYS_COMPLEX = np.iscomplexobj(np.linalg.eigvals(np.eye(1)))
 
 
-def eigenpairs(a: ndarray, always_complex: bool = ALWAYS_COMPLEX) -> list[ndarray]:
+def eigenpairs(a: ndarray, *, always_complex: bool = ALWAYS_COMPLEX) -> list[ndarray]:
     """The eigenvalues and eigenvectors of matrices, as operations with a gradient.
 
     Parameters
