@@ -229,6 +229,12 @@ def at_another_mask(v):
     return z
 
 
+def at_a_slice(v):
+    z = v * 1
+    z[:] = z[v > 1.5] * 2
+    return z
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -241,6 +247,7 @@ def at_another_mask(v):
         lambda v: np.sqrt(v[v > 1.5]),
         each,
         at_another_mask,
+        at_a_slice,
     ],
 )
 def test_a_number_of_elements_that_is_not_known(function):

@@ -38,8 +38,7 @@ def put_by_mask(x: ndarray, index: Any, value: ArrayLike) -> bool:
         False for any other index, and for a value for each element: their number is not known.
     """
     if isinstance(value, MaskedSelection):
-        mask = whole_mask(x, index)
-        x[...] = value.written_to(x, value._mask if mask is None else mask)
+        x[...] = value.written_to(x, whole_mask(x, index))
         return True
     items = list(index) if isinstance(index, tuple) else [index]
     masks = [k for k, item in enumerate(items) if is_mask(item)]

@@ -104,16 +104,16 @@ class MaskedSelection(ndarray):
         """The mask as it broadcasts to the array."""
         return self._mask.reshape(self._mask.shape + (1,) * (whole.ndim - self._mask.ndim))
 
-    def written_to(self, x: ndarray, mask: Array) -> ndarray:
-        """An array with this selection in place of its elements at a mask.
+    def written_to(self, x: ndarray, mask: Array | None) -> ndarray:
+        """An array with this selection in place of its elements at a mask; None for any other index.
 
         Raises
         ------
         AutogradError
-            If the selection is by another mask.
+            If the selection is by another mask, or the index is none.
         """
-        if not is_same(mask, self._mask) or x.shape != self._whole.shape:
-            raise unknown_number(mask)
+        if mask is None or not is_same(mask, self._mask) or x.shape != self._whole.shape:
+            raise unknown_number(self._mask if mask is None else mask)
         return apply_op(where_op, self._along(x), self._whole.astype(x.dtype, copy=False), x, cls=ndarray)
 
     def _computed(self, operation: Callable[..., ndarray], *operands: ArrayLike) -> MaskedSelection:
