@@ -20,6 +20,8 @@ from ..ops import host_call
 from .array import ndarray
 
 Shape: TypeAlias = tuple[int, ...]
+#: The shapes and dtypes of a call's results, and the sequences that hold them.
+Results: TypeAlias = tuple[tuple[tuple[Shape, str], ...], object]
 #: Functions whose results' shapes and dtypes follow from those of their arguments; ufuncs without an operator are such as well.
 OF_KNOWN_SHAPE = frozenset({
     np.argpartition, np.digitize, np.histogram2d, np.histogramdd, np.iscomplex, np.isin,
@@ -120,22 +122,26 @@ def host_step(function: Callable[..., Any], args: tuple[Any, ...], options: dict
     if not isinstance(function, np.ufunc) and function not in OF_KNOWN_SHAPE:
         return NotImplemented
     # a call of the same kind has run before: nothing is computed to find its types
-    types, form = _results_of(call, tuple([(a.shape, a.dtype) for a in arrays]))
+    return step_of(call, arrays, _results_of(call, tuple([(a.shape, a.dtype) for a in arrays])))
+
+
+def step_of(call: Callable[..., object], arrays: Sequence[Array | np.ndarray], results: Results) -> Any:
+    """The results of a function of arrays, at least one of which is ours, as a step on the host."""
+    types, form = results
     # constants of NumPy's are operands too, as they cannot be part of a key
     device = next(a.context for a in arrays if isinstance(a, Array))
     operands = [a if isinstance(a, Array) else adopted(ndarray, a, device) for a in arrays]
-    bound_op = host_call.host_call.bind(function=call, types=types, grad=None, given=())
-    contents = iter(invoke(bound_op, operands))
+    contents = iter(invoke(host_call.host_call.bind(function=call, types=types, grad=None, given=()), operands))
     return map_nested(form, lambda _: wrap(ndarray, next(contents)))
 
 
 @lru_cache(256)
-def _results_of(call: Call, operands: tuple[tuple[Shape, np.dtype], ...]) -> tuple[tuple[tuple[Shape, str], ...], object]:
+def _results_of(call: Call, operands: tuple[tuple[Shape, np.dtype], ...]) -> Results:
     """The shapes and dtypes of a call's results, and the sequences that hold them: those for operands that are zero."""
     return results_of(call.found([np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in operands]))
 
 
-def results_of(found: object) -> tuple[tuple[tuple[Shape, str], ...], object]:
+def results_of(found: object) -> Results:
     """The shapes and dtypes of results, and the sequences that hold them."""
     results = list(map(np.asarray, _leaves(found)))
     return tuple([(r.shape, NAME_OF[r.dtype]) for r in results]), map_nested(found, lambda _: None)

@@ -13,14 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import map_nested
-from ..imperative.array import Array, adopted, apply_op
-from ..imperative.cell import wrap
-from ..imperative.invoke import invoke
-from ..ops import host_call
+from ..imperative.array import Array, apply_op
 from ..ops.random_sampling import random_randint
 from .array import ndarray
-from .host_steps import put_together, results_of, taken_apart
+from .host_steps import put_together, results_of, step_of, taken_apart
 
 #: Methods that read or set the state of a stream. They concern NumPy's own also while a function is traced.
 OF_STATE = frozenset({"seed", "get_state", "set_state", "bytes", "spawn"})
@@ -92,9 +88,6 @@ def _drawn(function: Callable[..., object], args: tuple[object, ...], options: d
     of_state = isinstance(getattr(function, "__self__", None), np.random.RandomState)
     draw = Draw(of_state, function.__name__, taken_apart((args, options), arrays))
     ones = [np.ones(a.shape, a.dtype) for a in arrays]
-    types, form = results_of(draw.found(ones, np.zeros(WORDS, np.int64)))
+    results = results_of(draw.found(ones, np.zeros(WORDS, np.int64)))
     words = apply_op(random_randint, 0, 2**31 - 1, shape=(WORDS,), dtype="int32", cls=ndarray)
-    operands = [a if isinstance(a, Array) else adopted(ndarray, a, words.context) for a in arrays]
-    bound_op = host_call.host_call.bind(function=draw, types=types, grad=None, given=())
-    contents = iter(invoke(bound_op, [words, *operands]))
-    return map_nested(form, lambda _: wrap(ndarray, next(contents)))
+    return step_of(draw, [words, *arrays], results)
