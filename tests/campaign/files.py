@@ -59,7 +59,10 @@ class Kind(NamedTuple):
 
 
 def told(value: Any) -> Any:
-    """A value in terms that compare equal if all of it is: of arrays dtype, shape and bytes."""
+    """A value in terms that compare equal if all of it is: of arrays dtype, shape and bytes, of sparse ones those of their parts."""
+    if isinstance(value, mx.nd.sparse.BaseSparseNDArray):  # as a dense array, a few bytes of a file may be gigabytes
+        parts = [value.data, value.indices, *([value.indptr] if value.stype == "csr" else [])]
+        return value.stype, value.shape, told(parts)
     if isinstance(value, mx.nd.NDArray):
         value = value.asnumpy()
     if hasattr(value, "asnumpy"):

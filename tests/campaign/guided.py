@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import signal
 import subprocess
 import sys
@@ -36,7 +37,9 @@ def trials(folder: Path) -> Trial:
         command = [sys.executable, "-W", "ignore", "-m", "tests.campaign.guided", name, str(seed)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
-            return Ended("failed", f"{name}: {done.stderr[-600:]}")
+            # atheris prints the exception, then libFuzzer much else; a reader that ended the process leaves no exception
+            said = re.search("^AssertionError: .*", done.stdout, re.MULTILINE)
+            return Ended("failed", f"{name}: {said[0] if said else done.stderr[-600:]}")
         return Ended("none failed")
 
     return trial

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+import twofold as mx
+
 from tests.campaign import programs, saves
 from tests.campaign.__main__ import ROOT, environment, lines_of
+from tests.campaign.files import told
 from tests.campaign.page import row
 from tests.campaign.saves import Save
 from tests.campaign.searches import SEARCHES
@@ -66,6 +69,13 @@ def test_a_trial_that_ends_its_process_is_a_crash(monkeypatch: pytest.MonkeyPatc
 )
 def test_memory_beyond_the_allowance_is_noticed(action: Any, outcome: str) -> None:
     assert measured(action, 1000).outcome == outcome
+
+
+def test_a_sparse_array_is_told_by_its_parts() -> None:
+    shape = (1 << 40, 2)  # as a dense array, 8 TB
+    first, second = (mx.nd.sparse.row_sparse_array(([[1, value]], [5]), shape=shape) for value in (2, 3))
+    assert told(first) != told(second)
+    assert told(first) == told(mx.nd.sparse.row_sparse_array(([[1, 2]], [5]), shape=shape))
 
 
 def _in_place(folder: Path, version: int) -> None:

@@ -23,46 +23,34 @@ from tests.cases import later_in_ci
 from tests.command.test_launch import launched, needs_mpi
 
 SRUN = Path(__file__).with_name("fake_srun.py")
-SUM = """
-import os, sys
-import mxnet as mx
-kv = mx.kv.create("dist_sync")
-kv.init("w", mx.nd.zeros(2))
-kv.push("w", mx.nd.ones(2) * (kv.rank + 1))
-out = mx.nd.zeros(2)
-kv.pull("w", out)
-print(os.environ["SLURM_PROCID"], kv.rank, kv.num_workers, out.asnumpy().tolist())
-sys.stdout.flush()
-kv._barrier()
-if kv.rank == 1 and "FAIL" in os.environ:
-    exec(os.environ["FAIL"])
-kv._barrier()
-"""
+SUM_ONCE = Path(__file__).parents[1] / "hosts" / "programs" / "sum_once.py"
 
 
-def under_slurm(folder: Path, text: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program as a batch script in an allocation of two tasks would."""
+def summed_under_slurm(folder: Path, action: str = "pass", **variables: str) -> subprocess.CompletedProcess[str]:
+    """Sum once as a batch script in an allocation of two tasks would."""
     (folder / "bin").mkdir()
     srun = folder / "bin" / "srun"
     srun.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{SRUN}" "$@"\n')
     srun.chmod(0o755)
     path = f"{folder / 'bin'}:/usr/bin:/bin"
-    return launched(folder, text, *words, "program.py", PATH=path, SLURM_JOB_ID="7", SLURM_NTASKS="2", **variables)
+    return launched(
+        folder, SUM_ONCE.read_text(), "program.py", action, "SLURM_PROCID", PATH=path, SLURM_JOB_ID="7", SLURM_NTASKS="2", **variables
+    )
 
 
 @pytest.mark.ci
 @needs_mpi
 def test_slurms_tasks_are_the_workers_and_find_one_another(tmp_path: Path) -> None:
-    found = under_slurm(tmp_path, SUM)
+    found = summed_under_slurm(tmp_path)
     assert found.returncode == 0, found.stderr
-    assert sorted(found.stdout.splitlines()) == ["worker 0 | 0 0 2 [3.0, 3.0]", "worker 1 | 1 1 2 [3.0, 3.0]"]
+    assert sorted(found.stdout.splitlines()) == [f"worker {k} | summed {k} 2 [3.0, 3.0] {k}" for k in range(2)]
 
 
 @pytest.mark.ci
 @needs_mpi
 @pytest.mark.parametrize(("failure", "status"), later_in_ci([("sys.exit(7)", 7), ("os.kill(os.getpid(), 9)", 137)]))
 def test_the_task_that_fails_is_named(tmp_path: Path, failure: str, status: int) -> None:
-    found = under_slurm(tmp_path, SUM, FAIL=failure)
+    found = summed_under_slurm(tmp_path, failure)
     assert found.returncode == status
     last = f"launch: worker 1 (on node1) failed, and the others were ended (status {status}); no checkpoint was written"
     assert found.stderr.splitlines()[-1] == last
@@ -71,7 +59,7 @@ def test_the_task_that_fails_is_named(tmp_path: Path, failure: str, status: int)
 @pytest.mark.ci
 @needs_mpi
 def test_without_pmix_each_task_would_be_a_cluster_of_one_which_is_an_error(tmp_path: Path) -> None:
-    found = under_slurm(tmp_path, SUM, WITHOUT_PMIX="1")
+    found = summed_under_slurm(tmp_path, WITHOUT_PMIX="1")
     assert found.returncode != 0
     assert "2" not in found.stdout  # nobody trained alone
     for k in range(2):

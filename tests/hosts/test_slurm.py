@@ -18,33 +18,20 @@ CHECKED = f"{ROOT}/tests/hosts/programs/checked_sums.py dist_sync"
 TWO, THREE = ("-N2", "--ntasks-per-node=1"), ("-N3", "--ntasks-per-node=1")
 #: Seconds in which a job on loaded cores ends.
 SECONDS = 240.0
-#: Sums once, and lets worker 1 do something; then the others wait for it.
-SUM = """
-import os, sys, time
-import mxnet as mx
-kv = mx.kv.create("dist_sync")
-kv.init("w", mx.nd.zeros(2))
-kv.push("w", mx.nd.ones(2) * (kv.rank + 1))
-out = mx.nd.zeros(2)
-kv.pull("w", out)
-print("summed", os.environ["SLURMD_NODENAME"], kv.rank, kv.num_workers, out.asnumpy().tolist(), os.environ["OMP_NUM_THREADS"], flush=True)
-kv._barrier()
-if kv.rank == 1:
-    exec(sys.argv[1])
-kv._barrier()
-"""
+SUM_ONCE = f"{ROOT}/tests/hosts/programs/sum_once.py"
+#: What it prints of a process's place.
+PLACE = "SLURMD_NODENAME OMP_NUM_THREADS"
 
 
 @pytest.fixture(scope="module")
 def slurm():
     with Slurm(3) as made:
-        (made.folder / "sum.py").write_text(SUM)
         yield made
 
 
 def summed(slurm, *options, how="", action="pass", variables=""):
     """The state, the status and the log of a job that sums once."""
-    job = slurm.submit(f'{variables} {LAUNCH} {how} {slurm.folder}/sum.py "{action}"', *options)
+    job = slurm.submit(f'{variables} {LAUNCH} {how} {SUM_ONCE} "{action}" {PLACE}', *options)
     return slurm.wait(job, SECONDS)
 
 
@@ -83,13 +70,13 @@ def test_a_job_with_a_server_ends_well(slurm):
 
 def test_processes_compute_with_the_cores_of_their_tasks(slurm):
     _, _, log = summed(slurm, "--ntasks=2", "--cpus-per-task=2")
-    assert lines(log, "summed") == [f"worker {k} | summed node{k + 1} {k} 2 [3.0, 3.0] 2" for k in range(2)]
+    assert lines(log, "summed") == [f"worker {k} | summed {k} 2 [3.0, 3.0] node{k + 1} 2" for k in range(2)]
 
 
 def test_variables_arrive_even_if_the_allocation_exports_none(slurm):
     state, _, log = summed(slurm, "--ntasks=4", "--export=NONE", how="--iface net0")
     assert state == "COMPLETED", log
-    assert lines(log, "summed") == [f"worker {k} | summed node{1 + k // 2} {k} 4 [10.0, 10.0] 1" for k in range(4)]
+    assert lines(log, "summed") == [f"worker {k} | summed {k} 4 [10.0, 10.0] node{1 + k // 2} 1" for k in range(4)]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +105,7 @@ def test_a_worker_that_hangs_is_named_with_its_node(slurm):
 
 
 def test_a_job_that_is_cancelled_ends_all_its_processes(slurm):
-    job = slurm.submit(f'{LAUNCH} {slurm.folder}/sum.py "time.sleep(1000)"', *TWO)
+    job = slurm.submit(f'{LAUNCH} {SUM_ONCE} "time.sleep(1000)" {PLACE}', *TWO)
     end = time.monotonic() + SECONDS
     while len(lines(slurm.log(job), "summed")) < 2:
         assert time.monotonic() < end, slurm.log(job)
@@ -127,7 +114,7 @@ def test_a_job_that_is_cancelled_ends_all_its_processes(slurm):
     state, _, log = slurm.wait(job, SECONDS)
     assert state == "CANCELLED"
     assert "launch: the processes were ended (status 143)" in log
-    left = [line for number in (1, 2) for line in slurm.run(["ps", "ax", "-o", "args"], number).splitlines() if "sum.py" in line]
+    left = [line for number in (1, 2) for line in slurm.run(["ps", "ax", "-o", "args"], number).splitlines() if "sum_once.py" in line]
     assert left == []
 
 
@@ -135,7 +122,7 @@ def test_with_ft_open_mpi_starts_the_processes_and_the_others_go_on(slurm):
     state, _, log = summed(slurm, *THREE, how="--ft", action="os.kill(os.getpid(), 9)")
     assert state == "COMPLETED", log
     assert "launch: 3 workers on node1, node2, node3, 1 thread each; Open MPI" in log
-    assert lines(log, "summed") == [f"worker {k} | summed node{k + 1} {k} 3 [6.0, 6.0] 1" for k in range(3)]
+    assert lines(log, "summed") == [f"worker {k} | summed {k} 3 [6.0, 6.0] node{k + 1} 1" for k in range(3)]
     assert "worker 1 has died; 2 go on without it" in log
 
 
@@ -174,10 +161,10 @@ def test_a_node_vanishes(how, state):
 
 
 def test_processes_that_srun_starts_find_one_another(slurm):
-    words = f'srun --mpi=pmix --label env OMP_NUM_THREADS=1 {sys.executable} -m twofold run {slurm.folder}/sum.py "pass"'
+    words = f'srun --mpi=pmix --label env OMP_NUM_THREADS=1 {sys.executable} -m twofold run {SUM_ONCE} "pass" {PLACE}'
     state, _, log = slurm.wait(slurm.submit(words, *TWO), SECONDS)
     assert state == "COMPLETED", log
-    assert lines(log, "summed") == [f"{k}: summed node{k + 1} {k} 2 [3.0, 3.0] 1" for k in range(2)]
+    assert lines(log, "summed") == [f"{k}: summed {k} 2 [3.0, 3.0] node{k + 1} 1" for k in range(2)]
 
 
 def test_nodes_without_the_library_of_pmix_are_told_what_to_install(slurm):

@@ -1,12 +1,14 @@
 """What raises in NumPy raises here: one of the library's errors derived from the same built-in class, or NumPy's own."""
 
+import io
+
 import numpy
 import pytest
 
 import twofold.numpy as np
 from twofold import nd
 from twofold.config import SETTINGS
-from twofold.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from twofold.errors import DTypeError, FormatError, MXNetError, ParameterError, ShapeError
 
 from tests.cases import each
 from tests.numpy.expressions import variables
@@ -235,3 +237,25 @@ def test_errors_name_python_numbers_by_their_class(elements):
         np.ones(elements) & 1
     with pytest.raises(DTypeError, match="given float16, float;"):
         np.ones(elements, "float16") << 2.5
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_a_name_that_no_archive_can_hold_is_refused_before_anything_is_written(save, tmp_path):
+    with pytest.raises(ParameterError, match=r"savez.*: the name of an array contains half of a surrogate pair.*'a\\ud800'"):
+        save(tmp_path / "a.npz", w=np.ones(2), **{"a\ud800": np.ones(3)})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_of_an_archive_may_be_named_like_the_options_of_other_functions(save, tmp_path):
+    named = {name: np.arange(3) + k for k, name in enumerate(("out", "device", "ctx", "dtype"))}
+    save(tmp_path / "a.npz", np.ones(2), **named)
+    found = np.load(tmp_path / "a.npz")
+    assert {name: found[name].tolist() for name in found.files} == {name: a.tolist() for name, a in named.items()} | {"arr_0": [1, 1]}
+
+
+def test_an_archive_with_a_name_that_is_not_text_is_damaged():
+    file = io.BytesIO()
+    np.savez(file, é=np.ones(2))
+    with pytest.raises(FormatError, match=r"load: the name of an array in the archive is not UTF-8: given \\xff\\xff.npy"):
+        np.load(io.BytesIO(file.getvalue().replace("\u00e9".encode(), b"\xff\xff")))

@@ -401,7 +401,7 @@ class ServerClient:
         found = self._requests.replay.value(tensor.key, part.shard)
         if found is None:
             return {"clock": NO_VALUE, "version": NO_VALUE}
-        return {"clock": found.clock, "version": found.version, "counts": [*found.counts.items()]}
+        return {"clock": found.clock, "version": found.included.version, "counts": [*found.included.counts.items()]}
 
     def _home(self, server: int) -> int:
         """The server that now holds the parts that another server held at the start; while that one lives, it is the same server."""

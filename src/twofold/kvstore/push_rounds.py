@@ -8,10 +8,11 @@ import math
 from collections.abc import Callable
 
 from ..errors import ClusterError, FormatError, MessageLost, MXNetError, ParameterError
+from .announcement import Included
 from .membership import Membership
 from .messages import Flag, Message, Opcode, Payload, reply, reply_error
 from .server_updates import ServerUpdates
-from .shard import Included, Parked, Shard
+from .shard import Parked, Shard
 
 #: Messages to send, each with the process to which it goes.
 Replies = list[tuple[int, Message]]
@@ -268,6 +269,6 @@ class PushRounds:
         flags &= 0 if self._is_synchronous else Flag.COUNTS  # one clock says all of a synchronous store's value
         rows = 0
         if flags:
-            numbers = shard.included()
+            numbers = shard.included().numbers()
             payload, rows = b"".join((payload, numbers.tobytes())), numbers.size
         self.out.append((source, Message(0, key, shard.code, flags, part, worker, clock, seq, rows, payload)))

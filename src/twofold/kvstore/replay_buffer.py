@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .announcement import Included
 from .messages import Flag, Message, Opcode
 
 
@@ -17,16 +18,13 @@ class KeptValue(NamedTuple):
         The number of this worker's pushes that it includes.
     payload
         Its bytes.
-    version
-        The number of pushes of all workers that it includes, or of sums in a synchronous store.
-    counts
-        The numbers of pushes by worker; empty for a synchronous store, in which those of all are alike.
+    included
+        The pushes of all workers that it includes.
     """
 
     clock: int
     payload: bytes
-    version: int
-    counts: dict[int, int]
+    included: Included
 
 
 class ReplayBuffer:
@@ -46,7 +44,9 @@ class ReplayBuffer:
             self._pushes.setdefault((server, message.key, message.shard), []).append(message)
         elif message.op == Opcode.BCAST:
             # the initial value counts as received: if the server dies before the first pull, it is sent again from here
-            self._values.setdefault((message.key, message.shard), KeptValue(message.clock, bytes(message.payload), message.clock, {}))
+            self._values.setdefault(
+                (message.key, message.shard), KeptValue(message.clock, bytes(message.payload), Included(message.clock, {}))
+            )
 
     def received(self, server: int, op: int, message: Message, included: np.ndarray) -> None:
         """Keep the value in a reply to a request ``op``, and drop the pushes that it includes; ``included`` is of `parted`."""
@@ -59,11 +59,11 @@ class ReplayBuffer:
         if op == Opcode.RSP_PULL:
             self._of_rows.add((key, index))
             return
-        version, *pairs = included.tolist() or [clock]
+        newer = Included.of_numbers(included.tolist() or [clock])
         known = self._values.get((key, index))
         # replies may overtake each other where messages are sent twice: an older value never replaces a newer one
-        if known is None or version >= known.version:
-            self._values[key, index] = KeptValue(clock, bytes(payload), version, dict(zip(pairs[::2], pairs[1::2], strict=True)))
+        if known is None or newer.version >= known.included.version:
+            self._values[key, index] = KeptValue(clock, bytes(payload), newer)
 
     def pushes(self, place: tuple[int, int, int] | None = None) -> Iterator[tuple[int, Message]]:
         """The pushes that are kept, each with its server: of one server, key and part, or all."""

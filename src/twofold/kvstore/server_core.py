@@ -9,14 +9,14 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 
 from ..errors import ClusterError, FormatError, MXNetError, ParameterError
-from .announcement import NO_VALUE, announcement_in, text_in
+from .announcement import NO_VALUE, Included, announcement_in, text_in
 from .compression import compression_of
 from .membership import Membership
 from .messages import DTYPE_OF, NO_KEY, Flag, Message, Opcode, reply, reply_error
 from .push_rounds import PushRounds, Replies
 from .server_timers import Locked, ServerTimers, Silent
 from .server_updates import ServerUpdates
-from .shard import Included, Parked, Shard
+from .shard import Parked, Shard
 from .watch import disagreement
 
 #: Largest payload of messages that carry JSON or text.
@@ -338,7 +338,7 @@ class ServerCore:
 
     def _on_init(self, message: Message) -> None:
         place = message.key << 16 | message.shard
-        name, shape, dtype, is_row_sparse, is_cut, clock, version, counts, heir_of = announcement_in(message.payload)
+        name, shape, dtype, is_row_sparse, is_cut, clock, included, heir_of = announcement_in(message.payload)
         shard = self._rounds.shards.get(place)
         if shard is None:
             shard = Shard(name, message.shard, shape, dtype, is_row_sparse, is_cut)
@@ -357,7 +357,7 @@ class ServerCore:
             shard.announced[message.worker], shard.sender = Included(0, {}), message.worker
             self._send(message.worker, self._wanted(message))
         else:  # parked until another worker has sent the value, or until this one is chosen to send it
-            shard.announced[message.worker] = Included(NO_VALUE, {}) if heir_of is None else Included(version, counts)
+            shard.announced[message.worker] = Included(NO_VALUE, {}) if heir_of is None else included
             shard.parked.append(Parked(0, message.worker, message._replace(payload=b""), self._rounds.now))
             shard.heir_of = shard.heir_of if heir_of is None else heir_of
             if shard.sender == message.worker:  # a sender that announces the key once more has missed the reply: choose again

@@ -11,6 +11,7 @@ from ..errors import ClusterError, DTypeError, FormatError, MXNetError, ShapeErr
 from ..ndarray.array import NDArray
 from ..ndarray.new_arrays import from_numpy
 from ..ndarray.sparse import row_sparse_array
+from .announcement import Included
 from .base import Key
 from .compression import unpack_two_bit
 from .messages import DTYPE_OF, LARGE, Flag, Message, bytes_of
@@ -26,21 +27,6 @@ class Parked(NamedTuple):
     source: int
     request: Message
     since: float
-
-
-class Included(NamedTuple):
-    """The pushes that a value includes.
-
-    Attributes
-    ----------
-    version
-        The number of pushes; `NO_VALUE` for no value.
-    counts
-        The numbers by worker, as far as they are known.
-    """
-
-    version: int
-    counts: dict[int, int]
 
 
 class Buffer:
@@ -307,10 +293,9 @@ class Shard:
         self.reached = clock  # this worker was the last at `clock - 1`, so the smallest clock is now its own
         return True
 
-    def included(self) -> np.ndarray:
-        """The pushes that the value includes, as integers: their number, then each worker with the number of its own."""
-        own = [(worker, clock - self.lag.get(worker, 0)) for worker, clock in self.clocks.items()]
-        return np.array([self.version, *(n for pair in own for n in pair)], np.int64)
+    def included(self) -> Included:
+        """The pushes that the value includes."""
+        return Included(self.version, {worker: clock - self.lag.get(worker, 0) for worker, clock in self.clocks.items()})
 
     def equalize(self, workers: Collection[int]) -> None:
         """Let all workers continue from the largest clock. Their own counts of pushes stay; `lag` holds the difference."""

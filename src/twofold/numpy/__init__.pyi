@@ -11,6 +11,9 @@ from . import random as random
 from .array import ndarray as ndarray
 from .fallback import vectorize as vectorize
 from .ufuncs import ufunc as ufunc
+from .archives import load as load
+from .archives import savez as savez
+from .archives import savez_compressed as savez_compressed
 from .creation import arange as arange
 from .creation import array as array
 from .creation import asarray as asarray

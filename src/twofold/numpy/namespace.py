@@ -13,7 +13,7 @@ from ..ndarray.types import ArrayLike
 from ..opdef import OPS, Op
 from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
-from . import creation, fixed_sizes, linear, parts, reductions, selecting, shapes
+from . import archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes
 from .array import ndarray
 from .creation import operands
 from .fallback import attribute, guarded
@@ -23,7 +23,7 @@ from .ufuncs import deliver, function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-MODULES = (creation, fixed_sizes, linear, parts, reductions, selecting, shapes)
+MODULES = (archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes)
 
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -36,7 +36,8 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 #: Functions that create arrays, and those of arrays: NumPy's are called for dtypes that Twofold lacks.
 MAKERS = functions_in(creation)
 OWN = (
-    functions_in(fixed_sizes)
+    functions_in(archives)
+    | functions_in(fixed_sizes)
     | functions_in(linear)
     | functions_in(parts)
     | functions_in(reductions)
@@ -55,8 +56,12 @@ def functions_of_rows(ops: Iterable[Op]) -> dict[str, Row]:
 #: Functions that apply one operator, by its row.
 ROWS = functions_of_rows(OPS.values())
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, products
-#: are rounded alike in each mode, and arrays without axes are scalars.
-OWN_WAY = shapes.VIEWS | {"einsum", "from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+#: are rounded alike in each mode, arrays without axes are scalars, and archives are written once only.
+OWN_WAY = (
+    shapes.VIEWS
+    | functions_in(archives).keys()
+    | {"einsum", "from_dlpack", "inner", "isscalar", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+)
 #: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
 AT_ONCE = frozenset({
     "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",
