@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Protocol
 
 from .checkpoint import BatchEndParam, save_checkpoint
+from .extension_points import shown_as_text
 from .ndarray.array import NDArray
 from .symbol.symbol import Symbol
 
@@ -127,6 +128,8 @@ class Speedometer:
         self.last_count = 0
         self.auto_reset = auto_reset
 
+    __repr__ = shown_as_text("settings")
+
     def __call__(self, param: BatchEndParam) -> None:
         """Count a batch, and log if it is due."""
         count = param.nbatch
@@ -174,6 +177,8 @@ class ProgressBar:
     def __init__(self, total: int, length: int = 80) -> None:
         self.bar_len = length
         self.total = total
+
+    __repr__ = shown_as_text("settings")
 
     def __call__(self, param: BatchEndParam) -> None:
         """Log the bar after a batch."""

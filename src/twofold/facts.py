@@ -12,18 +12,23 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .callback import ProgressBar, Speedometer
     from .executor.executor import Executor
     from .gluon.data import DataLoader
     from .gluon.data.dataset import Dataset
     from .gluon.data.sampler import Sampler
     from .gluon.parameter import Parameter
     from .gluon.trainer import Trainer
+    from .image.augmenters import Described
     from .initializer.base import Initializer
     from .io.iterator import DataBatch, DataIter, Shapes
     from .kvstore.base import KVStoreBase
     from .lr_scheduler import LRScheduler
+    from .model import FeedForward
     from .module.base_module import BaseModule
+    from .monitor import Monitor
     from .optimizer import Optimizer
+    from .rnn.base import BaseRNNCell
 
 #: What a value is called, as a Python name, and the value.
 Fact = tuple[str, object]
@@ -132,14 +137,20 @@ def optimizer(shown: Optimizer) -> Iterator[Fact]:
     yield from ((name, value) for name, value in _options(shown) if name != "lr")
 
 
-def scheduler(shown: LRScheduler) -> Iterator[Fact]:
-    """The options of a schedule."""
+def settings(shown: LRScheduler | Monitor | Speedometer | ProgressBar | FeedForward) -> Iterator[Fact]:
+    """The options of a schedule, a callback, or another object that has no state worth showing."""
     yield from _options(shown)
 
 
-def initializer(shown: Initializer) -> Iterator[Fact]:
-    """The arguments of an initializer, those that `dumps` writes."""
+def arguments(shown: Initializer | Described) -> Iterator[Fact]:
+    """The arguments of an initializer or augmenter, those that `dumps` writes."""
     yield from ((name, repr(value)) for name, value in shown._kwargs.items())
+
+
+def cell(shown: BaseRNNCell) -> Iterator[Fact]:
+    """The prefix of a symbolic cell's names, and the size of its states."""
+    yield "prefix", repr(shown._prefix)
+    yield "num_hidden", getattr(shown, "_num_hidden", None)
 
 
 def store(shown: KVStoreBase) -> Iterator[Fact]:

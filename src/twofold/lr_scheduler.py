@@ -37,7 +37,7 @@ class LRScheduler:
         If the warm-up starts above ``base_lr``, or its length is negative or its mode unknown.
     """
 
-    __repr__ = shown_as_text("scheduler")
+    __repr__ = shown_as_text("settings")
 
     def __init__(self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear") -> None:
         self.base_lr = base_lr

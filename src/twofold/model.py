@@ -14,6 +14,7 @@ from .callback import LogValidationMetricsCallback
 from .checkpoint import BatchEndParam, load_checkpoint, load_params, save_checkpoint
 from .device import CPU, devices_of
 from .errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
+from .extension_points import shown_as_text
 from .io.array_iterator import NDArrayIter
 from .io.iterator import BatchSource, DataIter
 from .metric.base import EvalMetric
@@ -100,6 +101,8 @@ class FeedForward:
         self._predictor: Module | None = None
         if self.symbol is not None:
             self._check_arguments()
+
+    __repr__ = shown_as_text("settings")
 
     def _check_arguments(self) -> None:
         for what, names in (("argument", self.symbol.list_arguments()), ("auxiliary", self.symbol.list_auxiliary_states())):

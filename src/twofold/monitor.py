@@ -7,6 +7,7 @@ from math import sqrt
 
 from . import ndarray as nd
 from .executor.executor import Executor
+from .extension_points import shown_as_text
 from .ndarray.array import NDArray
 
 __all__ = ["Monitor"]
@@ -46,6 +47,8 @@ class Monitor:
         self.re_prog = re.compile(pattern)
         self.sort = sort
         self.monitor_all = monitor_all
+
+    __repr__ = shown_as_text("settings")
 
     def stat_helper(self, name: str, array: NDArray) -> None:
         """Record the statistic of an array; called by executors."""

@@ -41,8 +41,8 @@ LAZY |= {
 LAZY |= {
     f"facts {name}": f"facts:{name}"
     for name in (
-        *("batch", "dataset", "executor", "initializer", "iterator", "loader", "module", "one_line", "optimizer", "sampler"),
-        *("scheduler", "store", "trainer"),
+        *("arguments", "batch", "cell", "dataset", "executor", "iterator", "loader", "module", "one_line", "optimizer", "sampler"),
+        *("settings", "store", "trainer"),
     )
 }
 LAZY |= {

@@ -26,6 +26,8 @@ MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword
 TOO_MANY = re.compile(
     r"([\w.<>]+)\(\) (?:takes .+ positional arguments? but .+ given|takes at most .+ given\)|got multiple values for argument '\w+')"
 )
+#: The text of functions written in Cython, such as NumPy's samplers, about missing ones.
+TOO_FEW = re.compile(r"([\w.<>]+)\(\) takes at least (\d+) positional arguments? \((\d+) given\)")
 #: Parameters of ``hybrid_forward`` that blocks pass themselves.
 WEIGHTS = ("weight", "bias", "gamma", "beta", "running_mean", "running_var", "alpha")
 #: The methods that run a block, which a program calls as a function.
@@ -72,12 +74,14 @@ def explanation_of(error: TypeError, trace: TracebackType) -> str:
 
 def _of_positions(text: str, links: list[TracebackType]) -> str:
     """The text about arguments that are missing or too many."""
-    found = MISSING.fullmatch(text) or TOO_MANY.fullmatch(text)
+    found = MISSING.fullmatch(text) or TOO_MANY.fullmatch(text) or TOO_FEW.fullmatch(text)
     if found is None:
         return ""
     function, last = found[1], links[-1].tb_frame
     missing = found[2] if found.re is MISSING else ""
     if is_inside(last) and (called := _wrapper_of(function, links)):
+        if found.re is TOO_FEW:
+            missing = " and ".join(map(repr, arguments_of(called[0])[int(found[3]) : int(found[2])]))
         return _of_call(called, missing)
     # a function of the program was called by Twofold: the mistake is in its parameters
     if is_inside(last):
@@ -254,5 +258,6 @@ def _is_of_program(frame: FrameType, position: int, function: str) -> bool:
 def _is_ours(called: Callable[..., object]) -> bool:
     """Whether a function, or a class's constructor, is the package's."""
     function = called.__init__ if isinstance(called, type) else called
-    # functions written in C may have no module
-    return str(getattr(function, "__module__", None)).partition(".")[0] == "twofold"
+    # functions written in C may have no module; those that stand for NumPy's, such as `np.fft.fft`, name NumPy's
+    modules = (getattr(function, "__module__", None), getattr(function, "__globals__", {}).get("__name__"))
+    return any(str(module).partition(".")[0] == "twofold" for module in modules)

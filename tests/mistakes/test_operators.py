@@ -11,6 +11,11 @@ from .table import Mistakes, message_of
 mistake = Mistakes()
 
 
+@mistake("concat: there are no inputs; pass at least one array")
+def no_arrays_to_join():
+    nd.concat(*[])
+
+
 @mistake("Concat: one of the arrays is missing; pass an array in its place, or leave it out")
 def none_among_the_arrays_to_join():
     nd.concat(nd.ones((2, 3)), None, dim=0)

@@ -327,6 +327,8 @@ POSITIONS = [
         NET + "net.apply(mx.init.Xavier())",
         "Block.apply: an initializer is no function of blocks; call initialize(init), or collect_params().initialize(init)",
     ),
+    ("mx.np.random.randint()", "randint: 'low' is missing; it takes low, high, size, dtype, device, ctx"),
+    ("mx.np.fft.fft(mx.np.ones(3), nn=3)", "fft: there is no argument 'nn'; it takes a, n, axis, norm, out"),
     ("mx.np.arange()", "arange: 'start' is missing; it takes start, stop, step, dtype, device, ctx"),
     ("mx.np.tile()", "tile: 'A' and 'reps' are missing; it takes A, reps"),
     ("mx.np.interp(1, [1, 2])", "interp: 'fp' is missing; it takes x, xp, fp, left, right, period"),

@@ -106,6 +106,16 @@ def test_executors_and_stores_print_what_they_hold():
 def test_initializers_print_the_arguments_that_their_files_have():
     assert repr(mx.init.Xavier(magnitude=2.5)) == "Xavier(rnd_type='uniform', factor_type='avg', magnitude=2.5)"
     assert repr(mx.init.Zero()) == "Zero()"
+    assert repr(mx.image.CreateAugmenter((3, 24, 24))[0]) == "CenterCropAug(size=(24, 24), interp=2)"
+
+
+def test_callbacks_models_and_symbolic_cells_print_their_options():
+    assert repr(mx.mon.Monitor(10)) == "Monitor(interval=10, activated=False, step=0, sort=False, monitor_all=False)"
+    assert repr(mx.callback.ProgressBar(3)) == "ProgressBar(bar_len=80, total=3)"
+    assert repr(mx.callback.Speedometer(32, 50)).startswith("Speedometer(batch_size=32, frequent=50, ")
+    assert repr(mx.model.FeedForward(classifier(), num_epoch=2)).startswith("FeedForward(num_epoch=2, begin_epoch=0, optimizer=sgd, ")
+    assert repr(mx.rnn.LSTMCell(10)) == "LSTMCell(prefix='lstm_', num_hidden=10)"
+    assert repr(mx.rnn.SequentialRNNCell()) == "SequentialRNNCell(prefix='')"
 
 
 @pytest.mark.parametrize("kind", [mx.mod.Module, mx.gluon.Trainer, mx.optimizer.SGD, mx.io.NDArrayIter, DataLoader, mx.kvstore.KVStore])

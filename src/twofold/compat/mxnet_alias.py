@@ -245,7 +245,9 @@ def _missing(full: str) -> tuple[str, None, str]:
     if any(hasattr(source, name) for source in sources_of(head)):
         return f"{full}: it is not a module", None, f"write `from mxnet.{head} import {name}`"
     near = did_you_mean(name, (shown for source in sources_of(head) for shown in _shown(source)), "", PLACES.get(head, head))
-    return f"{full}: Twofold does not have it", None, f"{near}; {WHAT_RUNS}" if near else WHAT_RUNS
+    if near:  # MXNet's own names that are absent have a reason each
+        return f"{full}: there is no such name", None, f"{near}; {WHAT_RUNS}"
+    return f"{full}: Twofold does not have it", None, WHAT_RUNS
 
 
 def _is_name_imported() -> bool:

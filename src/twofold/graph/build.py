@@ -80,6 +80,8 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
         if isinstance(error, MXNetError):
             named = _naming(error, op)
             raise named from named.__cause__ if named is error else error
+        if not inputs:
+            raise ShapeError(f"{op.spoken}: there are no inputs", None, "pass at least one array") from error
         shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)
         raise ShapeError(
             f"{op.spoken}: the inputs do not match ({error})", f"shapes {shapes}, {bound_op}", "see the operator's documentation"

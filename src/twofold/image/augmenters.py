@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..errors import ParameterError
+from ..extension_points import shown_as_text
 from ..imperative.array import Array
 from .functions import Size, center_crop, color_normalize, imresize, random_crop, random_size_crop, resize_short
 
@@ -32,6 +33,8 @@ class Described:
 
     def __init__(self, **kwargs: object) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+
+    __repr__ = shown_as_text("arguments")
 
     def dumps(self) -> Description:
         """The name in lower case and the parameters, as JSON text."""

@@ -68,7 +68,7 @@ class Initializer:
         The parameters that `dumps` serializes.
     """
 
-    __repr__ = shown_as_text("initializer")
+    __repr__ = shown_as_text("arguments")
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs

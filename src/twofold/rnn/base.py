@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar
 from .. import ndarray as nd
 from .. import symbol as sym
 from ..errors import InvalidValue, UnboundArgumentError, Undefined
+from ..extension_points import shown_as_text
 from ..gluon.rnn.gates import Activation
 from ..ndarray.array import NDArray
 from ..symbol import Variable
@@ -85,6 +86,8 @@ class BaseRNNCell:
         self._params = RNNParams(prefix) if params is None else params
         self._modified = False
         self.reset()
+
+    __repr__ = shown_as_text("cell")
 
     def reset(self) -> None:
         """Restart the numbering of steps and states in the names of nodes, before another sequence."""
