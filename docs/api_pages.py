@@ -279,6 +279,12 @@ def numpy_lines(dotted: str, found: Any, more: list[str]) -> list[str]:
     ]
 
 
+@cache
+def numpy_pages() -> set[str]:
+    """The pages of the functions of ``mx.np``."""
+    return {f"{n.name}.{name}" for n in every_namespace() if n.name.partition(".")[0] == "np" for name in public_names(n)}
+
+
 class Shown(NamedTuple):
     """What is on pages already, by the identities of classes and functions, which several namespaces may have."""
 
@@ -296,7 +302,7 @@ def entries_of(namespace: Namespace, shown: Shown) -> Iterator[Entry]:
         if not has_own_example(found) or borrowed:
             shown.examples[id(found)] = example_of_name(namespace.name, name) or shown.examples.get(id(found), "")
         example = shown.examples.get(id(found), "")
-        more = [*(example_lines(example) if example else []), *see_also.of_name(namespace.name, name)]
+        more = [*(example_lines(example) if example else []), *see_also.of_name(namespace.name, name, numpy_pages())]
         # a function by several names of one namespace has a page for each of them
         sort, first = "class" if inspect.isclass(found) else "function", shown.pages.setdefault(id(found), page)
         if not borrowed and first != page and (sort == "class" or first != f"{namespace.name}.{first.rpartition('.')[2]}"):

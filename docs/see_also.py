@@ -1,12 +1,18 @@
-"""Links from one page of the API reference to others: layers and their operators, and rows of the differences from MXNet."""
+"""Links from a page of the API reference to others: layers and their operators, functions that NumPy names beside one, guides that show it.
+
+They end with the rows of the differences from MXNet.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from numpy_docstrings import fields, of_numpy, sections
 
 #: Layers by the operator that they apply.
 LAYERS = {
@@ -36,6 +42,8 @@ LAYERS = {
 OPERATORS = {layer: operator for operator, layers in LAYERS.items() for layer in layers}
 
 DIFFERENCES = Path(__file__).parent / "reference" / "compatibility.md"
+#: The folders whose pages teach by code, and how many of these a page links to at most.
+TEACHING, MOST_SHOWN = ("tutorial", "guide", "how-to"), 3
 
 
 class Row(NamedTuple):
@@ -85,22 +93,68 @@ def differences_of_operator(names: list[str]) -> list[Row]:
     return [row for row in rows() if row.names & (known | {*names} if row.is_about_operators else known)]
 
 
-def links(pages: Iterator[tuple[str, str]], differences: list[Row]) -> list[str]:
-    """The directive with links to pages, given by their names and the texts of the links, and to differences; nothing if there are none."""
+class Teaching(NamedTuple):
+    """A page that teaches: its name for Sphinx, its title, and how often it mentions each dotted name."""
+
+    page: str
+    title: str
+    names: Counter[str]
+
+
+@cache
+def teaching() -> list[Teaching]:
+    """The pages of the tutorials and guides."""
+    found = []
+    for folder in TEACHING:
+        for path in sorted((DIFFERENCES.parents[1] / folder).glob("*.md")):
+            text = path.read_text(encoding="utf-8")
+            dotted = re.findall(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", text)
+            # `gluon.Trainer.step` mentions `gluon.Trainer`
+            names = Counter(name[: end.start()] for name in dotted for end in re.finditer(r"\.|$", name))
+            if path.stem != "index":
+                found.append(Teaching(f"/{folder}/{path.stem}", re.search(r"^# (.+)", text, re.MULTILINE)[1].replace("`", ""), names))
+    return found
+
+
+def shown_in(known: Iterable[str]) -> str:
+    """Links to the pages that mention one of these names: tutorials first, and of these the ones that do so most often."""
+    counted = [(TEACHING.index(page.page.split("/")[1]), -sum(page.names[name] for name in known), page) for page in teaching()]
+    first = sorted(found for found in counted if found[1])[:MOST_SHOWN]
+    return "Shown in: " + ", ".join(f":doc:`{page.title} <{page.page}>`" for _, _, page in first) if first else ""
+
+
+def beside_in_numpy(namespace: str, name: str, pages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The pages of the functions that NumPy's docstring of a function names beside it, with the texts of the links."""
+    found = sections(getattr(of_numpy(f"{namespace}.{name}"), "__doc__", None) or "").get("See Also", "")
+    for other in (other.removeprefix("numpy.") for field in fields(found) for other in field.names):
+        page = next((p for p in (f"{namespace}.{other}", f"np.{other}") if p in pages and other != name), None)
+        if page is not None:
+            yield page, f"mx.{page}"
+
+
+def links(pages: Iterable[tuple[str, str]], known: Iterable[str], differences: list[Row]) -> list[str]:
+    """The directive with links to pages, given by their names and their texts, to others that mention known names, and to differences.
+
+    Nothing if there are none.
+    """
     lines = [
-        ", ".join(f":doc:`{text} <{page}>`" for page, text in pages),
+        ", ".join(f":doc:`{text} <{page}>`" for page, text in dict(pages).items()),
+        shown_in(known),
         "Differences from MXNet 1.9.1: " + ", ".join(row.link for row in differences) if differences else "",
     ]
     shown = [text for line in filter(None, lines) for text in (f"   {line}", "")]
     return [".. seealso::", "", *shown] if shown else []
 
 
-def of_name(namespace: str, name: str) -> list[str]:
-    """What the page of a class or function links to."""
-    operator = OPERATORS.get(f"{namespace}.{name}")
-    return links(((f"op.{each}", f"mx.nd.{each}") for each in [operator] if each), differences_of_name(namespace, name))
+def of_name(namespace: str, name: str, pages: Iterable[str] = ()) -> list[str]:
+    """What the page of a class or function links to; of the functions that NumPy names beside it, those that are among the pages."""
+    operator, last = OPERATORS.get(f"{namespace}.{name}"), namespace.rpartition(".")[2]
+    others = [(f"op.{operator}", f"mx.nd.{operator}")] if operator else [*beside_in_numpy(namespace, name, pages)]
+    known = dict.fromkeys((f"mx.{namespace}.{name}", f"{namespace}.{name}", f"{last}.{name}"))
+    return links(others, known, differences_of_name(namespace, name))
 
 
 def of_operator(names: list[str]) -> list[str]:
     """What the page of an operator links to."""
-    return links(((layer, f"mx.{layer}") for layer in LAYERS.get(names[0], ())), differences_of_operator(names))
+    known = [f"{front}.{name}" for front in ("mx.nd", "nd", "mx.sym", "sym", "F") for name in names]
+    return links(((layer, f"mx.{layer}") for layer in LAYERS.get(names[0], ())), known, differences_of_operator(names))

@@ -205,6 +205,19 @@ def test_layers_and_their_operators_link_to_each_other(pages):
 
 
 @pytest.mark.ci
+def test_functions_of_numpy_link_to_those_that_it_names_beside_them(pages):
+    assert ":doc:`mx.np.hsplit <np.hsplit>`, " in pages["np.concatenate"]
+    assert "<np.linalg.eigvalsh>`" in pages["np.linalg.eigh"]
+    assert "numpy.ma" not in pages["np.concatenate"]  # it has no page
+
+
+def test_names_link_to_the_pages_that_teach_them():
+    assert ":doc:`Neural networks with Gluon </tutorial/gluon>`" in see_also.shown_in(["gluon.Trainer"])
+    assert see_also.shown_in(["gluon.Trainer"]).count(":doc:") == see_also.MOST_SHOWN
+    assert see_also.shown_in(["gluon.NoSuchName"]) == ""
+
+
+@pytest.mark.ci
 def test_pages_link_to_the_differences_that_mention_them(pages):
     expected = "`Fixed gamma <../reference/compatibility.html#operators-of-neural-networks>`__"
     assert expected in pages["op.BatchNorm"]
