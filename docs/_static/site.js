@@ -9,3 +9,20 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const table of document.querySelectorAll(".pst-scrollable-table-container > table")) table.tabIndex = 0;
   for (const chart of document.querySelectorAll(".bd-article p:has(> img)")) if (chart.scrollWidth > chart.clientWidth) chart.tabIndex = 0;
 });
+
+// A page of one name is found by its title and by its object: the search lists it once.
+document.addEventListener("DOMContentLoaded", () => {
+  const results = document.querySelector("#search-results");
+  if (!results) return;
+  new MutationObserver(() => {
+    const listed = new Set();
+    for (const item of results.querySelectorAll("ul.search > li")) {
+      const link = item.querySelector("a");
+      if (!link) continue;
+      const own = link.pathname.replace(/\.html$/, "").split(".").pop();
+      const isWhole = !link.hash || link.hash.split(".").pop() === own;
+      if (isWhole && listed.has(link.pathname)) item.remove();
+      else if (isWhole) listed.add(link.pathname);
+    }
+  }).observe(results, { childList: true, subtree: true });
+});
