@@ -68,6 +68,13 @@ def show_in_thread(given: threading.ExceptHookArgs) -> None:
         sys.stderr.write(f"Exception in thread {name}:\n{text_of(error, trace, is_explained)}")
 
 
+def told(error: BaseException) -> str:
+    """An error with its traceback, folded as that of an uncaught one."""
+    from traceback import format_exception
+
+    return text_of(error, error.__traceback__) if _folds(error, error.__traceback__) else "".join(format_exception(error))
+
+
 def text_of(error: BaseException, trace: TracebackType | None, is_explained: bool = False) -> str:
     """The traceback of an error as Python prints it, with the library's frames folded; of an unexpected error its innermost ones stay."""
     from traceback import FrameSummary, StackSummary, TracebackException  # programs that run to their end do not need it

@@ -174,6 +174,8 @@ def test_an_error_names_the_worker_and_the_sample() -> None:
     assert "in worker" in note
     assert "for sample 5" in note
     assert "Traceback" in note
+    assert "1 / (k - 5)" in note
+    assert "processes.py" not in note  # the library's frames are one line
 
 
 def test_an_error_while_collating_names_the_samples() -> None:

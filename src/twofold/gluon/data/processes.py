@@ -14,7 +14,6 @@ import pickle
 import random
 import signal
 import socket
-import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
@@ -31,6 +30,7 @@ from ...imperative.array import Array, adopted
 from ...imperative.invoke import host_of
 from ...ndarray.sparse_array import BaseSparseNDArray
 from ...numpy_extension import np_array
+from ...tracebacks import told
 from .loading import Loaded, took_too_long, what_was_loaded
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def _seed(seed: Sequence[int]) -> None:
 
 def _told(error: BaseException, where: str) -> BaseException:
     """An error for the parent, with the traceback as a note; an `EngineError` for one that cannot be pickled, and for SystemExit."""
-    note = f"{where}:\n{''.join(traceback.format_exception(error))}"
+    note = f"{where}:\n{told(error)}"
     try:
         if not isinstance(error, Exception):
             raise TypeError("it would end the parent without a message")
