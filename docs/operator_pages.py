@@ -76,11 +76,15 @@ def default_of(param: Param) -> str:
     return repr(param.default) if isinstance(param.default, str) else spelt(param.default)
 
 
+def parameters(op: Op) -> list[str]:
+    """The parameters that a program passes, with their defaults, as a signature shows them."""
+    return [p.name if p.required else f"{p.name}={default_of(p)}" for p in op.params.values() if p.name not in op.training]
+
+
 def signature(op: Op, *last: str) -> str:
     """The parameters of an operator's function; a required one that follows optional ones stands after ``*``."""
     arrays = [f"*{i.name}" if op.variadic and i is op.arrays[-1] else f"{i.name}=None" if i.optional else i.name for i in op.arrays]
-    params = [p.name if p.required else f"{p.name}={default_of(p)}" for p in op.params.values() if p.name not in op.training]
-    shown = [*arrays, *params]
+    shown = [*arrays, *parameters(op)]
     optional = next((k for k, text in enumerate(shown) if "=" in text), len(shown))
     required = next((k for k, text in enumerate(shown) if k > optional and "=" not in text), None)
     if required is not None and not op.variadic:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from operator_pages import default_of
+from operator_pages import parameters
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
@@ -52,8 +52,7 @@ def summary(op: Op) -> str:
 def arguments(op: Op) -> str:
     """Arrays and parameters with their defaults, as the generated function takes them."""
     arrays = [f"*{i.name}" if op.variadic and i is op.inputs[-1] else i.name for i in op.inputs if not i.injected]
-    params = [p.name if p.required else f"{p.name}={default_of(p)}" for p in op.params.values() if p.name not in op.training]
-    return ", ".join(f"`{part}`" for part in arrays + params)
+    return ", ".join(f"`{part}`" for part in [*arrays, *parameters(op)])
 
 
 def operator_tables() -> Iterable[str]:
