@@ -35,7 +35,7 @@ DRAWN = ("10GbE, a worker a machine", "IB100, 8 workers a machine")
 NUMBERS = (8, 64, 512, 4096)
 RANGE = [2**k for k in range(2, 13)]
 #: Workers and servers of the simulation, and the seconds that each of its steps computes.
-SIMULATED = ((4, 1), (16, 4), (64, 8), (512, 16), (4096, 4))
+SIMULATED = ((4, 1), (16, 4), (64, 8), (64, 64), (512, 16), (512, 64), (4096, 4))
 #: A way pays if its steps are shorter than those of all others by this share.
 PAYS = 0.02
 COLORS = dict(zip(WAYS, ("#4878a8", "#d08030", "#60a060", "#a04890", "#888888", "#c04040", "#807040"), strict=True))
@@ -95,10 +95,38 @@ def measured(figures: dict[str, Any]) -> str:
     sizes = sorted({size for _, _, size in found})
     lines = [f"| measured / forecast | {' | '.join(_bytes(size) for size in sizes)} |", "|---|" + "---:|" * len(sizes)]
     for way, workers in dict.fromkeys((way, workers) for way, workers, _ in found):
-        cells = [sorted(found[way, workers, size]) for size in sizes]
-        shown = [f"{median(cell):.2f} ({cell[0]:.2f} to {cell[-1]:.2f})" for cell in cells]
-        lines.append(f"| {workers} workers, by {'a server' if way == 'server' else 'MPI'} | {' | '.join(shown)} |")
+        lines.append(f"| {_name(way, workers)} | {' | '.join(_spread(found[way, workers, size]) for size in sizes)} |")
     return "\n".join(lines)
+
+
+def steps(figures: dict[str, Any]) -> str:
+    """Whole training steps on one machine, beside the forecast made from messages of two workers."""
+    lines = ["| | measured, ms | forecast, ms | measured / forecast |", "|---|---:|---:|---:|"]
+    for (way, workers), cells in step_cells(figures).items():
+        shown = [" | ".join(f"{median(cell[key] for cell in cells):.1f}" for key in ("measured", "predicted")), _spread(_over(cells))]
+        lines.append(f"| {_name(way, workers)} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def step_cells(figures: dict[str, Any]) -> dict[tuple[str, int], list[dict[str, float]]]:
+    """What was measured of whole steps in each run, and the forecasts, by way and number of workers."""
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for run in figures["memory"]:
+        for cell in run.get("steps", ()):  # runs before there were steps have none
+            found.setdefault((cell["way"], cell["workers"]), []).append(cell)
+    return found
+
+
+def _over(cells: Sequence[dict[str, float]]) -> list[float]:
+    return [cell["measured"] / cell["predicted"] for cell in cells]
+
+
+def _spread(found: Sequence[float]) -> str:
+    return f"{median(found):.2f} ({min(found):.2f} to {max(found):.2f})"
+
+
+def _name(way: str, workers: int) -> str:
+    return f"{workers} workers, by {'a server' if way == 'server' else 'MPI'}"
 
 
 def _bytes(size: int) -> str:
@@ -126,6 +154,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "choices": lambda figures: choices(),
     "where it pays": lambda figures: where_it_pays(),
     "measured": measured,
+    "steps": steps,
     "simulated": simulated,
 }
 

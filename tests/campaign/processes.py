@@ -33,6 +33,8 @@ NAMES = [*PATHS]
 FORKED_NAMES = [name for name, path in PATHS.items() if "TemporaryDirectory" not in inspect.getsource(path)]
 #: Seconds after which a forked process counts as one that hangs.
 FORKED = 60
+#: What Python raises if there is no memory for a lock, and if its interpreter loses the exception.
+PYTHONS_OWN = ("can't allocate lock", "error return without exception set")
 #: Exit statuses of forked processes: the documented error and then a right result, an error, no error.
 STATUSES = {0: "right", 1: "undocumented error", 2: "documented error", -signal.SIGALRM: "hangs"}
 
@@ -184,6 +186,15 @@ def _large_steps(draw: random.Random) -> None:
     assert float(x.grad.max().asscalar()) == float(x.grad.min().asscalar()) == 2
 
 
+def _is_of_memory(error: BaseException | None) -> bool:
+    """Whether an error says that memory is exhausted: it or a cause of it is a MemoryError, or what Python itself raises in its place."""
+    while error is not None:
+        if isinstance(error, MemoryError) or str(error) in PYTHONS_OWN:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def failing_allocations(_: Path) -> Trial:
     """Trials in which one of Python's allocations fails, wherever that is; the program then goes on."""
     import _testcapi
@@ -204,7 +215,9 @@ def failing_allocations(_: Path) -> Trial:
             _testcapi.set_nomemory(at, at + 1)
             try:
                 action()
-            except MemoryError:
+            except Exception as error:
+                if not _is_of_memory(error):
+                    raise
                 status = 2
             finally:
                 _testcapi.remove_mem_hooks()

@@ -1,7 +1,10 @@
 """Forking while other threads record; running out of memory."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -36,6 +39,41 @@ def test_a_forked_child_computes_whatever_other_threads_were_doing(monkeypatch):
         stop.set()
         thread.join()
     assert failed == 0
+
+
+FORKS_AT_EACH_LINE = """
+import os, sys
+from twofold.graph.collector import RESTING, _Rest
+
+children = []
+
+def at_line(frame, event, _):
+    if frame.f_code not in (_Rest.__enter__.__code__, _Rest.__exit__.__code__):
+        return None
+    if event == "line":
+        child = os.fork()
+        if child:
+            children.append(child)
+        else:
+            sys.settrace(None)
+            with RESTING:
+                os._exit(0)
+    return at_line
+
+sys.settrace(at_line)
+with RESTING:
+    pass
+sys.settrace(None)
+print(len(children), [os.waitpid(child, 0)[1] for child in children])
+"""
+
+
+def test_a_signal_handler_may_fork_while_its_thread_tells_the_collector_to_rest():
+    command = [sys.executable, "-c", FORKS_AT_EACH_LINE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    count, _, statuses = done.stdout.partition(" ")
+    assert int(count) >= 8
+    assert set(json.loads(statuses)) == {0}
 
 
 @pytest.mark.parametrize(

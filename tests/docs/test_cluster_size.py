@@ -40,9 +40,16 @@ def test_a_table_replaces_the_old_one(script: dict[str, Any], figures: dict[str,
     assert f"before measured\n<!-- measured -->\n{script['measured'](figures)}\n<!-- end of measured -->\nafter\n" in new
 
 
-def test_most_measured_sums_are_within_a_fifth_of_the_forecast(script: dict[str, Any], figures: dict[str, Any]) -> None:
+def test_three_quarters_of_the_measured_sums_are_within_a_fifth_of_the_forecast(script: dict[str, Any], figures: dict[str, Any]) -> None:
     found = [median(cell) for cell in script["ratios"](figures).values()]
-    assert sum(abs(ratio - 1) <= 0.2 for ratio in found) >= 0.8 * len(found)
+    assert sum(abs(ratio - 1) <= 0.2 for ratio in found) >= 0.75 * len(found)
+
+
+def test_all_measured_steps_are_within_a_fifth_of_the_forecast(script: dict[str, Any], figures: dict[str, Any]) -> None:
+    steps = script["step_cells"](figures)
+    assert {workers for _, workers in steps} == {2, 3, 4, 6, 8}
+    found = {key: median(cell["measured"] / cell["predicted"] for cell in cells) for key, cells in steps.items()}
+    assert {key: ratio for key, ratio in found.items() if abs(ratio - 1) > 0.2} == {}
 
 
 def test_a_simulated_cluster_is_the_one_that_is_kept(script: dict[str, Any], figures: dict[str, Any]) -> None:

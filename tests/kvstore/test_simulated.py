@@ -71,6 +71,19 @@ def test_a_thousand_workers(staleness):
     assert len(run.spans) == 5000
 
 
+@pytest.mark.parametrize("staleness", [0, math.inf])
+@pytest.mark.parametrize("servers", [1, 64])
+def test_sixty_four_servers_divide_what_one_takes_in(servers, staleness):
+    """A single server's link carries the gradients of all 32 workers, one after the other; with 64 a worker's own is the busiest."""
+    network = SimulatedNetwork(latency=0.0, bandwidth=1e6)
+    run = simulate(32, 1, staleness, lambda w, k: 0.0, servers=servers, keys=64, network=network)
+    np.testing.assert_array_equal(run.weights, 64)
+    assert run.largest_bytes <= 3 * run.model_bytes / servers
+    key = (64 + 8 * 32) * 1e-6  # seconds of a key: a header and 32 elements
+    busiest = max(64, 32 * 64 / servers) * key
+    assert 0.999 * busiest <= run.duration <= 2.5 * busiest  # gradients go there while weights come back, or before these do
+
+
 def test_bounded_staleness_hides_hiccups():
     """One step in 30 takes three times as long; synchronous workers wait for each of these, others for few."""
     rng = random.Random(3)

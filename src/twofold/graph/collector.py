@@ -12,7 +12,8 @@ class _Rest:
     """A context in which the collector does not run. Contexts may be nested and overlap in several threads."""
 
     def __init__(self) -> None:
-        self._lock, self._depth, self._was_on = threading.Lock(), 0, False
+        # reentrant: a signal handler or finalizer may fork while this thread holds it
+        self._lock, self._depth, self._was_on = threading.RLock(), 0, False
         # a child is forked with one thread, which may be inside a context itself
         os.register_at_fork(before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._lock.release)
 

@@ -271,7 +271,7 @@ class _Simulation:
         if not worker.pending or worker.is_dead or worker.seq != seq:
             return
         for dest, message in worker.pending.values():
-            self._send(worker.number, dest, message)
+            self._send(worker.number, dest, message, HEADER_SIZE + len(message.payload))
         if self._network.patience < math.inf:
             self.at(self._now + self._network.patience, lambda: self._send_pending(worker, seq))
 
@@ -295,18 +295,17 @@ class _Simulation:
         worker.is_dead = True
 
         def drop() -> None:
-            for core, intake in zip(self._cores, self._intakes, strict=True):
-                self._reply(core, core.drop(number))
+            for server, (core, intake) in enumerate(zip(self._cores, self._intakes, strict=True), len(self._workers)):
+                self._reply(server, core.drop(number))
                 for replies in intake.go_on():
-                    self._reply(core, replies)
+                    self._reply(server, replies)
 
         self.at(self._now + 1e-3, drop)
 
     # the network
 
-    def _send(self, source: int, dest: int, message: Message) -> None:
+    def _send(self, source: int, dest: int, message: Message, size: int) -> None:
         network, rng = self._network, self._random
-        size = HEADER_SIZE + len(message.payload)
         # no number is drawn for a network without loss: its runs are the same as before losses could be simulated
         copies = 1
         if network.loss or network.repeat:
@@ -333,9 +332,10 @@ class _Simulation:
         core = self._cores[dest - count]
         for replies in self._intakes[dest - count].receive(source, message):
             self._bytes = max(self._bytes, core.held_bytes)
-            self._reply(core, replies)
+            self._reply(dest, replies)
 
-    def _reply(self, core: ServerCore, replies: Replies) -> None:
-        server = len(self._workers) + self._cores.index(core)
+    def _reply(self, server: int, replies: Replies) -> None:
         for dest, message in replies:
-            self._send(server, dest, message._replace(payload=bytes(message.payload)) if message.payload else message)
+            size = HEADER_SIZE + len(message.payload)
+            # a worker looks at no weights: those of all replies under way would be gigabytes for thousands of workers
+            self._send(server, dest, message if message.op == Opcode.ERROR else message._replace(payload=b""), size)
