@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, settings
 # Machine code differs from NumPy's ufuncs in the last bits, and most tests ask for equal ones; half of the tests of some suites use it,
 # and programs that run as users have them.
 os.environ["TWOFOLD_JIT"] = "0"
+# every graph is planned by the code under test, whatever an earlier run has stored
+os.environ["TWOFOLD_KEEP_PLANS"] = "0"
 # Smaller arrays than fold by default, so that tests of folding arrays are quick.
 os.environ.setdefault("TWOFOLD_FOLD_ELEMENTS", "65536")
 

@@ -18,7 +18,7 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import direct, integer_products, threads
+from . import direct, integer_products, planning, threads
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -100,6 +100,7 @@ NUMPY_ALONE = Target(
     shares_constants=True,
     row_reductions=True,
     gain_of_channels_last=_gain_of_channels_last,
+    planning=planning.facts,
     libraries=threads.report,
 )
 

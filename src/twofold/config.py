@@ -124,6 +124,7 @@ class Settings:
     graph_memory: int = _setting(
         32 << 20, "bytes of graphs and compiled programs, estimated, at which those that are not in use are forgotten"
     )
+    keep_plans: bool = _setting(True, "keep the plans of large graphs on disk for the next process")
     lane_operations: int = _setting(256, "number of programs and copies queued on other threads at which queueing blocks")
     lane_bytes: int = _setting(1 << 30, "bytes of their results at which queueing blocks")
     threads: int = _compiled(0, "number of threads that large kernels and matrix products are divided over; 0: one for each core")

@@ -23,7 +23,8 @@ from twofold.testing import backend_conformance as conformance
 from twofold.testing.backend_conformance import step
 from twofold_numpy import NumpyBackend
 from twofold_numpy.blocked import compile_kernel
-from twofold_numpy.jit import cache, tiering
+from twofold_numpy.jit import tiering
+from twofold_numpy.jit.cache import CACHE
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine, kernel_ir
 from twofold_numpy.jit.structure import structure_of
@@ -527,23 +528,23 @@ def test_object_code_is_read_from_the_disk():
 )
 def test_a_damaged_file_is_recompiled(damage):
     use_twice(chain())
-    (path,) = cache.folder().iterdir()
+    (path,) = CACHE.folder.iterdir()
     path.write_bytes(damage(path.read_bytes()))
     assert use_twice(chain()) == (2, 0)
     assert use_twice(chain()) == (2, 1)
 
 
 def test_a_file_under_the_wrong_name_is_ignored():
-    cache.store("a", b"code")
-    os.replace(cache.folder() / "a", cache.folder() / "b")
-    assert cache.load("b") is None
+    CACHE.store("a", b"code")
+    os.replace(CACHE.folder / "a", CACHE.folder / "b")
+    assert CACHE.load("b") is None
 
 
 def test_a_file_owned_by_another_user_is_ignored(monkeypatch):
-    cache.store("a", b"code")
-    assert cache.load("a") == b"code"
+    CACHE.store("a", b"code")
+    assert CACHE.load("a") == b"code"
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert cache.load("a") is None
+    assert CACHE.load("a") is None
 
 
 def test_an_unwritable_folder_is_not_an_error(monkeypatch, tmp_path):
@@ -553,20 +554,20 @@ def test_an_unwritable_folder_is_not_an_error(monkeypatch, tmp_path):
 
 
 def test_the_least_recently_used_files_are_removed(monkeypatch):
-    monkeypatch.setattr(cache, "LIMIT", 4000)
+    monkeypatch.setattr(CACHE, "limit", 4000)
     for k in range(6):
-        cache.store(str(k), bytes(1000))
-        os.utime(cache.folder() / str(k), (k, k))
-    left = {path.name for path in cache.folder().iterdir()}
+        CACHE.store(str(k), bytes(1000))
+        os.utime(CACHE.folder / str(k), (k, k))
+    left = {path.name for path in CACHE.folder.iterdir()}
     assert "5" in left
     assert "0" not in left
-    assert sum(path.stat().st_size for path in cache.folder().iterdir()) <= 4000
+    assert sum(path.stat().st_size for path in CACHE.folder.iterdir()) <= 4000
 
 
 def test_the_folder_is_in_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.delenv("TWOFOLD_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.folder() == tmp_path / "twofold" / "jit"
+    assert CACHE.folder == tmp_path / "twofold" / "jit"
 
 
 def test_programs_of_the_package_are_compiled():

@@ -347,22 +347,22 @@ def _optimizers(_: Path) -> list[bytes]:
 
 
 def _cached(path: Path) -> object:
-    from twofold_numpy.jit import cache
+    from twofold_numpy.jit.cache import CACHE
 
-    folder = cache.folder()
+    folder = CACHE.folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "key").write_bytes(path.read_bytes())
-    found = cache.load("key")
+    found = CACHE.load("key")
     if found is None:
         raise FormatError("a damaged file of the cache, which is not used")
     return found
 
 
 def _cache_files(_: Path) -> list[bytes]:
-    from twofold_numpy.jit import cache
+    from twofold_numpy.jit.cache import CACHE
 
-    cache.store("key", b"machine code " * 20)
-    return [(cache.folder() / "key").read_bytes()]
+    CACHE.store("key", b"machine code " * 20)
+    return [(CACHE.folder / "key").read_bytes()]
 
 
 def _hosts(path: Path) -> object:

@@ -114,17 +114,17 @@ def _module_states(folder: Path, version: int) -> None:
 
 
 def _kept_code(folder: Path, version: int) -> None:
-    from twofold_numpy.jit import cache
+    from twofold_numpy.jit.cache import CACHE
 
     os.environ["TWOFOLD_CACHE"] = str(folder)
-    cache.store("key", b"machine code %d " % version * 20)
+    CACHE.store("key", b"machine code %d " % version * 20)
 
 
 def _code(name: str) -> bytes | None:
-    from twofold_numpy.jit import cache
+    from twofold_numpy.jit.cache import CACHE
 
     os.environ["TWOFOLD_CACHE"] = str(Path(name).parents[1])
-    return cache.load("key")
+    return CACHE.load("key")
 
 
 def _store(folder: Path, version: int) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from twofold.backend.forks import BUILDING
 
-from . import cache
+
+from .cache import CACHE
 from .callables import CONTENT
 from .kernel import Machine
 from .llvm_text import FIELDS, word_of
@@ -80,11 +81,11 @@ class Compiler:
     def stored_object_code(self, text: str) -> tuple[bytes, bool]:
         """Object code from the cache on disk, or compiled and stored there; and whether it was compiled."""
         key = self.key(text)
-        code = cache.load(key)
+        code = CACHE.load(key)
         if code is not None:
             return code, False
         code = self.object_code(text)
-        cache.store(key, code)
+        CACHE.store(key, code)
         return code, True
 
     def assembly(self, text: str) -> str:

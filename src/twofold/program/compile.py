@@ -18,8 +18,9 @@ from ..graph.fuse import Step, is_big
 from ..graph.ir import TABLES, Leaf, Node
 from ..scheduler.observers import LISTENERS, NOTHING, report
 from .launch import launch_or_step, traits_of
-from .passes import PassContext, run_passes
-from .plan import ProgramPlan, min_elements, nanoseconds_of, plan_of
+from .passes import PassContext
+from .plan import ProgramPlan, min_elements, nanoseconds_of
+from .planning import planned
 from .printer import Code, Printer
 from .profiling import ENTRY, PROGRAM, Profiled, Title
 
@@ -94,20 +95,20 @@ class Program:
         # fusion asks about the same node several times
         least = cache(partial(min_elements, target)) if big is None else big
         folds = fold and target.shares_constants  # other backends need a copy per device
-        context = PassContext(target, partial(is_big, least), boundaries, self._computed if folds else None)
-        self.outputs, self.passes = run_passes(outputs, self.leaves, context)
-        self.constants: dict[Leaf, object] = context.constants
-        plan = plan_of(
-            self.outputs,
+        context = PassContext(target, partial(is_big, least), boundaries, folds)
+        plan, self.passes = planned(
+            outputs,
             self.leaves,
-            self.constants,
             backend,
-            self._sub_program,
+            context,
+            compute=self._computed,
+            compile_=self._sub_program,
             big=least,
             donated=donated,
             in_place=in_place,
             share=share,
         )
+        self.outputs, self.constants = plan.outputs, plan.constants
         self.steps, self.plan = plan.steps, plan.memory
         printer = Printer(plan, backend)
         code = printer.code()

@@ -1,6 +1,6 @@
 """Constant folding: computes nodes once that depend on no input of the program."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..dtype import WEAK
 from ..graph.ir import Application, Leaf, Node, is_const, leaf, topological
@@ -10,15 +10,13 @@ from ..graph.rewrite import substitute
 KEPT = 1 << 16
 
 
-def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list[object]]) -> tuple[list[Node], dict[Leaf, object]]:
-    """Replace subgraphs that depend on no leaf by new leaves; returns the graph, and the arrays of these leaves.
+def fold_constants(outputs: Sequence[Node]) -> tuple[list[Node], dict[Leaf, Node]]:
+    """Replace subgraphs that depend on no leaf by new leaves; returns the graph, and what is to be computed for these leaves.
 
     Parameters
     ----------
     outputs
         A lowered graph.
-    compute
-        Computes the arrays of nodes.
     """
     order = topological(outputs)
     fixed: set[Node] = set()
@@ -34,8 +32,7 @@ def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list
     if not wanted:
         return list(outputs), {}
     stand_ins = {n: leaf(("constant", k), n.shape, n.dtype) for k, n in enumerate(wanted)}
-    arrays = dict(zip(stand_ins.values(), compute(wanted), strict=True))
-    return substitute(outputs, stand_ins), arrays
+    return substitute(outputs, stand_ins), {stand_in: n for n, stand_in in stand_ins.items()}
 
 
 def _is_worth(node: Node) -> bool:

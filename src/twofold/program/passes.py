@@ -37,17 +37,17 @@ class PassContext:
         Whether an element-wise node, or a reduction, may be part of a kernel.
     boundaries
         Nodes whose values a caller could hold.
-    compute
-        Computes the arrays of nodes that depend on no leaf; None to fold no constants.
-    constants
-        Set by the pass ``constants``: arrays by the leaves that stand for them.
+    folds
+        Whether to fold constants.
+    folded
+        Set by the pass ``constants``: what is computed once, by the leaves that stand for it.
     """
 
     target: Target
     big: Callable[[Application], bool]
     boundaries: Collection[Node] = ()
-    compute: Callable[[list[Node]], list[object]] | None = None
-    constants: dict[Leaf, object] = field(default_factory=dict)
+    folds: bool = False
+    folded: dict[Leaf, Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,7 @@ class Pass:
 
 
 def _fold_constants(outputs: list[Node], context: PassContext) -> list[Node]:
-    assert context.compute is not None
-    outputs, context.constants = fold_constants(outputs, context.compute)
+    outputs, context.folded = fold_constants(outputs)
     return outputs
 
 
@@ -128,21 +127,32 @@ PASSES: tuple[Pass, ...] = (
         concerns=frozenset({slice, contiguous}),
         is_wanted=lambda c: c.target.strided_kernels,
     ),
-    Pass("constants", "what depends on no input is computed once", _fold_constants, is_wanted=lambda c: c.compute is not None),
+    Pass("constants", "what depends on no input is computed once", _fold_constants, is_wanted=lambda c: c.folds),
 )
 
 
+def lowered(outputs: Sequence[Node], leaves: Sequence[Node], context: PassContext) -> tuple[list[Node], tuple[str, ...]]:
+    """Run the first pass; returns the graph of primitives, and the pass's name if it changed the graph."""
+    return _run(PASSES[:1], outputs, leaves, context)
+
+
 def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: PassContext) -> tuple[list[Node], tuple[str, ...]]:
-    """Run all passes; returns the graph, and the names of the passes that changed it.
+    """Run the passes after the first; returns the graph, and the names of the passes that changed it.
 
     Raises
     ------
     InternalError
         Naming the pass and the invariant, if the setting ``verify`` is on and a pass broke one.
     """
+    return _run(PASSES[1:], outputs, leaves, context)
+
+
+def _run(
+    rows: Sequence[Pass], outputs: Sequence[Node], leaves: Sequence[Node], context: PassContext
+) -> tuple[list[Node], tuple[str, ...]]:
     found, changed = list(outputs), list[str]()
     operators: set[Op] | None = None  # computed when a pass needs them, and again after a pass that changed the graph
-    for row in PASSES:
+    for row in rows:
         if not row.is_wanted(context):
             continue
         if row.concerns:
@@ -155,5 +165,5 @@ def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: PassCon
             operators = None
         # the first pass makes the lowered graph that the invariants are about, so check it even if nothing changed
         if SETTINGS.verify and (found != before or row is PASSES[0]):
-            verify(found, [*leaves, *context.constants], row.name)
+            verify(found, [*leaves, *context.folded], row.name)
     return found, tuple(changed)

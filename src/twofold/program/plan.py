@@ -86,11 +86,9 @@ def plan_of(
     steps = steps_of(unique, big, target.row_reductions, target.whole_rows, target.few_kernels)
     if SETTINGS.epilogues:
         steps = with_epilogues(steps, unique, target.epilogues, partial(_takes_epilogue, target))
-    singles = [s.nodes[0] for s in steps if not s.is_kernel]
-    # an `item` selects one of several results that its operand's call has returned: it needs no call
-    calls = {n: _call_of(n, backend, compile_) for n in singles if n.bound_op.op is not item}
+    calls = calls_of(steps, backend, compile_)
     # the backend allocates these results itself, so that the plan cannot place them
-    own = {n for n in singles if n not in calls or not calls[n].into}
+    own = {n for s in steps if not s.is_kernel for n in s.nodes if n not in calls or not calls[n].into}
     memory = plan_memory(
         steps,
         [*leaves, *constants],
@@ -102,6 +100,13 @@ def plan_of(
         share=share,
     )
     return ProgramPlan(outputs, leaves, constants, steps, calls, memory, reshaped)
+
+
+def calls_of(steps: Iterable[Step], backend: Backend, compile_: SubProgram) -> dict[Application, Call]:
+    """The backend's call for each step of a single node."""
+    singles = [s.nodes[0] for s in steps if not s.is_kernel]
+    # an `item` selects one of several results that its operand's call has returned: it needs no call
+    return {n: _call_of(n, backend, compile_) for n in singles if n.bound_op.op is not item}
 
 
 def min_elements(target: Target, n: Application) -> int:
