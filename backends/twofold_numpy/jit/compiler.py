@@ -11,7 +11,6 @@ import numpy as np
 
 from twofold.backend.forks import BUILDING
 
-
 from .cache import CACHE
 from .callables import CONTENT
 from .kernel import Machine

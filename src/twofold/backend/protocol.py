@@ -77,8 +77,8 @@ class Target:
     #: could be transposed in that time. Asked for convolutions, and for sums per channel. None for a convolution that needs the channels
     #: first, or a sum that would change its bits if it were taken over images first and then over positions.
     gain_of_channels_last: Callable[[str, Params, Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
-    #: ``() -> data``: what the adapter's answers about graphs depend on besides the settings and the facts above, such as its version and the
-    #: processor. None if plans for it are not stored on disk.
+    #: ``() -> data``: what the adapter's answers about graphs depend on besides the settings and the facts above, such as its version and
+    #: the processor. None if plans for it are not stored on disk.
     planning: Callable[[], Sequence[object]] | None = None
     #: Code for the host's own work on images and texts.
     host_code: HostCode = NO_HOST_CODE

@@ -31,7 +31,7 @@ VARIABLES = {
     "TWOFOLD_ARRAY_API": "which library the adapter array_api uses, by its namespace",
     "TWOFOLD_BACKEND_CPU": "which adapter serves the CPU",
     "TWOFOLD_BACKEND_GPU": "which adapter serves GPUs",
-    "TWOFOLD_CACHE": "folder of compiled kernels, instead of ~/.cache/twofold",
+    "TWOFOLD_CACHE": "folder of compiled kernels and of plans, instead of ~/.cache/twofold",
     "TWOFOLD_DATA": "folder of datasets: the demo and gluon.data.vision read mnist/, cifar10/ and so on in it",
     "TWOFOLD_FAKE_GPUS": "number of simulated GPUs, backed by NumPy arrays, for trying programs without a GPU",
     "TWOFOLD_FAKE_SCHEDULE": "when the operations of simulated GPUs run",

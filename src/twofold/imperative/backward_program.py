@@ -30,6 +30,7 @@ from .guards import has_gradient, is_exposed
 from .invoke import contents_of, data_of
 from .residuals import cache_of, stands_for
 from .tape import Tape, TapeEntry
+from .window import HERE
 
 #: What `Backward.fetch` returns.
 Fetched = tuple[list[Content], list[TapeEntry | None], list[TapeEntry], list[TapeEntry]]
@@ -132,6 +133,10 @@ class Backward(CacheEntry):
             if mode is ExecutionMode.DEFERRED:
                 return defer(self.bound_op, list(map(_captured, values)), device, is_backward=True)
             arrays = [data_of(v) for v in values]
+        # what waits now or is issued later, such as the optimizer's updates, belongs to this iteration, not to the next one
+        HERE.after_backward = True
+        for w in HERE.by_device.values():
+            w.complete = True
         run = (self._program or self._compile(device)).run
         if device is not CPU or LISTENERS:
             results = run_on(device, run, arrays)

@@ -306,6 +306,8 @@ def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = Non
         # here, and not within a window: its nodes would be of two generations, and no later window would have the same structure
         bound_tables()
         w = windows[device] = Window(device)
+        # it has the updates of a step whose backward did not wait: the next step must not join them
+        w.complete, HERE.after_backward = HERE.after_backward, False
         OPEN[w.serial] = ref(w)
         USED.add(device)
     for v in args:

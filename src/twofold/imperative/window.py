@@ -42,7 +42,6 @@ LOCK = threading.RLock()
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
 LAUNCHED = 1 << 20
 
-
 #: Windows of all threads that may still be open or have failed, by serial number, and the devices that ever had one.
 OPEN: "dict[int, ref[Window]]" = {}
 USED: set[Device] = set()
@@ -270,10 +269,11 @@ def result_of(w: Window, node: Node, device: Device, entry: TapeEntry | None) ->
 
 
 class _PerThread(threading.local):
-    """The open windows of a thread by device."""
+    """The open windows of a thread by device, and whether a backward has run by itself since the last of them was opened."""
 
     def __init__(self) -> None:
         self.by_device: dict[Device, Window] = {}
+        self.after_backward = False
 
 
 HERE = _PerThread()

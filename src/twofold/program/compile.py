@@ -15,7 +15,7 @@ from ..backend.protocol import Backend, Launcher
 from ..device import Device
 from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
-from ..graph.ir import TABLES, Leaf, Node
+from ..graph.ir import TABLES, Node
 from ..scheduler.observers import LISTENERS, NOTHING, report
 from .launch import launch_or_step, traits_of
 from .passes import PassContext

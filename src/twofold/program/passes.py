@@ -147,9 +147,7 @@ def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: PassCon
     return _run(PASSES[1:], outputs, leaves, context)
 
 
-def _run(
-    rows: Sequence[Pass], outputs: Sequence[Node], leaves: Sequence[Node], context: PassContext
-) -> tuple[list[Node], tuple[str, ...]]:
+def _run(rows: Sequence[Pass], outputs: Sequence[Node], leaves: Sequence[Node], context: PassContext) -> tuple[list[Node], tuple[str, ...]]:
     found, changed = list(outputs), list[str]()
     operators: set[Op] | None = None  # computed when a pass needs them, and again after a pass that changed the graph
     for row in rows:

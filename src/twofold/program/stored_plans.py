@@ -7,7 +7,7 @@ steps are made anew. So a file decides how a program is divided, and holds no co
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,8 @@ from ..opdef import OPS, BoundOp
 PLANS = DiskCache("plans", 32 << 20)
 #: Graphs with fewer nodes are planned again: that takes no longer than to read a file.
 LEAST = 48
+#: The number of an omitted operand.
+OMITTED = -1
 
 
 class Counts:
@@ -127,8 +129,8 @@ class _Numbered:
     """
 
     def __init__(self, leaves: Iterable[Node]) -> None:
-        self.numbers: dict[Node | None, int | None] = {n: k for k, n in enumerate(leaves)}
-        self.numbers[None] = None
+        self.numbers: dict[Node | None, int] = {n: k for k, n in enumerate(leaves)}
+        self.numbers[None] = OMITTED
         self.operators: list[tuple[str, dict[str, Any]]] = []
         self.rows: list[object] = []
         self._next = len(self.numbers) - 1
@@ -183,7 +185,7 @@ def _record(plan: StoredPlan, leaves: Sequence[Node]) -> dict[str, object]:
     table.add([*plan.outputs, *(n for step in plan.steps for n in step.nodes)])
     numbers = table.numbers
 
-    def of(nodes: Iterable[Node]) -> list[int | None]:
+    def of(nodes: Iterable[Node]) -> list[int]:
         return [numbers[n] for n in nodes]
 
     memory = plan.memory
@@ -194,7 +196,7 @@ def _record(plan: StoredPlan, leaves: Sequence[Node]) -> dict[str, object]:
         "nodes": table.rows,
         "outputs": of(plan.outputs),
         "passes": plan.passes,
-        "steps": [(of(s.nodes), [of(m) for m in s.members], sorted(of(s.numbers)), s.epilogue) for s in plan.steps],  # type: ignore[type-var]
+        "steps": [(of(s.nodes), [of(m) for m in s.members], sorted(of(s.numbers)), s.epilogue) for s in plan.steps],
         "places": [(numbers[n], *place) for n, place in memory.place.items()],
         "buffers": memory.buffers,
         "results": memory.outputs,
@@ -241,7 +243,7 @@ def _apply(rows: Sequence[Any], operators: Sequence[BoundOp], nodes: list[Node])
             nodes.append(const(row))
             continue
         place, inputs, types = row
-        node = apply(operators[place], tuple([None if k is None else nodes[k] for k in inputs]))
+        node = apply(operators[place], tuple([None if k == OMITTED else nodes[k] for k in inputs]))
         if [[list(p.shape), p.dtype] for p in node.parts] != types:
             raise ValueError("a node of another type")
         nodes.append(node)
