@@ -1,12 +1,11 @@
 """Files kept for the next process, by key: machine code, plans. Each is verified when it is read; the least recently used are pruned."""
 
 import contextlib
-import hashlib
 import os
-import tempfile
 from pathlib import Path
 
-_DIGEST = hashlib.sha256().digest_size
+#: Bytes of a digest.
+_DIGEST = 32
 
 
 class DiskCache:
@@ -50,6 +49,8 @@ class DiskCache:
     def store(self, key: str, content: bytes) -> None:
         """Store content under a key if the folder is writable; the rename makes it atomic for other processes."""
         try:
+            import tempfile  # only programs that store something need it
+
             place = self.folder
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             # in the same folder, because a rename is atomic only within a file system
@@ -82,7 +83,14 @@ class DiskCache:
 
 def _digest(key: str, content: bytes) -> bytes:
     """A digest of the key, too: a file under another key's name is rejected."""
-    return hashlib.sha256(key.encode() + content).digest()
+    return bytes.fromhex(digest_of(key.encode() + content))
+
+
+def digest_of(content: bytes) -> str:
+    """The SHA-256 digest of bytes, in hexadecimal digits."""
+    import hashlib  # it loads OpenSSL, which most programs do not need
+
+    return hashlib.sha256(content).hexdigest()
 
 
 def state_of_files(*folders: str) -> str:
@@ -98,4 +106,4 @@ def state_of_files(*folders: str) -> str:
                 else:
                     found = e.stat()
                     states.append((e.path, found.st_size, found.st_mtime_ns))
-    return hashlib.sha256(repr(sorted(states)).encode()).hexdigest()
+    return digest_of(repr(sorted(states)).encode())

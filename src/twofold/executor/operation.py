@@ -15,16 +15,17 @@ from ..device import Device
 from ..graph.build import item
 from ..graph.collector import RESTING
 from ..graph.gradient import accumulate, starts_below
-from ..graph.ir import TABLES, Application, Node, leaf, topological
+from ..graph.ir import TABLES, Application, Leaf, Node, leaf, topological
 from ..graph.recomputed_regions import Region, with_copies
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.array import Array
-from ..imperative.cell import Cell, Content
+from ..imperative.cell import PLAIN, Cell, Content
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import invoke
+from ..imperative.recording import entry_of
 from ..imperative.residuals import cache_of
-from ..imperative.tape import tls
+from ..imperative.tape import Tape, tls
 from ..imperative.trace import drawn
 from ..opdef import Input, Op
 from ..opdef.facets.execution import WHOLE, Execution
@@ -71,9 +72,9 @@ class Recordable:
         """
         operation = self._operations.get(tls.training)  # dropout and batch norm have another graph in each mode
         if operation is None:
-            types = [(c.shape, c._dtype) for c in cells]
             with RESTING:
-                operation = self._operations[tls.training] = Operation(self._name, self._make_graph, types, tls.training, self._mirror)
+                inputs = _inputs_of(cells)
+                operation = self._operations[tls.training] = Operation(self._name, self._make_graph, inputs, tls.training, self._mirror)
         operands = cells
         # keys are drawn here, when the call is issued, so that the stream does not depend on when the operation runs
         if operation.draws or operation.objects:
@@ -87,6 +88,30 @@ class Recordable:
         if operation.written:
             write_states(cells, operation.written, contents[operation.count :])
         return contents[: operation.count]
+
+
+def _inputs_of(cells: Sequence[Array]) -> list[Node]:
+    """Leaves for arrays: those of the tape if it will record the call, so that the graph is built only once; else others of their types."""
+    tape = tls.tape
+    # the contents of views are computed, and recorded, at each read
+    if type(tape) is Tape and all(type(c)._content is Cell._operand for c in cells) and is_recorded(cells):
+        entries = [entry_of(c._capture() if c._content.__class__ is PLAIN else c._content, tape) for c in cells]
+        nodes = [e.node for e in entries if e is not None]
+        if _are_leaves_of_tape(nodes):
+            return nodes
+    return [leaf(("in", k), c.shape, c._dtype) for k, c in enumerate(cells)]
+
+
+def _types_of(inputs: Iterable[Node]) -> tuple[tuple[tuple[int, ...], str, bool], ...]:
+    return tuple([(i.shape, i.dtype, i.tracked) for i in inputs])
+
+
+def _are_leaves_of_tape(inputs: Sequence[Node]) -> bool:
+    """Whether a graph may be built on its inputs themselves: on leaves of a tape, each of which is one input.
+
+    Below other inputs are operations of the tape. Rewriting the graph would rewrite these too, which save their values under other nodes.
+    """
+    return all(isinstance(i, Leaf) and isinstance(i.name, int) for i in inputs) and len(set(inputs)) == len(inputs)
 
 
 class _Hidden(NamedTuple):
@@ -113,8 +138,8 @@ class Operation:
         Its name in messages.
     make_graph
         Returns the typed graph for inputs.
-    types
-        Shapes and dtypes of the inputs at the first call.
+    inputs
+        Leaves for the arrays of the first call.
     training
         The training mode.
     mirror
@@ -133,18 +158,17 @@ class Operation:
         Positions of the inputs that forward writes.
     """
 
-    def __init__(
-        self, name: str, make_graph: GraphMaker, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool
-    ) -> None:
+    def __init__(self, name: str, make_graph: GraphMaker, inputs: Sequence[Node], training: bool, mirror: bool) -> None:
         self._make_graph, self._training = make_graph, training
-        # keyed by leaves and the generation: after a generation is dropped, equal leaves are new nodes, and old graphs must not be mixed in
+        # keyed by types and the generation: after a generation is dropped, equal leaves are new nodes, and old graphs must not be mixed in
         self._typed, self._state_graphs = Cache(GRAPHS), Cache(GRAPHS)
-        graph = make_graph([leaf(("in", k), *t) for k, t in enumerate(types)], training)
+        graph = make_graph(inputs, training)
+        self._last = TABLES.generation, graph
         self.count, self.draws, self.objects = len(graph.outputs), len(graph.keys), graph.objects
         self.written = list(graph.written)
         self._hidden = _read_by_updates(graph)
         self._states = sorted({k for u in graph.updates for k in u.states.values()})
-        self.bound_op = self._operator(name, len(types), mirror, starts_below(graph.outputs)).bind()
+        self.bound_op = self._operator(name, len(inputs), mirror, starts_below(graph.outputs)).bind()
 
     def _operator(self, name: str, arrays: int, mirror: bool, has_losses: bool) -> Op:
         inputs = [Input(f"x{k}", auxiliary=k in self._states) for k in range(arrays)] + [Input(f"key{k}") for k in range(self.draws)]
@@ -166,13 +190,13 @@ class Operation:
 
     def _typed_for(self, inputs: Sequence[Node]) -> "_Typed":
         """The graph for inputs of these types."""
-        # Over separate leaves: a graph built on the inputs themselves would include the tape below them, and rewriting it would rewrite
-        # operations of the tape, which save their values under other nodes.
-        leaves = [leaf(("in", k), i.shape, i.dtype, i.tracked) for k, i in enumerate(inputs)]
+        types = _types_of(inputs)
 
         def build() -> _Typed:
+            is_direct = _are_leaves_of_tape(inputs)
+            leaves = inputs if is_direct else [leaf(("in", k), *types[k]) for k in range(len(types))]
             arrays = len(leaves) - self.draws - len(self.objects)
-            graph = self._make_graph(leaves[:arrays], self._training)
+            graph = self._graph_on(leaves[:arrays])
             nodes = [*graph.outputs, *graph.written.values(), *(h.of(graph) for h in self._hidden)]
             count, sizes = len(nodes), [(len(r.inputs), len(r.outputs)) for r in graph.regions]
             nodes += [n for r in graph.regions for n in (*r.inputs, *r.outputs)]
@@ -183,11 +207,21 @@ class Operation:
             regions = [Region(tuple(islice(ends, reads)), tuple(islice(ends, makes))) for reads, makes in sizes]
             return _Typed(nodes[:count], leaves, regions)
 
-        return self._typed.get_or((tuple(leaves), TABLES.generation), build)  # every gradient of the operation needs it again
+        return self._typed.get_or((types, TABLES.generation), build)  # every gradient of the operation needs it again
+
+    def _graph_on(self, leaves: Sequence[Node]) -> TypedGraph:
+        """The typed graph on leaves: often those of the graph that was made last."""
+        generation, graph = self._last
+        if generation != TABLES.generation or list(graph.inputs) != list(leaves):
+            graph = self._make_graph(leaves, self._training)
+            self._last = TABLES.generation, graph
+        return graph
 
     def _rule(self, xp: object, *inputs: Node) -> list[Node]:
         """Outputs, states written and hidden outputs."""
         typed = self._typed_for(inputs)
+        if tuple(typed.inputs) == inputs:
+            return typed.opened
         return substitute(typed.opened, dict(zip(typed.inputs, inputs, strict=True)))
 
     def _gradients(self, xp: object, dout: Node | tuple[Node | None, ...], *inputs: Node) -> list[Node | None]:
@@ -204,13 +238,16 @@ class Operation:
         """New values of the states that backward updates if these inputs have a gradient; the others do not change."""
         arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
         # tracked as in this backward: which states change depends on where gradients flow
-        leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
+        types = tuple([(i.shape, i.dtype, t) for i, t in zip(arrays, tracked, strict=False)])
 
         def build() -> _StateGraph:
-            graph = self._make_graph(leaves, self._training)
+            # the leaves of the differentiated graph, if it is still known: then its nodes are known, too
+            like = (known[: len(types)] for t in list[_Typed](self._typed.values()) if _types_of(known := t.inputs)[: len(types)] == types)
+            leaves = next(like, None) or [leaf(("in", k), *of) for k, of in enumerate(types)]
+            graph = self._graph_on(leaves)
             return _StateGraph(leaves, [h.of(graph) for h in self._hidden], new_states(graph.passed))
 
-        found = self._state_graphs.get_or((tuple(leaves), TABLES.generation), build)
+        found = self._state_graphs.get_or((types, TABLES.generation), build)
         at = dict(zip(found.inputs, arrays, strict=True)) | dict(zip(found.hidden, out[len(out) - len(self._hidden) :], strict=True))
         new = dict(zip(found.states, substitute(list(found.states.values()), at), strict=True))
         return {f"x{k}": new.get(k, inputs[k]) for k in self._states}

@@ -5,15 +5,13 @@ read is applied operator by operator, so that types are inferred as ever, and mu
 steps are made anew. So a file decides how a program is divided, and holds no code.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..backend.disk_cache import DiskCache, state_of_files
+from ..backend.disk_cache import DiskCache, digest_of, state_of_files
 from ..backend.protocol import Target
 from ..config import COMPILED_IN, SETTINGS
 from ..errors import MXNetError
@@ -88,7 +86,7 @@ def key_of(outputs: Sequence[Node], leaves: Sequence[Node], target: Target, opti
     settings = [(name, getattr(SETTINGS, name)) for name in sorted(COMPILED_IN)]
     known = [_sources(), target.planning(), _capabilities(target), settings, list(options)]
     text = repr((known, inputs, table.operators, table.rows, [table.numbers[o] for o in outputs]))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest_of(text.encode())
 
 
 def load(key: str, leaves: Sequence[Node]) -> StoredPlan | None:
@@ -96,6 +94,8 @@ def load(key: str, leaves: Sequence[Node]) -> StoredPlan | None:
     content = PLANS.load(key)
     if content is None:
         return None
+    import json  # only programs with large graphs need it
+
     try:
         return _read(json.loads(content), leaves)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, MXNetError):
@@ -104,6 +104,8 @@ def load(key: str, leaves: Sequence[Node]) -> StoredPlan | None:
 
 def store(key: str, plan: StoredPlan, leaves: Sequence[Node]) -> None:
     """Store a plan under a key, unless it has something that a file cannot hold."""
+    import json
+
     try:
         record = _record(plan, leaves)
     except _NotStorable:
