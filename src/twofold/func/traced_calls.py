@@ -15,7 +15,7 @@ from ..executor.function import StateUpdate, TypedGraph
 from ..executor.operation import Operation
 from ..graph.build import G
 from ..graph.gradient import backward_order
-from ..graph.ir import TABLES, Leaf, Node
+from ..graph.ir import TABLES, Leaf, Node, leaf
 from ..graph.rewrite import substitute
 from ..imperative.array import Array
 from ..imperative.cell import Cell, Content, Operand, Value, wrap
@@ -341,7 +341,8 @@ def operator_of(
             updates = [_update(c, inputs, at) for c in changes]
             return TypedGraph(leaves, found, updates=updates, passed=_passed(found, updates))
 
-        return kind(str(key[0]), graph, [(n.shape, n.dtype) for n in inputs], False, False).bound_op
+        own = [leaf(("in", k), n.shape, n.dtype) for k, n in enumerate(inputs)]
+        return kind(str(key[0]), graph, own, False, False).bound_op
 
     return kept_operator((*key, tuple(inputs), *[c.results[0] for c in changes]), build)
 
