@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import see_also
 import signatures
 from class_members import Described, inheritance, public_bases, shown_elsewhere
+from docutils import nodes
 from examples_of_names import example_of_name, has_own_example
 from numpy_docstrings import field_lines, marked_up, signature_of
 from operator_pages import entries_of_npx, operator_text, operators, operators_text
@@ -373,10 +374,22 @@ def show_public_bases(app: Sphinx, name: str, obj: object, options: object, base
     bases[:] = dict.fromkeys(public_bases(bases, described_classes()))
 
 
+#: The fields of a description in the order of their pages.
+FIELDS = ("param", "type", "returns", "return", "rtype", "yields", "raises")
+
+
+def order_fields(app: Sphinx, domain: str, kind: str, content: nodes.Element) -> None:
+    """Put the fields of a docstring and those that are taken from NumPy in one order: parameters, results, errors."""
+    for listed in (child for child in content.children if isinstance(child, nodes.field_list)):
+        words = {field: field[0].astext().split()[0] for field in listed.children}
+        listed.children.sort(key=lambda field: FIELDS.index(words[field]) if words[field] in FIELDS else len(FIELDS))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx to write the pages first."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-bases", show_public_bases)
     app.connect("autodoc-process-signature", signatures.process)
+    app.connect("object-description-transform", order_fields)
     return {"parallel_read_safe": True}
