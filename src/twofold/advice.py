@@ -16,6 +16,8 @@ OPERANDS = re.compile(r"unsupported operand type\(s\) for .+: '(\w+)' and '(\w+)
 NOT_IMPORTED = re.compile(r"cannot import name '(\w+)' from")
 #: A call of an attribute.
 CALLED = re.compile(r"([\w.]+)\.(\w+)\(")
+#: An assignment to an attribute.
+ASSIGNED = re.compile(r"\s*([\w.]+)\.(\w+)\s*=[^=]")
 #: A use of a gradient.
 GRADIENT = re.compile(r"([\w.]+)\.grad\b")
 #: A call of a function that takes sizes as arguments, with a tuple of them.
@@ -39,6 +41,9 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
         if advice and advice not in str(error):
             error.add_note(advice)
             error.name = None  # Python would suggest the nearest name, a private one perhaps
+    elif isinstance(error, AttributeError) and trace is not None:
+        if advice := _of_assignment(trace):
+            error.add_note(advice)
     elif isinstance(error, ImportError):
         if (advice := _of_import(error)) and advice not in str(error):
             error.add_note(advice)
@@ -47,6 +52,14 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
             error.args = (text,)
         elif note := next((note for advice_of in _OF_TYPE_ERRORS if (note := advice_of(error, trace))), ""):
             error.add_note(note)
+
+
+def _of_assignment(trace: TracebackType) -> str:
+    """Advice for ``x.requires_grad = True``: Python does not say of which object an attribute cannot be set."""
+    frame, line = _last(trace)
+    found = ASSIGNED.match(line)
+    owner = named_in(frame, found[1].split(".")) if found else None
+    return attribute_here(owner, found[2]) if found and type(owner).__module__.startswith("twofold.") else ""
 
 
 def _of_import(error: ImportError) -> str:

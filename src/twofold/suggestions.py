@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from inspect import Parameter, signature
 from types import ModuleType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, get_args
 
 from .errors import OperatorError, UnknownKey
 
@@ -98,7 +98,9 @@ _AS_NP = {"mxnet_numpy": "np", "mxnet_numpy.linalg": "np.linalg", "mxnet_numpy.r
 
 def _known(name: str, place: str) -> str:
     """What another library's name is called here, by a table of ``names_elsewhere.toml``; empty if it is not there."""
-    found = _elsewhere().get(place, {}).get(name)
+    found = _elsewhere().get(place, {}).get(name, "")
+    if found.startswith("none: "):
+        return f"leave it out: {found.removeprefix('none: ')}"
     return f"use {found}" if found else ""
 
 
@@ -287,8 +289,15 @@ def arguments_of(called: Callable[..., object]) -> list[str]:
     else:
         functions = [called]
     parameters = [p for function in functions for p in (*_of_numpys(function), *signature(function).parameters.values())]
-    by_name = [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
+    by_name = [name for p in parameters for name in _names_of(p)]
     return [n for n in dict.fromkeys(by_name) if n != "self"]
+
+
+def _names_of(parameter: Parameter) -> Iterable[str]:
+    """The names that a program can write for a parameter: its own, or those of the options that it collects."""
+    if parameter.kind is Parameter.VAR_KEYWORD:
+        return [name for options in get_args(parameter.annotation) for name in getattr(options, "__annotations__", ())]
+    return [parameter.name] if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY) else []
 
 
 def _of_numpys(function: Callable[..., object]) -> Iterable[Parameter]:

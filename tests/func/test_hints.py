@@ -25,7 +25,7 @@ def test_a_missing_transform(name: str, advice: str) -> None:
 @pytest.mark.parametrize(
     ("name", "function", "advice"),
     [
-        ("static_argnames", func.jit, "use none: Python's numbers and strings are static, with a program for each value"),
+        ("static_argnames", func.jit, "leave it out: Python's numbers and strings are static, with a program for each value"),
         ("chunk_size", func.vmap, "use func.scan over chunks, each computed by vmap"),
         ("in_dims", func.vmap, "use in_axes"),
         ("size", mx.np.where, "use np.nonzero(condition, size=n)"),

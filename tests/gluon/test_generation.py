@@ -161,3 +161,11 @@ def test_positions_are_exact_in_half_precision() -> None:
     rotary = mx.gluon.nn.RotaryPositions()
     rotated = rotary(x.astype("bfloat16")).astype("float32").asnumpy()
     np.testing.assert_allclose(rotated, rotary(x).asnumpy(), atol=0.01)
+
+
+@pytest.mark.parametrize("position", [7.0, 1e3, 1e5])
+def test_rotations_of_float64_are_exact(position: float) -> None:
+    x = mx.np.array([[1.0, 1.0, 0.0, 0.0]])
+    angles = position * np.array([1.0, 0.01])
+    found = mx.npx.rotary_embedding(x, mx.np.array([position])).asnumpy()[0]
+    np.testing.assert_allclose(found, [*np.cos(angles), *np.sin(angles)], atol=1e-11)

@@ -55,7 +55,7 @@ MISTAKES = [
     ),
     (
         NET + "net.weight.shape = (5, 5)",
-        "Expected shape (5, 5) is incompatible with given shape (4, 3): given Parameter 'dense0_weight'; pass matching shapes",
+        "Expected shape (5, 5) is incompatible with given shape (4, 3): given (5, 5) for Parameter 'dense0_weight'; its shape is (4, 3)",
     ),
     (
         "gluon.utils.split_and_load(nd.ones((3, 2)), [mx.cpu(0), mx.cpu(1)])",

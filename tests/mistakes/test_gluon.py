@@ -179,7 +179,7 @@ def a_gradient_of_a_frozen_parameter():
     ready(net).weight.grad()
 
 
-@mistake("Expected shape (4, 8) is incompatible with given shape (8, 4): given Parameter 'dense0_weight'; pass matching shapes")
+@mistake("Expected shape (4, 8) is incompatible with given shape (8, 4): given (4, 8) for Parameter 'dense0_weight'; its shape is (8, 4)")
 def weights_of_another_shape():
     ready(nn.Dense(8, in_units=4)).weight.set_data(nd.ones((4, 8)))
 

@@ -181,7 +181,7 @@ def an_internal_output_that_does_not_exist():
 
 @mistake(
     "node _plus0 (elemwise_add): input rhs has shape (2, 4), where (2, 3) is needed: given it reads lhs (2, 3) from a, rhs (2, 4) "
-    "from b; pass shapes that agree"
+    "from b; pass shapes that agree, or use broadcast_add"
 )
 def shapes_that_do_not_match():
     (sym.Variable("a") + sym.Variable("b")).infer_shape(a=(2, 3), b=(2, 4))

@@ -52,6 +52,34 @@ MISTAKES = [
     ),
     # Gluon
     (
+        NET + "net.weight = nd.ones((4, 3))",
+        "Changing attribute type for weight is not allowed: given from <class 'twofold.gluon.parameter.Parameter'> to "
+        "<class 'twofold.ndarray.array.NDArray'>; call weight.set_data(array)",
+    ),
+    ("nn.Sequential().add(nn.Dense)", "Sequential.add: a class is no block: given Dense; call it first: Dense(…)"),
+    (
+        "net = nn.HybridSequential()\nnet.add(nn.Dense(3), nn.Dense(4, in_units=7, prefix='top_'))\nnet.initialize()\nnet.hybridize()\n"
+        "net(nd.ones((2, 5)))",
+        "top: input weight has shape (4, 7), where (4, 3) is needed; in_units or in_channels contradicts the layer's input: pass the "
+        "input's size, or leave it out",
+    ),
+    (
+        "mx.autograd.backward(nd.ones(2).sum().asscalar())",
+        "backward: a head is not an array: given float32 np.float32(2.0); pass the array, without item(), asscalar() or float()",
+    ),
+    (
+        "with mx.AttrScope(mood='x'):\n    mx.sym.FullyConnected(mx.sym.var('d'), num_hidden=2)",
+        "FullyConnected: Cannot find argument: given mood; an attribute of a node is named __mood__",
+    ),
+    (
+        "store = mx.kv.create('local')\nstore.init('e', nd.ones(2))\nstore.init(3, nd.ones(2))",
+        "KVStore: Mixed key types are not allowed: given 3 in a store with keys of type str; use one type",
+    ),
+    (
+        "mx.sym.array([1, 2])",
+        "module 'twofold.symbol' has no attribute 'array'; use self.params.get_constant(name, value), or an input of the block",
+    ),
+    (
         NET + "gluon.Trainer(net.collect_params(), 'sgd').step(0)",
         "Trainer: the sum of gradients is divided by the number of samples: given batch_size=0; pass 1 or more",
     ),
@@ -75,7 +103,7 @@ MISTAKES = [
     ),
     (
         NET + "net.weight.set_data(nd.ones((2, 2)))",
-        "Expected shape (2, 2) is incompatible with given shape (4, 3): given Parameter 'dense0_weight'; pass matching shapes",
+        "Expected shape (2, 2) is incompatible with given shape (4, 3): given (2, 2) for Parameter 'dense0_weight'; its shape is (4, 3)",
     ),
     ("nn.Dense(3, in_units=2).initialize('xavir')", "initializer.create: xavir is not registered; did you mean 'xavier'?"),
     (

@@ -188,6 +188,7 @@ def test_a_handler_of_the_user_stays(monkeypatch):
 
 
 ATTRIBUTES = [
+    ("x = mx.nd.ones(2)\nx.requires_grad = True", "'NDArray' object has no attribute 'requires_grad'", "use attach_grad()"),
     ("mx.nd.ones(2).cuda()", "'NDArray' object has no attribute 'cuda'", "use as_in_context(mx.gpu())"),
     ("mx.np.ones(2)[1:].numel()", "'ndarray' object has no attribute 'numel'", "use size"),
     ("mx.np.ones(2).sum().requires_grad_()", "'ndarray' object has no attribute 'requires_grad_'", "use attach_grad()"),
@@ -326,6 +327,15 @@ POSITIONS = [
     (
         NET + "net.apply(mx.init.Xavier())",
         "Block.apply: an initializer is no function of blocks; call initialize(init), or collect_params().initialize(init)",
+    ),
+    ("mx.func.vmap(abs, in_dims=0)", "vmap: there is no argument 'in_dims'; use in_axes"),
+    (
+        "mx.gluon.nn.TransformerEncoderLayer(8, 2, 8, norm_first=True)",
+        "TransformerEncoderLayer: there is no argument 'norm_first'; use pre_norm",
+    ),
+    (
+        "mx.gluon.nn.TransformerEncoderLayer(8, 2, 8, batch_first=True)",
+        "TransformerEncoderLayer: there is no argument 'batch_first'; leave it out: arrays are (batch, length, units)",
     ),
     ("mx.np.random.randint()", "randint: 'low' is missing; it takes low, high, size, dtype, device, ctx"),
     ("mx.np.fft.fft(mx.np.ones(3), nn=3)", "fft: there is no argument 'nn'; it takes a, n, axis, norm, out"),

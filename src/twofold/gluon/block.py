@@ -102,7 +102,8 @@ class Block:
         old = vars(self).get(name)
         # A child replaced by a number would stay registered, and be saved and trained though nothing calls it.
         if isinstance(old, (Parameter, Block)) and not isinstance(value, type(old)):
-            raise DTypeError(f"Changing attribute type for {name} is not allowed", f"from {type(old)} to {type(value)}", "use another name")
+            todo = f"call {name}.set_data(array)" if isinstance(old, Parameter) and hasattr(value, "dtype") else "use another name"
+            raise DTypeError(f"Changing attribute type for {name} is not allowed", f"from {type(old)} to {type(value)}", todo)
         if isinstance(value, (Block, Parameter)) and "_children" not in vars(self):
             what = f"{type(self).__name__}.__init__: the base class does not know the block yet"
             raise NotReady(what, f"{name} = {type(value).__name__}(…)", "call super().__init__() first")

@@ -481,6 +481,8 @@ class HybridBlock(Block):
             # the operator's own error, without the list of all inputs' shapes
             node, own = (error.node, error.__cause__) if isinstance(error, MXNetError) and error.node else (None, error)
             what, given, todo = getattr(own, "what", "") or str(own), getattr(own, "given", None), getattr(own, "todo", None)
+            if what.startswith("input weight has shape"):
+                todo = "in_units or in_channels contradicts the layer's input: pass the input's size, or leave it out"
             what, given, todo = self._mistake(*shapes_of(args)) or (what, given, todo)
             names = {"": self.name}
             self.apply(lambda block: names.setdefault(block.prefix, block.name))

@@ -174,7 +174,9 @@ class Parameter(CheckedAttributes):
         new = tuple([max(n, 0) for n in shape])
         if not self._is_compatible(new):
             raise WrongShape(
-                f"Expected shape {new} is incompatible with given shape {self._shape}", f"Parameter '{self.name}'", "pass matching shapes"
+                f"Expected shape {new} is incompatible with given shape {self._shape}",
+                f"{new} for Parameter '{self.name}'",
+                f"its shape is {self._shape}",
             )
         self._shape = new
 

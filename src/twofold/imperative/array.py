@@ -390,6 +390,9 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     if not heads:
         raise AutogradError("backward: there are no heads", "an empty list", "pass the arrays to differentiate")
     for h in heads:
+        if not isinstance(h, Array):
+            given = f"{type(h).__name__} {h!r:.60}"
+            raise DTypeError("backward: a head is not an array", given, "pass the array, without item(), asscalar() or float()")
         if h._is_sparse:
             heads, grads = stored_heads(heads, grads)
             break

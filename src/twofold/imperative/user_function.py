@@ -57,7 +57,8 @@ def user_code(what: str) -> Iterator[None]:
     """A block of user code: its exceptions become an `MXNetError` with them as the cause."""
     try:
         yield
-    except MXNetError:
+    except MXNetError as error:
+        error.add_note(f"in {what}")
         raise
     except Exception as error:
         reason = f": {error}" if str(error) else ""

@@ -179,7 +179,11 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         if kind is None:
             raise WrongType("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")
         if self._key_type not in (None, kind):
-            raise MXNetError("KVStore: Mixed key types are not allowed", f"{key!r} in a store of {self._key_type}", "use one type")
+            raise MXNetError(
+                "KVStore: Mixed key types are not allowed",
+                f"{key!r} in a store with keys of type {self._key_type.__name__}",
+                "use one type",
+            )
         self._key_type = kind
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import MXNET_CODES, NUMPY, dtype_name
-from ..errors import AutogradError, OperatorError, ParameterError
+from ..errors import AutogradError, DTypeError, OperatorError, ParameterError
 from ..imperative.cell import Value, wrap
 from ..imperative.scope import Scope
 from ..imperative.tape import tls
@@ -228,7 +228,10 @@ class CustomHandle(UserFunction):
             self._types = types
             shapes, dtypes = [list(t[0]) for t in types["in"]], [MXNET_CODES[t[1]] for t in types["in"]]
             with user_code(f"{self.label}: create_operator"):
-                self._op = self._prop.create_operator(self._device, shapes, dtypes)
+                made = self._prop.create_operator(self._device, shapes, dtypes)
+            if made is None:
+                raise DTypeError(f"{self.label}: create_operator returned None", None, "return an instance of your CustomOp")
+            self._op = made
         return self._op
 
     # users' functions get arrays over the program's memory, off the tape: the gradient is `_backward`'s

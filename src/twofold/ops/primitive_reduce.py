@@ -63,14 +63,30 @@ def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
 
 @prod.grad
 def _(xp, dout, data, out, *, axis, keepdims):
-    # out / data if no factor is 0; if exactly one is, the product of the others at its position; else 0
+    # out / data if no factor is 0. Else the product of the others is computed without a division, for derivatives of higher order, too
     zero = xp.equal(data, 0)
-    zeros = spread(xp, xp.sum(xp.astype(zero, dtype="int32"), axis=axis, keepdims=keepdims), data, axis, keepdims)
-    filled = xp.where(zero, 1, data)
-    others = spread(xp, xp.prod(filled, axis=axis, keepdims=keepdims), data, axis, keepdims)
-    usual = others / filled
-    wanted = xp.where(xp.equal(zeros, 0), usual, xp.where(xp.logical_and(zero, xp.equal(zeros, 1)), others, 0))
-    return spread(xp, dout, data, axis, keepdims) * wanted
+    has_zero = spread(xp, xp.max(zero, axis=axis, keepdims=keepdims), data, axis, keepdims)
+    filled = xp.where(has_zero, 1, data)
+    usual = spread(xp, xp.prod(filled, axis=axis, keepdims=keepdims), data, axis, keepdims) / filled
+    others = _product_of_others(xp, xp.where(has_zero, data, 1), normalized_axes(axis, len(data.shape)))
+    return spread(xp, dout, data, axis, keepdims) * xp.where(has_zero, others, usual)
+
+
+def _product_of_others(xp, data, axes):
+    """For each element the product over axes of all elements but itself."""
+    kept = [k for k in builtins.range(len(data.shape)) if k not in axes]
+    order = (*kept, *axes)
+    moved = xp.permute_dims(data, axes=order)
+    rows = xp.reshape(moved, shape=(*moved.shape[: len(kept)], math.prod(moved.shape[len(kept) :])))
+    size = rows.shape[-1]
+    if size < 2:
+        return xp.ones_like(data)
+    one = xp.ones_like(xp.take_slice(rows, 0, 1, -1))
+    ahead = xp.concat(one, xp.take_slice(xp.cumulative_prod(rows, axis=-1), 0, size - 1, -1), axis=-1)
+    behind = xp.cumulative_prod(xp.flip(rows, -1), axis=-1)
+    behind = xp.flip(xp.concat(one, xp.take_slice(behind, 0, size - 1, -1), axis=-1), -1)
+    back = tuple(order.index(k) for k in builtins.range(len(order)))
+    return xp.permute_dims(xp.reshape(ahead * behind, shape=moved.shape), axes=back)
 
 
 def _extremum_grad(xp, dout, data, out, *, axis, keepdims):

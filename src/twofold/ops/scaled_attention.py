@@ -180,10 +180,10 @@ def rotary_embedding(xp, data, positions: Positions, *, base: float = 10000.0):
     if depth % 2 or positions.shape[-1:] != (length,):
         given = f"data {data.shape}, positions {positions.shape}"
         raise ShapeError("rotary_embedding: the shapes do not match", given, "pass (…, length, even depth) and (length,)")
-    # angles are float32 whatever the data: in 16 bits neighbouring positions would be equal
-    half = depth // 2
-    rates = xp.exp(xp.cast(xp.iota(size=half, dtype="int64"), "float32") * (-2 * math.log(base) / depth))
-    angles = xp.expand_dims(xp.cast(positions, "float32"), len(positions.shape)) * rates
+    # in 16 bits neighbouring positions would be equal
+    half, wide = depth // 2, "float64" if xp.dtype_of(data) == "float64" else "float32"
+    rates = xp.exp(xp.cast(xp.iota(size=half, dtype="int64"), wide) * (-2 * math.log(base) / depth))
+    angles = xp.expand_dims(xp.cast(positions, wide), len(positions.shape)) * rates
     cos, sin = (xp.cast_like(f(angles), xp.upcast(data)) for f in (xp.cos, xp.sin))
     a, b = (xp.upcast(xp.take_slice(data, start, start + half, -1)) for start in (0, half))
     return xp.cast_like(xp.concat(a * cos - b * sin, a * sin + b * cos, axis=-1), data)

@@ -120,7 +120,8 @@ class ccSGD(SGD):
 class NAG(WithMaster):
     """Nesterov's accelerated gradient: descent along the gradient at the point that momentum is about to reach.
 
-    ``mom ← momentum · mom + g``, ``weight ← weight − lr · (g + momentum · mom)`` with ``g = grad + wd · weight``.
+    ``mom ← momentum · mom + g``, ``weight ← weight − lr · (g + momentum · mom)`` with ``g = grad + wd · weight``. As in MXNet, which
+    writes in place, the decay that enters ``mom`` is then ``wd`` times the *updated* weight.
 
     Parameters
     ----------

@@ -184,6 +184,8 @@ def _attributes(op: Op, given: Mapping[str, object], attr: Mapping[str, str]) ->
         own = own or (key == "ctx" and not op.arrays)  # see `operator_params`
         if not own and key in spelt and op.ignores_unknown:
             tolerate(f"{op.spoken}: there is no parameter", key, "omit it")  # it remains an attribute of the node
+        elif not own and key not in spelt and not op.ignores_unknown:  # of `attr` or an `AttrScope`
+            raise ParameterError(f"{op.spoken}: Cannot find argument", key, f"an attribute of a node is named __{key}__")
         elif not own and not op.ignores_unknown:
             raise op.no_parameter(key)
     for key in attrs:

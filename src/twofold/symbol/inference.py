@@ -129,8 +129,11 @@ def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[PartialType]) 
         for name, k, head in zip(names, inputs, node.inputs, strict=True)
     )
     given = f"{error.given} (it reads {read})" if error.given else f"it reads {read}"
+    todo = error.todo or "see infer_shape_partial() for what is known"
+    if isinstance(error, ShapeError) and node.op_name.startswith("elemwise_"):
+        todo += f", or use broadcast_{node.op_name.removeprefix('elemwise_')}"
     what = (error.what or str(error)).removeprefix(f"{node.op_name}: ")
-    found = kind(f"node {node.name} ({node.op_name}): {what}", given, error.todo or "see infer_shape_partial() for what is known")
+    found = kind(f"node {node.name} ({node.op_name}): {what}", given, todo)
     found.node = node.name
     return found
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import IndexingError, InvalidValue, ParameterError, WrongArgument
+from ...errors import DTypeError, IndexingError, InvalidValue, ParameterError, WrongArgument
 from ...origin import warn
 from ...strictness import tolerate
 from ..block import Block
@@ -91,6 +91,8 @@ class Sequential(_Stack):
     def _block_of(self, block: Block | Callable[..., Any]) -> Block:
         if isinstance(block, Block) or not callable(block):
             return block
+        if isinstance(block, type) and issubclass(block, Block):
+            raise DTypeError("Sequential.add: a class is no block", block.__name__, f"call it first: {block.__name__}(…)")
         tolerate("Sequential.add: a function is no block", repr(block), "put it into a Lambda")
         return Lambda(block)
 
