@@ -7,6 +7,7 @@
     │   └── WrongShape (AssertionError)         one of those that MXNet asserts
     ├── DTypeError (TypeError)                  element types, or types of arguments
     │   ├── WrongType (AssertionError)          one of those that MXNet asserts
+    │   ├── NotAnArray (AttributeError)         another object among arrays
     │   └── UnsupportedDType                    a dtype that NumPy has and Twofold lacks
     ├── StorageError (TypeError)                sparse arrays where only dense ones can be
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
@@ -117,6 +118,10 @@ class ShapeError(MXNetError, ValueError):
 
 class DTypeError(MXNetError, TypeError):
     """An element type, or the type of an argument, is not accepted."""
+
+
+class NotAnArray(DTypeError, AttributeError):
+    """An object that is no array stands among arrays; MXNet looks for an array's handle."""
 
 
 class UnsupportedDType(DTypeError):

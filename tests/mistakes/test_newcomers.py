@@ -56,6 +56,11 @@ MISTAKES = [
         "Changing attribute type for weight is not allowed: given from <class 'twofold.gluon.parameter.Parameter'> to "
         "<class 'twofold.ndarray.array.NDArray'>; call weight.set_data(array)",
     ),
+    ("nn.TransformerEncoderLayer(8, 2, 8, norm_first=True)", "TransformerEncoderLayer: there is no argument 'norm_first'; use pre_norm"),
+    (
+        "nn.TransformerEncoderLayer(8, 2, 8, batch_first=True)",
+        "TransformerEncoderLayer: there is no argument 'batch_first'; leave it out: arrays are (batch, length, units)",
+    ),
     ("nn.Sequential().add(nn.Dense)", "Sequential.add: a class is no block: given Dense; call it first: Dense(…)"),
     (
         "net = nn.HybridSequential()\nnet.add(nn.Dense(3), nn.Dense(4, in_units=7, prefix='top_'))\nnet.initialize()\nnet.hybridize()\n"

@@ -329,14 +329,6 @@ POSITIONS = [
         "Block.apply: an initializer is no function of blocks; call initialize(init), or collect_params().initialize(init)",
     ),
     ("mx.func.vmap(abs, in_dims=0)", "vmap: there is no argument 'in_dims'; use in_axes"),
-    (
-        "mx.gluon.nn.TransformerEncoderLayer(8, 2, 8, norm_first=True)",
-        "TransformerEncoderLayer: there is no argument 'norm_first'; use pre_norm",
-    ),
-    (
-        "mx.gluon.nn.TransformerEncoderLayer(8, 2, 8, batch_first=True)",
-        "TransformerEncoderLayer: there is no argument 'batch_first'; leave it out: arrays are (batch, length, units)",
-    ),
     ("mx.np.random.randint()", "randint: 'low' is missing; it takes low, high, size, dtype, device, ctx"),
     ("mx.np.fft.fft(mx.np.ones(3), nn=3)", "fft: there is no argument 'nn'; it takes a, n, axis, norm, out"),
     ("mx.np.arange()", "arange: 'start' is missing; it takes start, stop, step, dtype, device, ctx"),

@@ -11,7 +11,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for, gpu_count
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import AutogradError, DTypeError, InvalidValue, ParameterError, ShapeError, UnknownKey
+from ..errors import AutogradError, DTypeError, InvalidValue, NotAnArray, ParameterError, ShapeError, UnknownKey
 from ..extension_points import shown_in_notebooks
 from ..graph.ir import Application
 from ..opdef import Op
@@ -392,7 +392,7 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     for h in heads:
         if not isinstance(h, Array):
             given = f"{type(h).__name__} {h!r:.60}"
-            raise DTypeError("backward: a head is not an array", given, "pass the array, without item(), asscalar() or float()")
+            raise NotAnArray("backward: a head is not an array", given, "pass the array, without item(), asscalar() or float()")
         if h._is_sparse:
             heads, grads = stored_heads(heads, grads)
             break
