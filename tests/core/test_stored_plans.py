@@ -16,6 +16,7 @@ from twofold.config import SETTINGS
 from twofold.device import CPU
 from twofold.graph.build import G
 from twofold.graph.ir import drop_generation, leaf
+from twofold.opdef import OPS
 from twofold.program import stored_plans
 from twofold.program.compile import Program
 from twofold.program.stored_plans import PLANS, Counts
@@ -65,6 +66,12 @@ def test_a_plan_is_read_where_an_equal_graph_was_planned():
     assert repr(second.plan) == repr(first.plan)
     for a, b in zip(first.run(arrays()), second.run(arrays()), strict=True):
         assert a.tobytes() == b.tobytes()
+
+
+def test_plans_with_an_operator_of_a_program_are_not_kept(monkeypatch):
+    monkeypatch.setattr(OPS["exp"].rule, "__module__", "users_program")  # its rules may change without a change of the key
+    compiled()
+    assert counts() == (0, 0)
 
 
 def test_donated_inputs_are_in_the_plan():

@@ -148,7 +148,7 @@ class _Numbered:
                     place = self._operator(n.bound_op)
                 types = [(n.shape, n.dtype)] if n.dtype != "several" else [(p.shape, p.dtype) for p in n.parts]
                 rows.append((place, [numbers[i] for i in n.inputs], types))
-            elif isinstance(n, Constant):
+            elif isinstance(n, Constant) and _is_plain(n.number):
                 rows.append(n.number)
             else:
                 raise _NotStorable
@@ -163,7 +163,8 @@ class _Numbered:
 
     def _operator(self, bound_op: BoundOp) -> int:
         op = bound_op.op
-        if OPS.get(op.name) is not op or bound_op.legacy or not all(map(_is_plain, bound_op.params.values())):
+        is_own = OPS.get(op.name) is op and op.rule.__module__.startswith("twofold.")  # programs' rules are not in the key
+        if not is_own or bound_op.legacy or not all(map(_is_plain, bound_op.params.values())):
             raise _NotStorable
         self.operators.append((op.name, bound_op.params))
         place = self._places[bound_op] = len(self._places)
