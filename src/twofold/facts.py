@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from operator import length_hint
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from .callback import ProgressBar, Speedometer
     from .executor.executor import Executor
     from .gluon.data import DataLoader
     from .gluon.data.dataset import Dataset
@@ -23,12 +22,15 @@ if TYPE_CHECKING:
     from .initializer.base import Initializer
     from .io.iterator import DataBatch, DataIter, Shapes
     from .kvstore.base import KVStoreBase
-    from .lr_scheduler import LRScheduler
-    from .model import FeedForward
     from .module.base_module import BaseModule
-    from .monitor import Monitor
     from .optimizer import Optimizer
-    from .rnn.base import BaseRNNCell
+
+
+class Prefixed(Protocol):
+    """What a symbolic cell has."""
+
+    _prefix: str
+
 
 #: What a value is called, as a Python name, and the value.
 Fact = tuple[str, object]
@@ -137,7 +139,7 @@ def optimizer(shown: Optimizer) -> Iterator[Fact]:
     yield from ((name, value) for name, value in _options(shown) if name != "lr")
 
 
-def settings(shown: LRScheduler | Monitor | Speedometer | ProgressBar | FeedForward) -> Iterator[Fact]:
+def settings(shown: object) -> Iterator[Fact]:
     """The options of a schedule, a callback, or another object that has no state worth showing."""
     yield from _options(shown)
 
@@ -147,7 +149,7 @@ def arguments(shown: Initializer | Described) -> Iterator[Fact]:
     yield from ((name, repr(value)) for name, value in shown._kwargs.items())
 
 
-def cell(shown: BaseRNNCell) -> Iterator[Fact]:
+def cell(shown: Prefixed) -> Iterator[Fact]:
     """The prefix of a symbolic cell's names, and the size of its states."""
     yield "prefix", repr(shown._prefix)
     yield "num_hidden", getattr(shown, "_num_hidden", None)
