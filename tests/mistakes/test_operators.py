@@ -11,6 +11,11 @@ from .table import Mistakes, message_of
 mistake = Mistakes()
 
 
+@mistake("FullyConnected: the array weight is missing; pass data, weight (optional: bias)")
+def a_product_without_a_weight():
+    nd.FullyConnected(nd.ones((2, 3)), num_hidden=4)
+
+
 @mistake("concat: there are no inputs; pass at least one array")
 def no_arrays_to_join():
     nd.concat(*[])

@@ -240,7 +240,9 @@ class Calls:
                 # a misspelt parameter explains a missing one, or is at least easier to see
                 for name in params.keys() - op.params.keys():
                     raise op.no_parameter(name)
-                raise ParameterError(f"{op.spoken}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
+                required, rest = (", ".join([n.name for n in names if n.optional is kind]) for kind in (False, True))
+                todo = f"pass {required} (optional: {rest})" if rest else f"pass {required}"
+                raise ParameterError(f"{op.spoken}: the array {i.name} is missing", None, todo)
         return list(arrays)
 
     @inlined
