@@ -204,6 +204,16 @@ def test_layers_and_their_operators_link_to_each_other(pages):
             assert f":doc:`mx.nd.{operator} <op.{operator}>`" in pages[layer]
 
 
+def test_fields_stand_in_the_order_of_a_call():
+    from docutils import nodes
+
+    names = ["raises ShapeError", "returns", "param x", "note", "param y"]
+    fields = [nodes.field("", nodes.field_name(text=name), nodes.field_body()) for name in names]
+    content = nodes.section("", nodes.paragraph(), nodes.field_list("", *fields))
+    api_pages.order_fields(None, "py", "function", content)
+    assert [field[0].astext() for field in content[1]] == ["param x", "param y", "returns", "raises ShapeError", "note"]
+
+
 @pytest.mark.ci
 def test_functions_of_numpy_link_to_those_that_it_names_beside_them(pages):
     assert ":doc:`mx.np.hsplit <np.hsplit>`, " in pages["np.concatenate"]
