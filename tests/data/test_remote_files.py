@@ -68,6 +68,8 @@ LOCAL = {
     "image.record_parameters.Normalizing": "ImageRecordIter",
     "image.record_parameters.Reading": "ImageRecordIter",
     "kvstore.survivors.WorkerGroup.broadcast": "root is the rank of a worker",
+    **{f"numpy.{m}savez{k}": "NumPy's, which opens local files" for m in ("", "archives.") for k in ("", "_compressed")},
+    "numpy.archives.load": "NumPy's, which opens local files",
     "module.updates.Updates.load": "Module.load_optimizer_states",
     "module.updates.Updates.save": "Module.save_optimizer_states",
     "rnn.checkpoints.rnn_unroll": "prefix of inputs",
