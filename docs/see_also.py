@@ -146,7 +146,7 @@ def links(pages: Iterable[tuple[str, str]], known: Iterable[str], differences: l
     return [".. seealso::", "", *shown] if shown else []
 
 
-def of_name(namespace: str, name: str, pages: Iterable[str] = ()) -> list[str]:
+def of_name(namespace: str, name: str, pages: Iterable[str]) -> list[str]:
     """What the page of a class or function links to; of the functions that NumPy names beside it, those that are among the pages."""
     operator, last = OPERATORS.get(f"{namespace}.{name}"), namespace.rpartition(".")[2]
     others = [(f"op.{operator}", f"mx.nd.{operator}")] if operator else [*beside_in_numpy(namespace, name, pages)]

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ..device import Device, current_device
 from ..errors import FormatError
 from ..formats.json_text import utf8
 from ..ndarray.types import DeviceLike
+from .creation import device_of_keywords
 from .fallback import by_numpy
 
 
@@ -114,7 +114,7 @@ def load(file: object, *args: object, device: DeviceLike = None, ctx: DeviceLike
     array([0, 1, 2])
     """
     try:
-        with Device(device or ctx or current_device()):
+        with device_of_keywords(device, ctx):
             return by_numpy(np.load, (file, *args), options)
     except UnicodeDecodeError as error:
         if error.encoding != "utf-8":  # text in a pickle
