@@ -16,6 +16,7 @@ from twofold_numpy import convolution, direct, direct_tiling, tune
 from twofold_numpy.convolution import algorithm, shape_of
 from twofold_numpy.convolution_table import DIRECT, Choice
 from twofold_numpy.geometry import Geometry
+from twofold_numpy.jit import depthwise
 from twofold_numpy.jit import direct as jit_direct
 from twofold_numpy.jit.compiler import compiler
 
@@ -34,6 +35,12 @@ GEOMETRIES = {
     "large stride": tune.geometry(1, 3, 67, 16, 11, 4, 2),
     "groups": tune.geometry(2, 12, 30, 36, 3, pad=1, groups=3),
     "each channel by itself": tune.geometry(3, 40, 29, 40, 3, 1, 1, groups=40),
+    "each channel by itself, stride": tune.geometry(2, 30, 41, 30, 3, 2, 1, groups=30),
+    "each channel by itself, large kernel": tune.geometry(1, 20, 70, 20, 5, 1, 2, groups=20),
+    "each channel by itself, large kernel and stride": tune.geometry(1, 20, 39, 20, 5, 2, 2, groups=20),
+    "each channel by itself, dilated": Geometry(1, 24, 24, 24, (31, 40), (3, 3), (1, 1), (2, 3), (2, 3)),
+    "each channel by itself, dilated, stride": Geometry(1, 24, 24, 24, (31, 40), (3, 2), (3, 2), (2, 3), (2, 3)),
+    "each channel by itself, line": Geometry(2, 64, 64, 64, (301,), (4,), (2,), (1,), (2,)),
     "no padding": tune.geometry(1, 6, 33, 20, 3),
     "single places": tune.geometry(2, 24, 23, 40, 1),
     "line": Geometry(3, 6, 20, 1, (301,), (5,), (2,), (2,), (3,)),
@@ -85,6 +92,33 @@ def test_what_is_cut_depends_on_sizes(monkeypatch):
     assert not tilings["single places"].words["is.spread"]
     # of a stride of 2 without padding a quarter of the image is copied
     assert tilings["stride without padding"].words["copied.rows"] == tilings["stride without padding"].words["band.rows"]
+
+
+def test_depthwise_convolutions_are_computed_without_copies():
+    planes = {name: direct_tiling.plane_of("forward", g) for name, g in GEOMETRIES.items()}
+    named = {name for name, p in planes.items() if depthwise.is_depthwise(p, 512)}
+    assert named == {name for name in GEOMETRIES if name.startswith("each channel by itself")}
+    plane = planes["each channel by itself"]
+    # narrow vectors have no masks, and strides of three no shuffle of two vectors
+    assert not depthwise.is_depthwise(plane, 128)
+    assert not depthwise.is_depthwise(plane._replace(stride=(1, 3)), 512)
+    assert depthwise.tiling_of(plane, 1).pieces == 1
+    assert depthwise.tiling_of(plane, 2).pieces == 2
+    bits = compiler().machine.vector_bits
+    for kind in ("forward", "data"):
+        assert (direct._bound(kind, GEOMETRIES["each channel by itself"])[1] == 0) == (bits >= depthwise.LEAST_BITS)
+
+
+def test_a_tap_of_padding_is_a_multiplication_by_zero():
+    """Thus an infinite weight gives NaN at the edges, as in every other algorithm."""
+    g = GEOMETRIES["each channel by itself"]
+    first, second = operands("forward", g, F32)
+    second[:, 0, 0, 0] = np.inf
+    out = np.zeros(shape_of("forward", g), F32)
+    direct.convolve(g, np.abs(first) + 1, second, out)
+    assert np.isnan(out[:, :, 0]).all()
+    assert np.isnan(out[:, :, :, 0]).all()
+    assert np.isposinf(out[:, :, 1:, 1:]).all()
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

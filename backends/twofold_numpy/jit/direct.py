@@ -7,6 +7,7 @@ import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
+from types import BuiltinFunctionType
 
 import numpy as np
 
@@ -16,15 +17,16 @@ from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
 from ..direct import Binder, Bound
-from ..direct_tiling import WORDS, Plane, plane_of, tiling_of
+from ..direct_tiling import WORDS, DirectTiling, Plane, plane_of, tiling_of
 from ..geometry import Geometry, Kind
 from ..memory import POOL
+from . import depthwise
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
 from .epilogue import Epilogue, epilogue_ir, epilogue_of
 from .handoff import board, module, start
 from .ir import splat
-from .llvm_text import FIELDS
+from .llvm_text import FIELDS, SHARED_WORDS, loaded_words
 from .products import HOLD, WAKE, hold_words, never
 
 #: Bits of a float32.
@@ -128,9 +130,24 @@ def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, 
 
 def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None) -> Bound:
     """A convolution of planes with elements of four bytes; see `_bound`."""
-    bits = own.machine.vector_bits
-    tiling = tiling_of(plane, BLOCKS[bits][0][0], bits // 8, workers.count(), epilogue is not None)
-    code, steps = _code(own, arithmetic), None if epilogue is None else _steps(own, epilogue)
+    bits, threads = own.machine.vector_bits, workers.count()
+    if arithmetic is FLOATS and depthwise.is_depthwise(plane, bits):
+        by_channel = depthwise.tiling_of(plane, threads)
+        return _in_pieces(own, library, depthwise.code_of(own, depthwise.kernel_of(plane, bits)), by_channel, epilogue, by_channel.zeros), 0
+    tiling = tiling_of(plane, BLOCKS[bits][0][0], bits // 8, threads, epilogue is not None)
+    return _in_pieces(own, library, _code(own, arithmetic), tiling, epilogue), tiling.scratch
+
+
+def _in_pieces(
+    own: Compiler,
+    library: Blas,
+    code: Code,
+    tiling: DirectTiling | depthwise.DepthwiseTiling,
+    epilogue: Epilogue | None,
+    keep: object = None,
+) -> BuiltinFunctionType:
+    """The function that computes the pieces of a tiling; it keeps an object alive that its code reads."""
+    steps = None if epilogue is None else _steps(own, epilogue)
     shares = workers.count() > 1 and tiling.pieces > 1
     if shares:
         start(own)
@@ -138,7 +155,7 @@ def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmet
     wakes = tiling.pieces - 1 if tiling.nanoseconds >= WAKE else 0
     numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, tiling.pieces, wakes, int(shares), ctypes.addressof(HOLD)]
     words = tiling.numbers(0 if steps is None else steps.address)
-    return builtin_of(code.address, (code.library, steps), [*numbers, *words], never, KEEP_GIL), tiling.scratch
+    return builtin_of(code.address, (code.library, steps, keep), [*numbers, *words], never, KEEP_GIL)
 
 
 @cache
@@ -161,7 +178,7 @@ def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
     seconds = ", ".join(f"i32 {2 * k if 2 * k < lanes else 2 * k + 1}" for k in range(lanes))
     # `SECONDS` picks every second element of two vectors that overlap by one element, as for strides of 2 in other kernels
     words |= {"LAST_LANE": lanes - 1, "SECONDS": seconds, "LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
-    words |= {"WORDS": "\n".join(_loaded_words()), "BLOCKS": "\n".join(_choice(blocks))}
+    words |= {"WORDS": "\n".join(_loaded()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
     functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes)]
     return words | {"ARITHMETIC": arithmetic.declarations(lanes), "FUNCTIONS": "\n".join(functions)}
@@ -171,13 +188,10 @@ def _lane_numbers(lanes: int) -> str:
     return ", ".join(f"i64 {k}" for k in range(lanes))
 
 
-def _loaded_words() -> Iterator[str]:
+def _loaded() -> Iterator[str]:
     """The words of a tiling as values named like them, and the addresses of its two tables."""
-    # nine words, listed in `bound_plane`, come before them
-    for k, name in enumerate(WORDS, 9):
-        yield f"  %{name}.at = getelementptr i64, ptr %words, i64 {k}"
-        yield f"  %{name} = load i64, ptr %{name}.at"
-    yield f"  %row.table = getelementptr i64, ptr %words, i64 {9 + len(WORDS)}"
+    yield from loaded_words(WORDS)
+    yield f"  %row.table = getelementptr i64, ptr %words, i64 {SHARED_WORDS + len(WORDS)}"
     yield "  %tap.table = getelementptr [4 x i64], ptr %row.table, i64 %copied.rows"
 
 

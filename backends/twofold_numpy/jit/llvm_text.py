@@ -4,6 +4,7 @@ The checks read array objects by the fields that NumPy's C API guarantees.
 """
 
 import ctypes
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -16,6 +17,8 @@ FIELDS = {"data": 0, "nd": 8, "dimensions": 16, "strides": 24, "descr": 40, "fla
 PACKED, ALIGNED = 0x1, 0x100
 #: A dtype object's word with kind, type character, byte order, flags and type number, and the mask that excludes the flags.
 DTYPE, OF_TYPE = 8, ~(0xFF << 24)
+#: How many numbers all computations in pieces have in common; see ``llvm/pieces.ll``.
+SHARED_WORDS = 9
 
 
 @cache
@@ -49,3 +52,10 @@ def _check(function: str, head: int, wanted: int) -> str:
     # an object's header ends with the pointer to its class
     words |= {"CLASS": head - 8, "DTYPE": head + DTYPE, "OF_TYPE": OF_TYPE, "WANTED": wanted}
     return llvm_text(function, CHECK_ARRAY=llvm_text("check_array", **words), **words)
+
+
+def loaded_words(names: Sequence[str]) -> Iterator[str]:
+    """The numbers of a computation in pieces as values named like them; the numbers that all such computations have come before them."""
+    for k, name in enumerate(names, SHARED_WORDS):
+        yield f"  %{name}.at = getelementptr i64, ptr %words, i64 {k}"
+        yield f"  %{name} = load i64, ptr %{name}.at"
