@@ -16,7 +16,7 @@ from twofold.backend.kernel import ArrayType, Params
 from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE, SETTINGS
 
-from . import columns, direct, patches, pointwise, winograd
+from . import columns, direct, frames, patches, pointwise, winograd
 from .convolution_table import Choice, choice, saving
 from .geometry import Geometry, Kind
 from .image_blocks import shares_images
@@ -179,8 +179,27 @@ def shape_of(kind: Kind, g: Geometry) -> Sizes:
 @lru_cache(1024)
 def chosen(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> Algorithm:
     """The table's algorithm; Winograd's only if it is allowed and pays, and the direct one only with a compiler."""
+    if frames.is_applicable(g) and _pays_by_frames(kind, g, dtype, with_winograd):
+        return partial(getattr(frames, _FUNCTIONS[kind]), planes=partial(_compute, kind, dtype, with_winograd))
     compiles = direct.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and direct.is_available()
     return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd), compiles))
+
+
+def _pays_by_frames(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> bool:
+    """Whether a convolution of volumes takes less time as one of planes than by the columns of its own windows."""
+    if not direct.is_worth_compiling(g):
+        return False
+    if kind == "weight" or not g.is_dense:
+        return True
+    planes = [chosen(kind, run.plane, dtype, with_winograd) for run in frames.runs(kind, g)]
+    return not any(isinstance(compute, partial) and compute.func.__module__ in (columns.__name__, patches.__name__) for compute in planes)
+
+
+def _compute(
+    kind: Kind, dtype: np.dtype[np.generic], with_winograd: bool, g: Geometry, first: np.ndarray, second: np.ndarray, out: np.ndarray
+) -> None:
+    """Compute by the algorithm that is chosen for a convolution."""
+    chosen(kind, g, dtype, with_winograd)(g, first, second, out)
 
 
 def _by_winograd(g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> bool:

@@ -68,7 +68,7 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
 
 def _run(kind: Kind, g: Geometry, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     compute, scratch = _bound(kind, g)
-    compute(image, weight, out, POOL.empty((scratch,), np.dtype(np.uint8)))
+    compute(np.ascontiguousarray(image), weight, out, POOL.empty((scratch,), np.dtype(np.uint8)))
 
 
 @lru_cache(1024)

@@ -65,6 +65,11 @@ MEASURED = (
     ],
     *[geometry(1, c, side, c, 3, pad=1, groups=c) for c, side in ((32, 112), (512, 14))],
     *[geometry(1, 64, 112, 64, 3, 2, 1, groups=64), geometry(1, 64, 27, 192, 5, pad=2)],
+    # volumes, as planes with the channels of three frames
+    *[
+        geometry(n, 3 * c, side, f, 3, pad=1)
+        for n, c, side, f in ((16, 64, 28, 128), (8, 128, 14, 256), (8, 256, 14, 256), (4, 512, 7, 512))
+    ],
 )
 
 
