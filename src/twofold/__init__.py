@@ -8,6 +8,7 @@ import sys as _sys
 from typing import Any as _Any
 
 from . import startup as _startup  # noqa: F401  (runs on import)
+from .collector import RESTING as _RESTING
 
 __version__ = "0.2.0"
 
@@ -103,7 +104,8 @@ def __getattr__(name: str) -> _Any:
 
         raise missing_name(__name__, name, __all__, __name__)
     module, attribute = (where, None) if isinstance(where, str) else where
-    value = _importlib.import_module(f".{module}", __name__)
+    with _RESTING:
+        value = _importlib.import_module(f".{module}", __name__)
     if attribute is not None:
         value = getattr(value, attribute)
     globals()[name] = value

@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from .collector import RESTING
+
 
 def install(package: str, module_of: Callable[[str], str | None]) -> None:
     """Let submodules of a package be imported by other names, and by the names of attributes that are modules.
@@ -51,7 +53,8 @@ class _Finder:
         short, _, rest = full.partition(".")[2].partition(".")
         real = f"{self.package}.{self.module_of(short)}"
         try:
-            sys.modules[full] = import_module(f"{real}.{rest}" if rest else real)
+            with RESTING:
+                sys.modules[full] = import_module(f"{real}.{rest}" if rest else real)
         except ModuleNotFoundError as error:
             if not rest or error.name != f"{real}.{rest}":
                 raise

@@ -43,7 +43,7 @@ def test_a_forked_child_computes_whatever_other_threads_were_doing(monkeypatch):
 
 FORKS_AT_EACH_LINE = """
 import os, sys
-from twofold.graph.collector import RESTING, _Rest
+from twofold.collector import RESTING, _Rest
 
 children = []
 

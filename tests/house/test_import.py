@@ -113,3 +113,18 @@ def test_a_launcher_loads_neither_arrays_nor_symbols():
 def test_other_submodules_are_not_found(name):
     with pytest.raises(ModuleNotFoundError, match=f"'{name}'"):
         __import__(name)
+
+
+@pytest.mark.parametrize("statement", ["import twofold.np", "import twofold as mx; mx.nd", "from twofold import gluon"])
+def test_the_garbage_collector_rests_while_modules_are_loaded(statement: str):
+    """Collections would find nothing, and take a seventh of the time; one may follow."""
+    program = f"""
+import gc, sys
+began = []
+gc.callbacks.append(lambda phase, _: began.append(phase) if "twofold.dtype" in sys.modules and phase == "start" else None)
+{statement}
+assert gc.isenabled()
+print(len(began))
+"""
+    run = subprocess.run([sys.executable, "-c", SEARCH_PATH + program], capture_output=True, text=True, check=True)
+    assert int(run.stdout) <= 1

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from ..collector import RESTING
 from ..device import Device
 from ..graph.build import item
-from ..graph.collector import RESTING
 from ..graph.gradient import accumulate, starts_below
 from ..graph.ir import TABLES, Application, Leaf, Node, leaf, topological
 from ..graph.recomputed_regions import Region, with_copies

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..collector import RESTING
 from ..errors import DeferredInitializationError
-from ..graph.collector import RESTING
 from ..ndarray.array import NDArray
 from .hybrid_block import HybridBlock
 from .signatures import Given

@@ -6,6 +6,7 @@ from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, TypedDict, cast
 
 from .. import ndarray as nd
+from ..collector import RESTING
 from ..device import Device, current_device
 from ..dtype import dtype_name
 from ..errors import (
@@ -19,7 +20,6 @@ from ..errors import (
     Undefined,
 )
 from ..executor import Executor
-from ..graph.collector import RESTING
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
 from ..numpy.array import ndarray

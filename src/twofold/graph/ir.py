@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 from weakref import WeakKeyDictionary, ref
 
 from ..assembly import fragment
+from ..collector import RESTING
 from ..config import SETTINGS
 from ..dtype import ITEMSIZE, scalar_dtype
 from ..errors import DTypeError
@@ -28,7 +29,6 @@ from ..opdef import BoundOp, Op
 from ..opdef.params import exact
 from ..ops.primitive_shape import full, reshape
 from ..origin import is_inside
-from .collector import RESTING
 
 AnyNode = TypeVar("AnyNode")
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, final
 
 from ..backend.kernel import Array
 from ..backend.protocol import Backend
+from ..collector import RESTING
 from ..errors import NoReverseMode
 from ..graph.build import G, run_rule
-from ..graph.collector import RESTING
 from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
 from ..graph.residuals import residuals, values_inside

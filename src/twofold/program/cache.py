@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..backend.protocol import Backend
+from ..collector import RESTING
 from ..config import ON_CHANGE
 from ..device import Device
-from ..graph.collector import RESTING
 from ..graph.ir import TABLES, Node, drop_generation
 from .compile import Program
 from .profiling import PROGRAM, Title

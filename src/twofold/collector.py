@@ -1,6 +1,6 @@
-"""Python's garbage collector rests while graphs are built and compiled.
+"""Python's garbage collector rests while modules are loaded, and while graphs are built and compiled.
 
-Thousands of nodes are made in a row and all stay alive: collections in between find nothing, and take a quarter of the time.
+Thousands of objects are made in a row and all stay alive: collections in between find nothing, and take a quarter of the time.
 """
 
 import gc
