@@ -191,6 +191,7 @@ def _pays_by_frames(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_w
         return False
     if kind == "weight" or not g.is_dense:
         return True
+    # the columns of a frame repeat those of its neighbors for each tap along the depth, while those of a volume are copied in longer runs
     planes = [chosen(kind, run.plane, dtype, with_winograd) for run in frames.runs(kind, g)]
     return not any(isinstance(compute, partial) and compute.func.__module__ in (columns.__name__, patches.__name__) for compute in planes)
 

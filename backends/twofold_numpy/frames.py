@@ -56,8 +56,11 @@ def runs(kind: Kind, g: Geometry) -> Iterator[Run]:
         return Geometry(n, channels, filters, 1, g.size[1:], tuple(kernel), tuple(strides), g.dilate[1:], tuple(pads))
 
     if kind != "data":
+        # each frame of results has all taps
         yield Run(slice(None), -pad, stride, range(depth), plane(g.out[0], depth * g.channels, g.filters))
         return
+    # frame y of the data gets tap t from frame (y + pad - t) / stride of the results, if the stride divides this: so do the frames that
+    # are a stride apart
     for tap in range(min(stride, depth)):
         taps, frames = range(tap, depth, stride)[::-1], range((tap - pad) % stride, g.size[0], stride)
         if frames:
@@ -69,6 +72,7 @@ def runs(kind: Kind, g: Geometry) -> Iterator[Run]:
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, planes: Planes) -> None:
     """The primitive ``convolve`` into ``out``."""
     [run] = runs("forward", g)
+    # the channels of an image are those of its first frame, then those of the second
     kernels = np.ascontiguousarray(weight.swapaxes(1, 2)).reshape(g.filters, -1, *g.kernel[1:])
     _by_volume(run, planes, data, kernels, out)
 
@@ -78,6 +82,7 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
     if g.stride[0] > g.kernel[0]:
         out.fill(0)  # there are frames without taps
     for run in runs("data", g):
+        # filters take the place of channels; the taps run backward, since a later frame of results has seen an earlier tap
         kernels = np.ascontiguousarray(weight[:, :, run.taps].transpose(2, 0, 1, 3, 4)).reshape(-1, g.channels, *g.kernel[1:])
         _by_volume(run, planes, result, kernels, out)
 
@@ -87,6 +92,7 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
     [run] = runs("weight", g)
     found = POOL.empty((g.filters, g.kernel[0] * g.channels, *g.kernel[1:]), out.dtype)
     in_order = found.reshape(g.filters, g.kernel[0], g.channels, *g.kernel[1:]).swapaxes(1, 2)
+    # one after the other, since all images of one volume are added up by the algorithm for planes
     for k, (volume, part) in enumerate(zip(data, result, strict=True)):
         planes(run.plane, _images(run, volume), np.ascontiguousarray(part.swapaxes(0, 1)), found)
         if k:
@@ -108,9 +114,11 @@ def _images(run: Run, volume: np.ndarray) -> np.ndarray:
     """What a run reads of a volume (channels, depth, …): its images (n, frames · channels, …), a view of a copy with zeros around it."""
     c, depth, *size = volume.shape
     n, each = run.plane.n, len(run.taps)
+    # only what is read: with a stride along the depth the last frames may serve no result
     frames = POOL.empty(((n - 1) * run.step + each, c, *size), volume.dtype)
     lo, hi = (min(max(k - run.first, 0), len(frames)) for k in (0, depth))
     frames[:lo], frames[hi:] = 0, 0
     frames[lo:hi] = volume[:, run.first + lo : run.first + hi].swapaxes(0, 1)
+    # neighboring images share all but ``step`` of their frames
     frame, *rest = frames.strides
     return as_strided(frames, (n, each * c, *size), (run.step * frame, *rest), writeable=False)
