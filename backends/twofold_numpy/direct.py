@@ -6,8 +6,9 @@ multiplied by one weight. Machine code (`jit.direct`) accumulates some filters b
 
 * A convolution is cut into *items*: an image, one of the groups, a band of rows, and a range of filters. Threads share the items.
 * The rows of the image that a band reads are copied, with zeros as padding, to memory that fits the L2 cache; without padding they are read
-  in place. For a stride of s, every s-th row and column are put together (s² planes), so that runs have no gaps.
-* A run continues over the ends of rows: results computed there are dropped when a tile is copied out.
+  in place. For a stride of s, every s-th row and column are put together.
+* Each column of the kernel has its own copy, whose rows are as long as those of the results. Where this is not worth its time, and for
+  images that are read in place, a run continues over the ends of rows: results computed there are dropped when a tile is copied out.
 
 The sum over the taps is one chain of fused multiply-adds in the order of channels and kernel, for every result, however the work is cut.
 

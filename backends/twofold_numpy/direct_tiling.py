@@ -9,8 +9,13 @@ from .geometry import Geometry, Kind
 from .memory import ALIGNMENT
 from .products import CUT, MULTIPLICATION
 
-#: Bytes of copied rows in a band, and most places of its results: both stay in the L2 cache while all filters are computed.
-BAND, PLACES = 384 << 10, 1024
+#: Bytes of copied rows in a band, and most places of its results: both stay in the L2 cache while all filters are computed. Blocks of
+#: accumulators whose results stay in the L1 cache until an epilogue reads them.
+BAND, PLACES, CHUNK = 384 << 10, 1024, 4
+#: The time of copying a vector and of beginning a band, in multiply-adds of a vector.
+COPY, BAND_COST = 4, 1
+#: Elements of the narrowest vectors.
+NARROW = 4
 ITEM = 4
 #: Multiplications from which the work is cut into four pieces instead of two.
 CUT_IN_FOUR = 1 << 26
@@ -18,11 +23,11 @@ CUT_IN_FOUR = 1 << 26
 REACH = 1 << 31
 #: The words of a tiling that machine code reads, in order.
 WORDS = (
-    *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread"),
+    *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread", "is.tiled"),
     *("groups", "bands", "band.rows", "ranges", "range.filters", "filters"),
     *("image.step", "data.group.step", "channel.step", "row.step", "column.step", "image.rows", "channels"),
     *("weight.group.step", "weight.step", "out.image.step", "out.group.step", "out.step", "out.row.step"),
-    *("out.rows", "out.columns", "pitch", "stride", "epilogue", "taps", "copied.rows"),
+    *("out.rows", "out.columns", "pitch", "chunk.places", "stride", "epilogue", "taps", "copied.rows"),
 )
 
 
@@ -115,42 +120,40 @@ def _two(sizes: tuple[int, ...], k: int) -> tuple[int, int]:
     return (sizes[0], sizes[1]) if len(sizes) == 2 else (0 if k == 3 else 1, sizes[0])
 
 
-def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: bool = False) -> DirectTiling:
+def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in_tiles: bool = False) -> DirectTiling:
     """The tiling of a convolution.
 
     Parameters
     ----------
     p
         The convolution.
-    block, vector
-        The most filters that are accumulated at once, and the bytes of a vector.
+    tile, vector
+        The most filters, and vectors of their results, that are accumulated at once; and the bytes of a vector.
     threads
         How many threads share the work; no result depends on that.
     in_tiles
-        Whether all results go through a tile.
+        Whether results are not written before an epilogue has been applied to them.
     """
-    kernel = p.places
+    kernel, block = p.places, tile[0]
     taps = p.channels * len(kernel)
     (rows, columns), (height, width) = p.out, p.size
     copies = any(p.pad) or p.stride != (1, 1)
-    # the planes that some tap reads: of a 1x1 kernel with stride 2 only one of the four
-    phases = sorted({(y % p.stride[0], x % p.stride[1]) for y, x in kernel})
-    deep, wide = (max(place[k] // p.stride[k] for place in kernel) for k in (0, 1))
-    # a row of a copied plane: the results' columns, and the columns beyond them that taps reach
-    pitch = columns + wide if copies else width
+    planes = _planes_of(p) if copies else Planes([(0, 0)], [0] * len(kernel), [x for _, x in kernel], width)
+    phases, pitch = planes.phases, planes.pitch
+    deep = max(y // p.stride[0] for y, _ in kernel)
+    # a row of all planes
     of_row = ITEM * p.channels * len(phases) * pitch
     work = p.n * p.groups * p.filters * taps * rows * columns
     pieces = 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
-    least = -(-rows // max(1, min(rows, BAND // of_row, PLACES // pitch)))
-    if least > 1 and p.n * p.groups == 1:
-        least = min(rows, pieces * -(-least // pieces))  # whole bands for every piece
-    band = -(-rows // least)  # bands of about the same size
-    bands = -(-rows // band)
+    spreads = pitch != columns
+    most = max(1, min(rows, BAND // of_row - (deep if copies else 0), PLACES // pitch))
+    band, bands = _bands(p, most, pitch, vector // ITEM, pieces)
     plane_rows = band + deep
     channel = len(phases) * plane_rows * pitch if copies else height * width
-    spreads = in_tiles or pitch != columns
+    run = (band - 1) * pitch + columns
+    chunk = run if spreads else tile[1] * vector // ITEM * CHUNK
     # whole vectors, because machine code writes no less
-    tile = vector * -(-ITEM * ((band - 1) * pitch + columns) // vector)
+    row = vector * -(-ITEM * min(run, chunk) // vector)
     copied = vector * -(-ITEM * p.channels * channel // vector) if copies else 0
     units = p.n * p.groups * bands
     # each piece that shares a band copies it
@@ -159,27 +162,93 @@ def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: boo
     ranges = -(-p.filters // filters)
     words = {
         "items": units * ranges,
-        "scratch.size": copied + (tile * block if spreads else 0),
+        "scratch.size": copied + (row * block if spreads or in_tiles else 0),
         "tile.offset": copied,
-        "tile.step": tile,
+        "tile.step": row,
         "is.copied": int(copies),
         "is.spread": int(spreads),
+        "is.tiled": int(spreads or in_tiles),
         "bands": bands,
         "band.rows": band,
         "ranges": ranges,
         "range.filters": filters,
         "pitch": pitch,
+        "chunk.places": chunk,
         "taps": taps,
         "copied.rows": len(phases) * plane_rows if copies else 0,
         **_sizes(p),
     }
-    places = {phase: k * plane_rows * pitch for k, phase in enumerate(phases)} if copies else {(0, 0): 0}
-    of_kernel = [places[y % p.stride[0], x % p.stride[1]] + y // p.stride[0] * pitch + x // p.stride[1] for y, x in kernel]
+    reads = zip(planes.of, kernel, planes.columns, strict=True)
+    of_kernel = [(k * plane_rows + y // p.stride[0]) * pitch + x for k, (y, _), x in reads]
     elements = range(len(kernel))[:: -1 if p.is_reversed else 1]
     copied_rows = [_copied_row(p, phase, row, pitch) for phase in phases for row in range(plane_rows)] if copies else []
     return DirectTiling(
         pieces, work * MULTIPLICATION, words, copied_rows, _tap_table(p.channels, (channel, of_kernel), (p.steps[2], elements))
     )
+
+
+class Planes(NamedTuple):
+    """Copied planes of an image.
+
+    Attributes
+    ----------
+    phases
+        The first row and column, in the padded image, of the elements of each plane.
+    of, columns
+        For each element of the kernel, the plane that it reads, and the first column there.
+    pitch
+        Elements of a row.
+    """
+
+    phases: list[tuple[int, int]]
+    of: list[int]
+    columns: list[int]
+    pitch: int
+
+
+def _planes(p: Plane, has_gaps: bool) -> Planes:
+    """The planes that the kernel's elements read: of a 1x1 kernel with stride 2 only one of the four.
+
+    Without gaps, the columns of the kernel have planes of their own, whose rows are as long as those of the results.
+    """
+    (down, across), columns = p.stride, p.out[1]
+    named = [(y % down, x % across if has_gaps else x) for y, x in p.places]
+    phases = sorted(set(named))
+    first = [x // across if has_gaps else 0 for _, x in p.places]
+    # a row of a plane: the results' columns, and the columns beyond them that taps reach
+    return Planes(phases, [phases.index(name) for name in named], first, columns + max(first))
+
+
+def _planes_of(p: Plane) -> Planes:
+    """The planes for a convolution: without gaps if that spares more multiplications than it costs copies."""
+    wide, exact = _planes(p, True), _planes(p, False)
+    spared = p.filters * len(p.places) * (wide.pitch - exact.pitch)
+    return exact if spared > COPY * (len(exact.phases) - len(wide.phases)) * exact.pitch else wide
+
+
+def least_lanes(lanes: int) -> int:
+    """The lanes that the end of a run takes: half a vector, unless vectors are so narrow already."""
+    return lanes // 2 if lanes > NARROW else lanes
+
+
+def _bands(p: Plane, most: int, pitch: int, lanes: int, pieces: int) -> tuple[int, int]:
+    """The rows of a band, at most ``most``, and the number of bands: those whose vectors have the fewest lanes beyond the ends of runs."""
+    (rows, columns), least = p.out, least_lanes(lanes)
+
+    def computed(band: int) -> int:
+        return least * -(-((band - 1) * pitch + columns) // least) if band else 0
+
+    def cost(band: int) -> int:
+        full, rest = divmod(rows, band)
+        return full * computed(band) + computed(rest) + lanes * BAND_COST * -(-rows // band)
+
+    # of several, the one whose last band is largest
+    band = min(range(most, 0, -1), key=lambda band: (cost(band), -(rows % band or band)))
+    bands = -(-rows // band)
+    if bands > 1 and p.n * p.groups == 1 and pieces > 1:
+        band = -(-rows // min(rows, pieces * -(-bands // pieces)))  # whole bands for every piece
+        bands = -(-rows // band)
+    return band, bands
 
 
 def _tap_table(channels: int, *parts: tuple[int, Sequence[int]]) -> np.ndarray:

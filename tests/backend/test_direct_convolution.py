@@ -43,6 +43,7 @@ GEOMETRIES = {
     "each channel by itself, line": Geometry(2, 64, 64, 64, (301,), (4,), (2,), (1,), (2,)),
     "no padding": tune.geometry(1, 6, 33, 20, 3),
     "single places": tune.geometry(2, 24, 23, 40, 1),
+    "many places": tune.geometry(1, 32, 40, 48, 1),
     "line": Geometry(3, 6, 20, 1, (301,), (5,), (2,), (2,), (3,)),
     "dilated": Geometry(1, 4, 20, 1, (31, 40), (3, 3), (1, 1), (2, 5), (2, 5)),
 }
@@ -83,7 +84,7 @@ def test_narrower_vectors_give_the_same_sums(bits, monkeypatch):
 
 
 def test_what_is_cut_depends_on_sizes(monkeypatch):
-    tilings = {name: direct_tiling.tiling_of(direct_tiling.plane_of("forward", g), 8, 64, 2) for name, g in GEOMETRIES.items()}
+    tilings = {name: direct_tiling.tiling_of(direct_tiling.plane_of("forward", g), (8, 3), 64, 2) for name, g in GEOMETRIES.items()}
     assert tilings["few filters"].words["bands"] == 2
     assert tilings["bands"].words["bands"] == 14
     assert (tilings["one band"].pieces, tilings["one band"].words["ranges"], tilings["one band"].words["range.filters"]) == (2, 2, 48)
@@ -92,6 +93,37 @@ def test_what_is_cut_depends_on_sizes(monkeypatch):
     assert not tilings["single places"].words["is.spread"]
     # of a stride of 2 without padding a quarter of the image is copied
     assert tilings["stride without padding"].words["copied.rows"] == tilings["stride without padding"].words["band.rows"]
+
+
+def words_of(g):
+    return direct_tiling.tiling_of(direct_tiling.plane_of("forward", g), (8, 3), 64).words
+
+
+def test_rows_of_a_copy_have_no_gaps_where_filters_are_many():
+    many, few = (tune.geometry(1, 32, 28, filters, 3, pad=1) for filters in (64, 2))
+    assert (words_of(many)["pitch"], words_of(few)["pitch"]) == (28, 30)
+    assert (words_of(many)["is.spread"], words_of(few)["is.spread"]) == (0, 1)
+    # three planes, for the columns of the kernel, each with two rows more than the band
+    assert words_of(many)["copied.rows"] == 3 * (words_of(many)["band.rows"] + 2)
+    assert words_of(few)["copied.rows"] == words_of(few)["band.rows"] + 2
+    # of a stride of two: both phases of the rows
+    strided = words_of(tune.geometry(1, 32, 28, 64, 3, 2, 1))
+    assert (strided["pitch"], strided["copied.rows"]) == (14, 2 * 3 * (strided["band.rows"] + 1))
+
+
+def test_bands_fill_their_vectors():
+    # 8 rows of 14 places are 7 vectors of 16; 7 rows would waste 6 lanes, and again in the second band
+    assert words_of(tune.geometry(1, 512, 14, 512, 1))["band.rows"] == 8
+    assert words_of(tune.geometry(1, 64, 14, 64, 1))["band.rows"] == 14
+
+
+def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory():
+    plane = direct_tiling.plane_of("forward", GEOMETRIES["many places"])
+    plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
+    assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
+    assert overwriting["is.tiled"] == 1
+    # a chunk of four accumulated blocks of three vectors, for eight filters
+    assert overwriting["scratch.size"] == 4 * 3 * 64 * 8
 
 
 def test_depthwise_convolutions_are_computed_without_copies():
@@ -204,6 +236,24 @@ def test_a_strided_operand_of_an_epilogue_is_copied(monkeypatch):
         return [y + G.permute_dims(o, axes=(0, 1, 3, 2))]
 
     assert steps_of(build, monkeypatch) == ["convolve + add"]
+
+
+@pytest.mark.parametrize("name", ["each channel by itself", "bands", "many places"])
+def test_a_residual_may_be_in_the_memory_of_the_result(name, monkeypatch):
+    """The program overwrites it, since nothing reads it later."""
+    g = GEOMETRIES[name]
+    x, w, v = (leaf(name, shape_of(kind, g), "float32") for name, kind in (("x", "data"), ("w", "weight"), ("v", "weight")))
+    y, z = (G.convolve(x, by, stride=g.stride, dilate=g.dilate, pad=g.pad, groups=g.groups, channels_last=False) for by in (w, v))
+    outputs = [G.maximum(y * 0.5 + z, 0)]
+    draw = np.random.default_rng(3)
+    arrays = [draw.standard_normal(n.shape).astype(F32) for n in (x, w, v)]
+    found = []
+    for is_on in (True, False):
+        monkeypatch.setattr(SETTINGS, "epilogues", is_on)
+        program = Program(outputs, [x, w, v], backend_for(CPU))
+        assert ("convolve + multiply + add + maximum" in program.explain()) == is_on
+        found.append(program.run([a.copy() for a in arrays])[0])
+    np.testing.assert_array_equal(*found)
 
 
 def test_an_approximate_step_stays_in_a_kernel_of_its_own_form(monkeypatch):

@@ -17,7 +17,7 @@ from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
 from ..direct import Binder, Bound
-from ..direct_tiling import WORDS, DirectTiling, Plane, plane_of, tiling_of
+from ..direct_tiling import WORDS, DirectTiling, Plane, least_lanes, plane_of, tiling_of
 from ..geometry import Geometry, Kind
 from ..memory import POOL
 from . import depthwise
@@ -31,6 +31,9 @@ from .products import HOLD, WAKE, hold_words, never
 
 #: Bits of a float32.
 FLOAT = 32
+#: Floats of a cache line.
+LINE = 16
+ALL = 1 << 40
 #: Filters by vectors that are accumulated at once, by the width of the vectors, largest first: each with its operands fits the registers.
 #: A single filter (a depthwise convolution) takes many vectors, since each sum waits for its last multiplication.
 BLOCKS = {
@@ -131,10 +134,12 @@ def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, 
 def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None) -> Bound:
     """A convolution of planes with elements of four bytes; see `_bound`."""
     bits, threads = own.machine.vector_bits, workers.count()
-    if arithmetic is FLOATS and depthwise.is_depthwise(plane, bits):
+    # an operand of the result's shape may be in the result's memory
+    overwrites = epilogue is not None and "whole" in epilogue.roles
+    if arithmetic is FLOATS and depthwise.is_depthwise(plane, bits) and not overwrites:
         by_channel = depthwise.tiling_of(plane, threads)
         return _in_pieces(own, library, depthwise.code_of(own, depthwise.kernel_of(plane, bits)), by_channel, epilogue, by_channel.zeros), 0
-    tiling = tiling_of(plane, BLOCKS[bits][0][0], bits // 8, threads, epilogue is not None)
+    tiling = tiling_of(plane, BLOCKS[bits][0], bits // 8, threads, overwrites)
     return _in_pieces(own, library, _code(own, arithmetic), tiling, epilogue), tiling.scratch
 
 
@@ -181,7 +186,19 @@ def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
     words |= {"WORDS": "\n".join(_loaded()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
     functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes)]
-    return words | {"ARITHMETIC": arithmetic.declarations(lanes), "FUNCTIONS": "\n".join(functions)}
+    few = least_lanes(lanes)
+    declarations = [
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
+        arithmetic.declarations(lanes),
+        *([arithmetic.declarations(few), _masked_declarations(few)] if few < lanes else []),
+    ]
+    return words | {"ARITHMETIC": "\n".join(declarations), "FUNCTIONS": "\n".join(functions)}
+
+
+def _masked_declarations(lanes: int) -> str:
+    vector, mask, overload = f"<{lanes} x float>", f"<{lanes} x i1>", f"v{lanes}f32"
+    load = f"declare {vector} @llvm.masked.load.{overload}.p0(ptr, i32 immarg, {mask}, {vector})"
+    return f"{load}\ndeclare void @llvm.masked.store.{overload}.p0({vector}, ptr, i32 immarg, {mask})"
 
 
 def _lane_numbers(lanes: int) -> str:
@@ -197,7 +214,7 @@ def _loaded() -> Iterator[str]:
 
 def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
     """The largest block that the remaining filters fill."""
-    arguments = "ptr %source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %run"
+    arguments = "ptr %chunk.source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %places"
     # the blocks are tried from the largest on; one filter always fits
     for filters, _ in blocks:
         if filters > 1:
@@ -213,9 +230,15 @@ def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
 
 
 def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Iterator[str]:
-    """The function that computes a run of results of some filters, and the functions for its tiles of 1 to ``most`` vectors."""
+    """The function that computes a run of results of some filters, and the functions for its tiles of 1 to ``most`` vectors.
+
+    If what is left fits half a vector, the tile is half a vector.
+    """
+    few = least_lanes(lanes)
     for vectors in range(1, most + 1):
-        yield from _tile(arithmetic, filters, vectors, lanes)
+        yield from _tile(arithmetic, f"{filters}_{vectors}", filters, vectors, lanes, vectors == most)
+    if few < lanes:
+        yield from _tile(arithmetic, f"{filters}_few", filters, 1, few, False)
     yield f"define internal void @block_{filters}({_PARAMETERS}) noinline nounwind {{"
     yield "entry:\n  br label %look\nlook:"
     yield "  %place = phi i64 [ 0, %entry ]" + "".join(f", [ %place.{v}, %tile.{v} ]" for v in range(1, most + 1))
@@ -223,27 +246,48 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Itera
     yield "  %source.now = getelementptr float, ptr %source, i64 %place\n  %target.now = getelementptr float, ptr %target, i64 %place"
     yield f"  %rounded = add i64 %left, {lanes - 1}\n  %vectors = udiv i64 %rounded, {lanes}"
     cases = " ".join(f"i64 {v}, label %tile.{v}" for v in range(1, most))
+    if few < lanes:
+        yield f"  %is.few = icmp ule i64 %left, {few}\n  br i1 %is.few, label %tile.few, label %vectors.look\nvectors.look:"
     # the number of vectors left, but at most `most`
     yield f"  switch i64 %vectors, label %tile.{most} [ {cases} ]"
     for v in range(1, most + 1):
         yield f"tile.{v}:\n  call void @tile_{filters}_{v}({_ARGUMENTS})\n  %place.{v} = add i64 %place, {v * lanes}\n  br label %look"
+    if few < lanes:
+        yield f"tile.few:\n  call void @tile_{filters}_few({_ARGUMENTS})\n  br label %done"
     yield "done:\n  ret void\n}"
 
 
-def _tile(arithmetic: Arithmetic, filters: int, vectors: int, lanes: int) -> Iterator[str]:
-    """The function that accumulates some filters by some vectors in registers; of the last vector it uses the lanes inside the run."""
+def _tile(arithmetic: Arithmetic, name: str, filters: int, vectors: int, lanes: int, fetches: bool) -> Iterator[str]:
+    """The function that accumulates some filters by some vectors in registers; of the last vector it uses the lanes inside the run.
+
+    If ``fetches``, it also fetches the weights of the next filters into the L2 cache: there are too many for the processor to see which
+    are next.
+    """
     vector, mask, overload = f"<{lanes} x float>", f"<{lanes} x i1>", f"v{lanes}f32"
     sums = f"<{lanes} x {arithmetic.lane}>"
     cells = [(f, v) for f in range(filters) for v in range(vectors)]
-    yield f"define internal void @tile_{filters}_{vectors}({_PARAMETERS}) noinline nounwind {{\nentry:"
+
+    yield f"define internal void @tile_{name}({_PARAMETERS}) noinline nounwind {{\nentry:"
     yield f"  %last = sub i64 %run, {(vectors - 1) * lanes}"
     yield from (f"  {line}" for line in splat("%last.all", "%last", "i64", lanes))
     yield f"  %mask = icmp slt <{lanes} x i64> <{_lane_numbers(lanes)}>, %last.all"
     for f in range(filters):
         yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
+    for f, v in cells:
+        yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
+        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {v * lanes}"
+        # memory that is not in a cache would have to be read when the sums are stored
+        yield f"  call void @llvm.prefetch.p0(ptr %to.{f}.{v}, i32 1, i32 3, i32 1)"
     yield from arithmetic.first(filters, lanes)
-    yield "  br label %tap\ntap:\n  %t = phi i64 [ 0, %entry ], [ %t.next, %tap ]"
-    yield from (f"  %sum.{f}.{v} = phi {sums} [ %first.{f}, %entry ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
+    yield "  br label %group\ngroup:\n  %g = phi i64 [ 0, %entry ], [ %g.end, %group.done ]"
+    yield from (f"  %sum.{f}.{v}.before = phi {sums} [ %first.{f}, %entry ], [ %next.{f}.{v}, %group.done ]" for f, v in cells)
+    if fetches:
+        yield from _weights_ahead(filters)
+    # a loop of its own: with the instructions above, the compiler would not keep all sums in registers
+    yield f"  %g.whole = add i64 %g, {LINE if fetches else ALL}\n  %is.end = icmp ult i64 %taps, %g.whole"
+    yield "  %g.end = select i1 %is.end, i64 %taps, i64 %g.whole\n  br label %tap\ntap:"
+    yield "  %t = phi i64 [ %g, %group ], [ %t.next, %tap ]"
+    yield from (f"  %sum.{f}.{v} = phi {sums} [ %sum.{f}.{v}.before, %group ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
     yield "  %record = getelementptr [2 x i32], ptr %table, i64 %t\n  %run.from.32 = load i32, ptr %record"
     yield "  %weight.at = getelementptr i32, ptr %record, i64 1\n  %weight.from.32 = load i32, ptr %weight.at"
     yield "  %run.from = sext i32 %run.from.32 to i64\n  %weight.from = sext i32 %weight.from.32 to i64"
@@ -259,13 +303,21 @@ def _tile(arithmetic: Arithmetic, filters: int, vectors: int, lanes: int) -> Ite
         yield from (f"  {line}" for line in splat(f"%w.{f}.all", f"%w.{f}", "float", lanes))
         for v in range(vectors):
             yield from arithmetic.multiplied(f"%next.{f}.{v}", f"%w.{f}.all", f"%x.{v}.now", f"%sum.{f}.{v}", lanes)
-    yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %store\nstore:"
+    yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %g.end\n  br i1 %more, label %tap, label %group.done"
+    yield "group.done:\n  %again = icmp ult i64 %g.end, %taps\n  br i1 %again, label %group, label %store\nstore:"
     for f, v in cells:
-        yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
-        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {v * lanes}"
         yield f"  %done.{f}.{v} = bitcast {sums} %next.{f}.{v} to {vector}"
         if v == vectors - 1:
             yield f"  call void @llvm.masked.store.{overload}.p0({vector} %done.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"
         else:
             yield f"  store {vector} %done.{f}.{v}, ptr %to.{f}.{v}, align 4"
     yield "  ret void\n}"
+
+
+def _weights_ahead(filters: int) -> Iterator[str]:
+    """Fetch the weights of the next filters for the taps of a group, a cache line of each."""
+    for f in range(filters):
+        yield f"  %ahead.{f}.offset = mul i64 %weight.step, {filters + f}"
+        yield f"  %ahead.{f}.filter = getelementptr i8, ptr %weights, i64 %ahead.{f}.offset"
+        yield f"  %ahead.{f} = getelementptr float, ptr %ahead.{f}.filter, i64 %g"
+        yield f"  call void @llvm.prefetch.p0(ptr %ahead.{f}, i32 0, i32 2, i32 1)"

@@ -36,6 +36,7 @@ $WORDS
   %has.epilogue = icmp ne i64 %epilogue, 0
   %epilogue.code = inttoptr i64 %epilogue to ptr
   %spreads = icmp ne i64 %is.spread, 0
+  %uses.tile = icmp ne i64 %is.tiled, 0
   br label %look
 look:
   %item = phi i64 [ %begin, %entry ], [ %item.next, %item.done ]
@@ -99,28 +100,44 @@ block:
   %out.from = mul i64 %filter, %out.step
   %out.filter = getelementptr i8, ptr %out.band, i64 %out.from
   %filters.left = sub i64 %last, %filter
-  %target = select i1 %spreads, ptr %tile, ptr %out.filter
-  %target.step = select i1 %spreads, i64 %tile.step, i64 %out.step
+  %target.step = select i1 %uses.tile, i64 %tile.step, i64 %out.step
+  br label %chunk
+chunk:
+  ; a run without gaps at the ends of its rows is computed in chunks: the epilogue finds each in the L1 cache
+  %place = phi i64 [ 0, %block ], [ %place.next, %chunk.done ]
+  %places.left = sub i64 %run, %place
+  %is.short = icmp ult i64 %places.left, %chunk.places
+  %places = select i1 %is.short, i64 %places.left, i64 %chunk.places
+  %chunk.source = getelementptr float, ptr %source, i64 %place
+  %out.place = getelementptr float, ptr %out.filter, i64 %place
+  %target = select i1 %uses.tile, ptr %tile, ptr %out.place
 $BLOCKS
 block.computed:
   %block.size = phi i64 $SIZES
-  br i1 %spreads, label %spread, label %block.done
+  br i1 %spreads, label %spread, label %whole
+whole:
+  br i1 %has.epilogue, label %epilogue.run, label %chunk.done
 spread:
-  %is.whole = icmp eq i64 %pitch, %out.columns
-  %spread.rows = select i1 %is.whole, i64 1, i64 %rows
-  %spread.columns = select i1 %is.whole, i64 %run, i64 %out.columns
   br i1 %has.epilogue, label %epilogue.run, label %spread.plain
 epilogue.run:
+  %spread.rows = select i1 %spreads, i64 %rows, i64 1
+  %spread.columns = select i1 %spreads, i64 %out.columns, i64 %places
   %channel.first = mul i64 %group, %filters
   %channel = add i64 %channel.first, %filter
   %out.filter.address = ptrtoint ptr %out.filter to i64
   %out.address = ptrtoint ptr %out to i64
-  %out.offset = sub i64 %out.filter.address, %out.address
-  call void %epilogue.code(ptr %tile, i64 %tile.step, ptr %arguments, i64 %out.offset, i64 %out.step, i64 %block.size, i64 %spread.rows, i64 %pitch, i64 %spread.columns, i64 %channel)
-  br label %block.done
+  %out.filter.offset = sub i64 %out.filter.address, %out.address
+  %chunk.offset = mul i64 %place, 4
+  %out.offset = add i64 %out.filter.offset, %chunk.offset
+  call void %epilogue.code(ptr %target, i64 %target.step, ptr %arguments, i64 %out.offset, i64 %out.step, i64 %block.size, i64 %spread.rows, i64 %pitch, i64 %spread.columns, i64 %channel)
+  br label %chunk.done
 spread.plain:
-  call void @spread(ptr %tile, i64 %tile.step, ptr %out.filter, i64 %out.step, i64 %block.size, i64 %spread.rows, i64 %pitch, i64 %spread.columns)
-  br label %block.done
+  call void @spread(ptr %tile, i64 %tile.step, ptr %out.filter, i64 %out.step, i64 %block.size, i64 %rows, i64 %pitch, i64 %out.columns)
+  br label %chunk.done
+chunk.done:
+  %place.next = add i64 %place, %places
+  %more.places = icmp ult i64 %place.next, %run
+  br i1 %more.places, label %chunk, label %block.done
 block.done:
   %filter.next = add i64 %filter, %block.size
   br label %filters.look
