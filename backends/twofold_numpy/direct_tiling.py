@@ -11,9 +11,9 @@ from .products import CUT, MULTIPLICATION
 
 #: Bytes of copied rows in a band, and most places of its results: both stay in the L2 cache while all filters are computed. Blocks of
 #: accumulators whose results stay in the L1 cache until an epilogue reads them.
-BAND, PLACES, CHUNK = 384 << 10, 1024, 4
-#: The time of copying a vector and of beginning a band, in multiply-adds of a vector.
-COPY, BAND_COST = 4, 1
+BAND, PLACES, CHUNK = 512 << 10, 1024, 4
+#: The time of copying a vector, with strides of one, two and more, and of beginning a band, in multiply-adds of a vector.
+COPY, BAND_COST = (4, 8, 48), 1
 #: Elements of the narrowest vectors.
 NARROW = 4
 ITEM = 4
@@ -151,10 +151,11 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     plane_rows = band + deep
     channel = len(phases) * plane_rows * pitch if copies else height * width
     run = (band - 1) * pitch + columns
-    chunk = run if spreads else tile[1] * vector // ITEM * CHUNK
+    chunk = run if spreads else _chunk(run, tile[1] * vector // ITEM)
     # whole vectors, because machine code writes no less
     row = vector * -(-ITEM * min(run, chunk) // vector)
-    copied = vector * -(-ITEM * p.channels * channel // vector) if copies else 0
+    # the last row of the copy is written in whole vectors, too
+    copied = vector * -(-ITEM * (p.channels * channel + vector // ITEM) // vector) if copies else 0
     units = p.n * p.groups * bands
     # each piece that shares a band copies it
     ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces
@@ -223,7 +224,14 @@ def _planes_of(p: Plane) -> Planes:
     """The planes for a convolution: without gaps if that spares more multiplications than it costs copies."""
     wide, exact = _planes(p, True), _planes(p, False)
     spared = p.filters * len(p.places) * (wide.pitch - exact.pitch)
-    return exact if spared > COPY * (len(exact.phases) - len(wide.phases)) * exact.pitch else wide
+    copy = COPY[min(p.stride[1], len(COPY)) - 1]
+    return exact if spared > copy * (len(exact.phases) - len(wide.phases)) * exact.pitch else wide
+
+
+def _chunk(run: int, block: int) -> int:
+    """The places of a chunk: about `CHUNK` blocks of accumulators, and all of a run that is not much longer."""
+    number = max(1, round(run / (CHUNK * block)))
+    return run if number == 1 else block * -(-run // (number * block))
 
 
 def least_lanes(lanes: int) -> int:

@@ -113,7 +113,7 @@ def test_rows_of_a_copy_have_no_gaps_where_filters_are_many():
 
 def test_bands_fill_their_vectors():
     # 8 rows of 14 places are 7 vectors of 16; 7 rows would waste 6 lanes, and again in the second band
-    assert words_of(tune.geometry(1, 512, 14, 512, 1))["band.rows"] == 8
+    assert words_of(tune.geometry(1, 1024, 14, 512, 1))["band.rows"] == 8
     assert words_of(tune.geometry(1, 64, 14, 64, 1))["band.rows"] == 14
 
 
@@ -122,8 +122,11 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
     assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
     assert overwriting["is.tiled"] == 1
-    # a chunk of four accumulated blocks of three vectors, for eight filters
-    assert overwriting["scratch.size"] == 4 * 3 * 64 * 8
+    # the run of 1,000 places is cut into four chunks of five blocks of three vectors, and the rest; each for eight filters
+    assert overwriting["chunk.places"] == 5 * 3 * 16
+    assert overwriting["scratch.size"] == 5 * 3 * 64 * 8
+    # a run that is not much longer than a chunk is one
+    assert words_of(tune.geometry(1, 64, 14, 64, 1))["chunk.places"] == 14 * 14
 
 
 def test_depthwise_convolutions_are_computed_without_copies():

@@ -180,15 +180,14 @@ def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
     bits = own.machine.vector_bits
     lanes, blocks = bits // FLOAT, BLOCKS[bits]
     words: dict[str, str | int] = {"LANES": lanes, "VECTOR": f"<{lanes} x float>", "MASK": f"<{lanes} x i1>", "OVERLOAD": f"v{lanes}f32"}
-    seconds = ", ".join(f"i32 {2 * k if 2 * k < lanes else 2 * k + 1}" for k in range(lanes))
-    # `SECONDS` picks every second element of two vectors that overlap by one element, as for strides of 2 in other kernels
-    words |= {"LAST_LANE": lanes - 1, "SECONDS": seconds, "LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
+    words |= {"LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
+    words |= {"LANE_INTS": ", ".join(f"i32 {k}" for k in range(lanes)), "SECONDS": ", ".join(f"i32 {2 * k}" for k in range(lanes))}
+    words |= {"FILTERS": blocks[0][0], "LINE": LINE}
     words |= {"WORDS": "\n".join(_loaded()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
     functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes)]
     few = least_lanes(lanes)
     declarations = [
-        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
         arithmetic.declarations(lanes),
         *([arithmetic.declarations(few), _masked_declarations(few)] if few < lanes else []),
     ]
@@ -273,11 +272,6 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, vectors: int, lanes: 
     yield f"  %mask = icmp slt <{lanes} x i64> <{_lane_numbers(lanes)}>, %last.all"
     for f in range(filters):
         yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
-    for f, v in cells:
-        yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
-        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {v * lanes}"
-        # memory that is not in a cache would have to be read when the sums are stored
-        yield f"  call void @llvm.prefetch.p0(ptr %to.{f}.{v}, i32 1, i32 3, i32 1)"
     yield from arithmetic.first(filters, lanes)
     yield "  br label %group\ngroup:\n  %g = phi i64 [ 0, %entry ], [ %g.end, %group.done ]"
     yield from (f"  %sum.{f}.{v}.before = phi {sums} [ %first.{f}, %entry ], [ %next.{f}.{v}, %group.done ]" for f, v in cells)
@@ -306,6 +300,8 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, vectors: int, lanes: 
     yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %g.end\n  br i1 %more, label %tap, label %group.done"
     yield "group.done:\n  %again = icmp ult i64 %g.end, %taps\n  br i1 %again, label %group, label %store\nstore:"
     for f, v in cells:
+        yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
+        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {v * lanes}"
         yield f"  %done.{f}.{v} = bitcast {sums} %next.{f}.{v} to {vector}"
         if v == vectors - 1:
             yield f"  call void @llvm.masked.store.{overload}.p0({vector} %done.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"

@@ -100,6 +100,8 @@ block:
   %out.from = mul i64 %filter, %out.step
   %out.filter = getelementptr i8, ptr %out.band, i64 %out.from
   %filters.left = sub i64 %last, %filter
+  %are.few = icmp ult i64 %filters.left, $FILTERS
+  %filters.now = select i1 %are.few, i64 %filters.left, i64 $FILTERS
   %target.step = select i1 %uses.tile, i64 %tile.step, i64 %out.step
   br label %chunk
 chunk:
@@ -111,6 +113,7 @@ chunk:
   %chunk.source = getelementptr float, ptr %source, i64 %place
   %out.place = getelementptr float, ptr %out.filter, i64 %place
   %target = select i1 %uses.tile, ptr %tile, ptr %out.place
+  call void @fetch(ptr %out.place, i64 %out.step, i64 %filters.now, i64 %places)
 $BLOCKS
 block.computed:
   %block.size = phi i64 $SIZES
@@ -153,6 +156,8 @@ over:
 define internal void @copy_rows(ptr %image, ptr %target, ptr %table, i64 %channels, i64 %channel.step, i64 %count, i64 %top, i64 %image.rows, i64 %row.step, i64 %column.step, i64 %pitch) noinline nounwind {
 entry:
   %is.dense = icmp eq i64 %column.step, 4
+  %is.strided = icmp ugt i64 %column.step, 8
+  %step = lshr i64 %column.step, 2
   %target.step = mul i64 %pitch, 4
   br label %channel
 channel:
@@ -179,49 +184,61 @@ look:
   %outer = load i64, ptr %outer.at
   %y = add i64 %top, %below
   %exists = icmp ult i64 %y, %image.rows
+  %y.offset = mul i64 %y, %row.step
+  %row.at = getelementptr i8, ptr %channel.at, i64 %y.offset
+  %from = getelementptr i8, ptr %row.at, i64 %offset
+  %number.all = sub i64 %outer, %inner
+  %number = select i1 %exists, i64 %number.all, i64 0
+  %inner.32 = trunc i64 %inner to i32
+  br i1 %is.strided, label %strided, label %whole
+whole:
+  ; a lane of padding is not loaded; lanes beyond the end of the row are overwritten by the next row, or end in the space behind the copy
+  %last = sub i64 %number, 1
+  %last.element = mul i64 %last, %step
+  %elements = add i64 %last.element, 1
+  %is.some = icmp sgt i64 %number, 0
+  %elements.loaded = select i1 %is.some, i64 %elements, i64 0
+  %loaded.32 = trunc i64 %elements.loaded to i32
+  %loaded.first = insertelement <$LANES x i32> poison, i32 %loaded.32, i64 0
+  %loaded.all = shufflevector <$LANES x i32> %loaded.first, <$LANES x i32> poison, <$LANES x i32> zeroinitializer
+  br label %vector
+vector:
+  %v = phi i64 [ 0, %whole ], [ %v.next, %vector.done ]
+  %v.inner = sub i64 %v, %inner
+  %v.element = mul i64 %v.inner, %step
+  %v.32 = trunc i64 %v.element to i32
+  %v.first = insertelement <$LANES x i32> poison, i32 %v.32, i64 0
+  %v.all = shufflevector <$LANES x i32> %v.first, <$LANES x i32> poison, <$LANES x i32> zeroinitializer
+  %v.lanes = add <$LANES x i32> %v.all, <$LANE_INTS>
+  %v.mask = icmp ult <$LANES x i32> %v.lanes, %loaded.all
+  %v.at = getelementptr float, ptr %from, i64 %v.element
+  %v.low = call $VECTOR @llvm.masked.load.$OVERLOAD.p0(ptr %v.at, i32 4, $MASK %v.mask, $VECTOR zeroinitializer)
+  br i1 %is.dense, label %vector.done, label %seconds
+seconds:
+  ; every second element of two vectors
+  %h.lanes = add <$LANES x i32> %v.lanes, splat (i32 $LANES)
+  %h.mask = icmp ult <$LANES x i32> %h.lanes, %loaded.all
+  %h.at = getelementptr float, ptr %v.at, i64 $LANES
+  %v.high = call $VECTOR @llvm.masked.load.$OVERLOAD.p0(ptr %h.at, i32 4, $MASK %h.mask, $VECTOR zeroinitializer)
+  %v.seconds = shufflevector $VECTOR %v.low, $VECTOR %v.high, <$LANES x i32> <$SECONDS>
+  br label %vector.done
+vector.done:
+  %v.values = phi $VECTOR [ %v.low, %vector ], [ %v.seconds, %seconds ]
+  %v.to = getelementptr float, ptr %to, i64 %v
+  store $VECTOR %v.values, ptr %v.to, align 4
+  %v.next = add i64 %v, $LANES
+  %v.more = icmp ult i64 %v.next, %pitch
+  br i1 %v.more, label %vector, label %row.done
+strided:
   %head = select i1 %exists, i64 %inner, i64 %pitch
   %tail = select i1 %exists, i64 %outer, i64 %pitch
   call void @fill(ptr %to, i64 0, i64 %head)
   call void @fill(ptr %to, i64 %tail, i64 %pitch)
-  br i1 %exists, label %copy, label %row.done
-copy:
-  %y.offset = mul i64 %y, %row.step
-  %row.at = getelementptr i8, ptr %channel.at, i64 %y.offset
-  %from = getelementptr i8, ptr %row.at, i64 %offset
   %to.inner = getelementptr float, ptr %to, i64 %inner
-  %number = sub i64 %outer, %inner
-  br i1 %is.dense, label %adjacent, label %apart
-adjacent:
-  call void @copy(ptr %to.inner, ptr %from, i64 %number)
-  br label %row.done
-apart:
-  %is.second = icmp eq i64 %column.step, 8
-  br i1 %is.second, label %pairs, label %ones
-pairs:
-  ; every second element: two vectors that overlap by one, so that nothing beyond the last element is read
-  %p = phi i64 [ 0, %apart ], [ %p.next, %pair ]
-  %p.left = sub i64 %number, %p
-  %is.vector = icmp sge i64 %p.left, $LANES
-  br i1 %is.vector, label %pair, label %ones
-pair:
-  %p.twice = shl i64 %p, 1
-  %low.at = getelementptr float, ptr %from, i64 %p.twice
-  %high.at = getelementptr float, ptr %low.at, i64 $LAST_LANE
-  %low = load $VECTOR, ptr %low.at, align 4
-  %high = load $VECTOR, ptr %high.at, align 4
-  %seconds = shufflevector $VECTOR %low, $VECTOR %high, <$LANES x i32> <$SECONDS>
-  %to.pair = getelementptr float, ptr %to.inner, i64 %p
-  store $VECTOR %seconds, ptr %to.pair, align 4
-  %p.next = add i64 %p, $LANES
-  br label %pairs
-ones:
-  %x.first = phi i64 [ 0, %apart ], [ %p, %pairs ]
-  %x.offset = mul i64 %x.first, %column.step
-  %from.first = getelementptr i8, ptr %from, i64 %x.offset
   br label %ones.look
 ones.look:
-  %x = phi i64 [ %x.first, %ones ], [ %x.next, %one ]
-  %from.x = phi ptr [ %from.first, %ones ], [ %from.next, %one ]
+  %x = phi i64 [ 0, %strided ], [ %x.next, %one ]
+  %from.x = phi ptr [ %from, %strided ], [ %from.next, %one ]
   %more = icmp ult i64 %x, %number
   br i1 %more, label %one, label %row.done
 one:
@@ -289,6 +306,30 @@ last:
 done:
   ret void
 }
+; Fetches the memory of results into the cache, to be written: a residual may be there too.
+define internal void @fetch(ptr %out, i64 %out.step, i64 %filters, i64 %places) noinline nounwind {
+entry:
+  br label %filter
+filter:
+  %f = phi i64 [ 0, %entry ], [ %f.next, %filter.done ]
+  %from = phi ptr [ %out, %entry ], [ %from.next, %filter.done ]
+  br label %line
+line:
+  %x = phi i64 [ 0, %filter ], [ %x.next, %line ]
+  %at = getelementptr float, ptr %from, i64 %x
+  call void @llvm.prefetch.p0(ptr %at, i32 1, i32 3, i32 1)
+  %x.next = add i64 %x, $LINE
+  %more = icmp ult i64 %x.next, %places
+  br i1 %more, label %line, label %filter.done
+filter.done:
+  %f.next = add i64 %f, 1
+  %from.next = getelementptr i8, ptr %from, i64 %out.step
+  %more.filters = icmp ult i64 %f.next, %filters
+  br i1 %more.filters, label %filter, label %done
+done:
+  ret void
+}
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 ; Copies results out of a tile, in which rows are %pitch elements apart.
 define internal void @spread(ptr %tile, i64 %tile.step, ptr %out, i64 %out.step, i64 %filters, i64 %rows, i64 %pitch, i64 %columns) noinline nounwind {
 entry:
