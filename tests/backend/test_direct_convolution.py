@@ -181,6 +181,15 @@ def test_it_is_chosen_for_large_convolutions_of_float32_with_a_compiler(monkeypa
     assert convolution.chosen("forward", g, F32, False) is not direct.convolve
 
 
+def test_the_table_weighs_a_pass_over_results_against_winograds_algorithm():
+    """Eight images: layers of ResNets and of DenseNets, whose few filters do not pay for transforms; and products over channels."""
+    few, many = (tune.geometry(8, channels, 14, filters, 3, pad=1) for channels, filters in ((128, 32), (256, 256)))
+    assert convolution.chosen("forward", few, F32, True) is direct.convolve
+    assert convolution.chosen("forward", many, F32, True) is not direct.convolve
+    for channels, side, filters in ((256, 56, 64), (1024, 14, 256), (512, 7, 2048), (512, 14, 512)):
+        assert convolution.chosen("forward", tune.geometry(8, channels, side, filters, 1), F32, True) is direct.convolve
+
+
 # epilogues
 
 SIZE = (2, 16, 56, 56)
