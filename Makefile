@@ -27,7 +27,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-hosts test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages campaign fuzz mutants gallery clean
+.PHONY: help venv dev release test test-ci test-cluster test-all test-libraries test-numpy-libraries test-mnist test-free-threaded test-hosts test-gpu-share demo demo-cluster example-torch lint format types contracts layers code-lines public-api walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-loops bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small bench-training stubs asv asv-compare asv-pages campaign fuzz mutants gallery clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -220,6 +220,9 @@ bench-loops: $(DEV) ## Time loops over elements, rows and parts by twofold.np ag
 
 bench-small: $(DEV) ## Time single operations on small arrays against NumPy (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/small.py $(ARGS)
+
+bench-training: $(PEERS) ## Time the training of networks beside torch, MXNet and JAX (ARGS="--only resnet,lstm --rounds 3", "--write")
+	@PYTHONPATH=src:backends:. $(<D)/bin/python asv_benchmarks/training.py $(ARGS)
 
 asv: $(DEV) ## Run the benchmarks of this revision
 	@cd asv_benchmarks && ../$(PY) -m asv run $(ARGS)

@@ -9,6 +9,9 @@ import numpy
 
 LAYERS, WIDTH, HEADS, LENGTH, BATCH, WORDS, RATE = 6, 256, 8, 256, 8, 96, 1e-3
 
+#: What is trained to measure its memory; ``checkpoint`` is Twofold, whose layers are computed again.
+WAYS = ("twofold", "checkpoint", "torch")
+
 
 def data() -> tuple[numpy.ndarray, numpy.ndarray]:
     """Words (BATCH, LENGTH), and those that follow."""

@@ -1,21 +1,18 @@
-"""Times a GPT's training, generation and transforms, by Twofold, torch and JAX in one process: ``python asv_benchmarks/training.py``.
+"""Times the training of networks by Twofold, torch, MXNet and JAX: ``make bench-training``.
 
-The libraries take turns. Run it with the Python of an environment that has Twofold, torch and jax.
-
-The three networks have the same weights, and their losses must agree before anything is timed. Each library computes with one thread (or
-``--threads N``), so that processor time is the time of the computation whatever else runs. ``--only TEXT`` selects rows, ``--json FILE``
-writes the seconds.
+Nine networks (`asv_benchmarks.trained`) and a GPT, whose generation and transforms are timed too. The libraries take turns in one process,
+but for MXNet, which has its own. The networks have the same weights, and their losses must agree before anything is timed. Each library
+computes with one thread (or ``--threads N``), so that processor time is the time of the computation whatever else runs. ``--only WORDS``
+selects rows, ``--json FILE`` writes the seconds, and ``--write`` a table of the documentation.
 """
 
 import argparse
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -23,7 +20,7 @@ from typing import Any
 
 if __name__ == "__main__":  # before NumPy is loaded; the path makes this package importable from the repository
     THREADS = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv else "1"
-    os.environ.update(OPENBLAS_NUM_THREADS=THREADS, OMP_NUM_THREADS=THREADS, TWOFOLD_CPU_WORKERS=THREADS)
+    os.environ.update(OPENBLAS_NUM_THREADS=THREADS, OMP_NUM_THREADS=THREADS, TWOFOLD_THREADS=THREADS)
     if THREADS == "1":
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -31,36 +28,29 @@ if __name__ == "__main__":  # before NumPy is loaded; the path makes this packag
 import numpy
 
 from asv_benchmarks import functions, gpt
+from asv_benchmarks.trained import report
+from asv_benchmarks.trained.inputs import TASKS
+from asv_benchmarks.trained.ways import Remote, peaks, ways
+from asv_benchmarks.workers import many, memory, seconds
 
 #: What each row compares: functions that run once, by library. Each waits for its result.
 Ways = dict[str, Callable[[], Any]]
 
 
-def alternately(ways: Ways, rounds: int) -> dict[str, tuple[float, float]]:
+def alternately(ways: Mapping[str, Callable[[], Any] | Remote], rounds: int) -> dict[str, tuple[float, float]]:
     """The median processor time and wall time of a call, in seconds; the first two calls of each are not counted."""
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    taken: dict[str, list[list[float]]] = {name: [] for name in ways}
     for turn in range(rounds + 2):
         for name, call in ways.items():
             gc.collect()
-            start = time.process_time(), time.perf_counter()
-            call()
+            times = call.seconds() if isinstance(call, Remote) else seconds(call)
             if turn > 1:
-                taken[name].append((time.process_time() - start[0], time.perf_counter() - start[1]))
-    return {name: (median(t[0] for t in times), median(t[1] for t in times)) for name, times in taken.items()}
+                taken[name].append(times)
+    return {name: (median(cpu for _, cpu in times), median(wall for wall, _ in times)) for name, times in taken.items()}
 
 
-def many(call: Callable[[], Any], times: int) -> Callable[[], None]:
-    """A function that calls another many times."""
-
-    def repeated() -> None:
-        for _ in range(times):
-            call()
-
-    return repeated
-
-
-def training() -> Ways:
-    """A step of training."""
+def gpt_step() -> Ways:
+    """A step of a GPT's training."""
     ours, torchs, jaxs = gpt.Twofold(), gpt.Torch(), gpt.Jax()
     torchs.take(ours.weights())
     jaxs.take(ours.weights())
@@ -132,46 +122,78 @@ def peak(way: str) -> float:
     lib = gpt.Torch() if way == "torch" else gpt.Twofold(checkpoint=way == "checkpoint")
     x, y = gpt.data()
     lib.step(x[:1], y[:1])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = memory("VmHWM")
     for _ in range(3):
         lib.step(x, y)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return (memory("VmHWM") - before) / 1e6
 
 
-ROWS: dict[str, Callable[[], Ways]] = {f.__name__: f for f in (training, generation, scalar_gradient, first_calls, small_problems)}
+ROWS: dict[str, Callable[[], Ways]] = {f.__name__: f for f in (gpt_step, generation, scalar_gradient, first_calls, small_problems)}
 #: The programs of the tutorial's page on functions of functions, 10 times each.
 ROWS.update({name: partial(functions.ways, name) for name in functions.PROGRAMS})
 
 
-def main() -> None:
-    """Print the times of each row, and each library's time relative to Twofold's."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="")
+def measured(name: str, rounds: int) -> dict[str, tuple[float, float]]:
+    """The median processor and wall time of a row's call, or of a network's step, by library."""
+    if name not in TASKS:
+        return alternately(ROWS[name](), rounds)
+    calls, steps = ways(name)
+    times = alternately(calls, rounds)
+    for call in calls.values():
+        if isinstance(call, Remote):
+            call.close()
+    return {library: (cpu / steps, wall / steps) for library, (cpu, wall) in times.items()}
+
+
+def of_gpt() -> dict[str, float]:
+    """The memory of a GPT's training in MB, by library and, of Twofold's, with layers that are computed again."""
+    words = [sys.executable, __file__, "--peak"]
+    return {way: float(subprocess.run([*words, way], capture_output=True, text=True, check=True).stdout) for way in gpt.WAYS}
+
+
+def measure(names: list[str], rounds: int) -> dict[str, Any]:
+    """Measure rows, and print each as it comes: times, and each library's relative to Twofold's. A row whose losses differ is left out."""
+    found: dict[str, Any] = {"load": os.getloadavg()[0], "memory": {}, "wrong": {}}
+    for name in names:
+        try:
+            times = found[name] = measured(name, rounds)
+        except AssertionError as error:
+            found["wrong"][name] = " ".join(str(error).split())[:300]
+            print(f"{name:16} {found['wrong'][name]}", flush=True)
+            continue
+        base = next(iter(times.values()))
+        for library, (cpu, wall) in times.items():
+            print(f"{name:16} {library:14} {cpu:9.5f} s of CPU ({cpu / base[0]:5.2f})  {wall:9.5f} s ({wall / base[1]:5.2f})", flush=True)
+        if name in TASKS or name == "gpt_step":
+            found["memory"][name] = peaks(name) if name in TASKS else of_gpt()
+            print(f"{name:16} memory         {', '.join(f'{k} {v:.0f}' for k, v in found['memory'][name].items())} MB", flush=True)
+    return found
+
+
+def main() -> int:
+    """Run the benchmark; return 1 if losses differ."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="", help="measure the rows whose names contain one of these words, separated by commas")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads")
-    parser.add_argument("--json")
-    parser.add_argument("--peak", help="print the memory of one library's training, and do nothing else")
+    parser.add_argument("--json", type=Path, help="write the figures to a file")
+    parser.add_argument("--read", type=Path, help="take the figures from a file, and measure only the rows of --only anew")
+    parser.add_argument("--write", action="store_true", help="write the table of networks into the documentation")
+    parser.add_argument("--peak", help="print the memory of one way of training a GPT, and do nothing else")
     given = parser.parse_args()
     if given.peak:
         print(f"{peak(given.peak):.0f}")
-        return
-    found: dict[str, Any] = {"load": os.getloadavg()[0]}
-    for name, make in ROWS.items():
-        if given.only in name:
-            times = found[name] = alternately(make(), given.rounds)
-            base = next(iter(times.values()))
-            for library, (cpu, wall) in times.items():
-                print(
-                    f"{name:16} {library:14} {cpu:9.4f} s of CPU ({cpu / base[0]:5.2f})  {wall:9.4f} s ({wall / base[1]:5.2f})", flush=True
-                )
-    if given.only in "memory":
-        for way in ("twofold", "checkpoint", "torch"):
-            words = [sys.executable, __file__, "--peak", way]
-            found[f"peak of {way}"] = megabytes = float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
-            print(f"memory           {way:14} {megabytes:6.0f} MB")
+        return 0
+    found = json.loads(given.read.read_text()) if given.read else {"memory": {}}
+    if given.only or not given.read:
+        new = measure([name for name in (*TASKS, *ROWS) if any(word in name for word in given.only.split(","))], given.rounds)
+        found = {**found, **new, "memory": {**found["memory"], **new["memory"]}}
     if given.json:
-        Path(given.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
+        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if given.write:
+        report.write(found)
+    return bool(found.get("wrong"))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

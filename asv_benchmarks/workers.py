@@ -76,3 +76,19 @@ def seconds(run: Callable[[], Any]) -> list[float]:
     wall, cpu = time.perf_counter(), time.process_time()
     run()
     return [time.perf_counter() - wall, time.process_time() - cpu]
+
+
+def memory(field: str) -> int:
+    """Bytes of this process' memory: ``"VmRSS"`` is what it has, ``"VmHWM"`` the most that it has had."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field + ":"))
+
+
+def many(call: Callable[[], Any], times: int) -> Callable[[], None]:
+    """A function that calls another many times."""
+
+    def repeated() -> None:
+        for _ in range(times):
+            call()
+
+    return repeated

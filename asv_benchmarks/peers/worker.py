@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asv_benchmarks.peers import inputs
+from asv_benchmarks.workers import memory
 
 if TYPE_CHECKING:
     from asv_benchmarks.peers.case import Case
@@ -98,10 +99,10 @@ class Worker:
         gc.collect()
         with open("/proc/self/clear_refs", "w") as f:
             f.write("5")  # reset the peak: proc(5)
-        before = _status("VmRSS")
+        before = memory("VmRSS")
         for _ in range(CHECKED):
             self.cases[way].call()
-        return {"bytes": _status("VmHWM") - before}
+        return {"bytes": memory("VmHWM") - before}
 
     def drop(self) -> dict[str, Any]:
         """Drop all items; libraries on a device release their memory."""
@@ -128,13 +129,6 @@ def sample(a: np.ndarray) -> np.ndarray:
     flat = a.reshape(-1)
     stride = -(-flat.size // COMPARED)
     return flat if stride <= 1 else np.append(flat[::stride], flat[-1])
-
-
-def _status(field: str) -> int:
-    """Bytes in a field of this process' status."""
-    with open("/proc/self/status") as f:
-        line = next(line for line in f if line.startswith(field + ":"))
-    return int(line.split()[1]) * 1024
 
 
 def serve(library: str) -> None:

@@ -108,8 +108,8 @@ def record(results: Sequence[Result], ways: Sequence[Way], rounds: int) -> dict[
     return {"date": date.today().isoformat(), "cores": cores(), "rounds": rounds, "scripts": scripts}
 
 
-def write_page(page: Path, lines: Sequence[str]) -> None:
-    """Replace the table between the two marks of a page of the documentation."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text("\n".join([before + BEGIN, *lines, END]) + after)
+def write_page(page: Path, lines: Sequence[str], begin: str = BEGIN, end: str = END) -> None:
+    """Replace what is between two marks of a page of the documentation."""
+    before, _, rest = page.read_text().partition(begin)
+    after = rest.partition(end)[2]
+    page.write_text("\n".join([before + begin, *lines, end]) + after)
