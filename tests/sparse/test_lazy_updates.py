@@ -9,6 +9,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
+from twofold.backend.sparse import sorted_rows
 from twofold.imperative.counters import COUNTERS
 
 ROWS, COLUMNS = 200_000, 16
@@ -135,3 +136,14 @@ def test_batches_that_look_up_other_rows_take_the_programs_of_earlier_ones():
     if mx.current_context() == mx.cpu():
         assert COUNTERS.compiled <= 1  # 16 or 32 rows more or less: the update of another padded size
     np.testing.assert_array_equal(layer.weight.list_row_sparse_data(nd.arange(3000))[0].asnumpy(), expected)
+
+
+@pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40)])
+def test_repeated_rows_are_added_in_the_order_given(count, limit):
+    draw = np.random.default_rng(0)
+    numbers, values = draw.integers(limit, size=count), draw.normal(size=(count, 7)).astype("f")
+    found, rows = sorted_rows(values, numbers)
+    order = np.argsort(numbers, kind="stable")
+    expected, first = np.unique(numbers[order], return_index=True)
+    assert rows.tolist() == expected.tolist()
+    assert found.tobytes() == np.add.reduceat(values[order], first, axis=0).tobytes()

@@ -196,7 +196,24 @@ def sorted_rows(values: np.ndarray, indices: np.ndarray) -> Parts:
     # stable: repeated rows are added in the order given, so that the sum has the same bits each time
     order = np.argsort(places, kind="stable")
     first = np.searchsorted(places[order], np.arange(rows.size))
-    return np.add.reduceat(values[order], first, axis=0) if rows.size else values, rows
+    return _added_runs(values, order, first), rows
+
+
+def _added_runs(values: np.ndarray, order: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The sums of runs of ordered rows (n, ...), each from a position on: what ``np.add.reduceat(values[order], first)`` gives."""
+    if 2 * first.size <= order.size:
+        return np.add.reduceat(values[order], first, axis=0) if first.size else values
+    # `reduceat` takes a while to begin each sum of a column, so it is left to runs of three rows and more
+    lengths = np.diff(first, append=order.size)
+    out = values.take(order.take(first), axis=0)
+    twice = np.flatnonzero(lengths == 2)
+    if twice.size:
+        out[twice] += values.take(order.take(first.take(twice) + 1), axis=0)
+    long = lengths > 2
+    if long.any():
+        counts = lengths[long]
+        out[long] = np.add.reduceat(values.take(order[np.repeat(long, lengths)], axis=0), np.cumsum(counts) - counts, axis=0)
+    return out
 
 
 def csr_rows(indices: np.ndarray, indptr: np.ndarray, rows: np.ndarray) -> Parts:
