@@ -48,7 +48,7 @@ class Task:
 _IMAGES = ((8, 3, 128, 128), None), ((8,), 1000)
 TASKS = {
     "resnet18": Task("ResNet-18, 8 images of 128x128", _IMAGES, 1e-4, momentum=0.9),
-    "resnet50": Task("ResNet-50, 8 images of 128x128", _IMAGES, 1e-5, momentum=0.9),
+    "resnet50": Task("ResNet-50, 8 images of 128x128", _IMAGES, 1e-6, momentum=0.9),
     "mobilenet": Task("MobileNet, 8 images of 128x128", _IMAGES, 1e-5, momentum=0.9),
     "lstm": Task("language model, LSTM of 2x256, 32 texts of 35 words", (((35, 32), WORDS), ((35, 32), WORDS)), 1.0),
     "transformer": Task("encoder, 6 layers of 256, 4 heads, 16 texts of 128 words", (((16, 128), WORDS), ((16,), 10)), 1e-4, beta=0.9),
