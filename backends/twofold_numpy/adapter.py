@@ -18,7 +18,7 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import direct, integer_products, planning, threads
+from . import depthwise_gradients, direct, integer_products, planning, threads
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -59,6 +59,16 @@ def _convolutions_in_machine_code() -> direct.Binder | None:
     return binder()
 
 
+def _run_products_in_machine_code() -> depthwise_gradients.RunProducts | None:
+    """What sums products of runs in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.run_products import run_products
+
+    return run_products()
+
+
 def _integer_products_in_machine_code() -> integer_products.IntegerProducts | None:
     """What multiplies 8-bit integers in machine code; None if kernels are not compiled, or the processor lacks the instructions."""
     if not _compiles():
@@ -71,6 +81,7 @@ def _integer_products_in_machine_code() -> integer_products.IntegerProducts | No
 
 IN_MACHINE_CODE.append(_product_in_machine_code)
 direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
+depthwise_gradients.IN_MACHINE_CODE.append(_run_products_in_machine_code)
 integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
 
 

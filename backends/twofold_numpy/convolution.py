@@ -16,7 +16,7 @@ from twofold.backend.kernel import ArrayType, Params
 from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE, SETTINGS
 
-from . import columns, direct, frames, patches, pointwise, winograd
+from . import columns, depthwise_gradients, direct, frames, patches, pointwise, winograd
 from .convolution_table import Choice, choice, saving
 from .geometry import Geometry, Kind
 from .image_blocks import shares_images
@@ -178,7 +178,9 @@ def shape_of(kind: Kind, g: Geometry) -> Sizes:
 
 @lru_cache(1024)
 def chosen(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> Algorithm:
-    """The table's algorithm; Winograd's only if it is allowed and pays, and the direct one only with a compiler."""
+    """The table's algorithm; Winograd's only if it is allowed and pays, and those in machine code only with a compiler."""
+    if depthwise_gradients.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and depthwise_gradients.is_available():
+        return getattr(depthwise_gradients, _FUNCTIONS[kind])
     if frames.is_applicable(g) and _pays_by_frames(kind, g, dtype, with_winograd):
         return partial(getattr(frames, _FUNCTIONS[kind]), planes=partial(_compute, kind, dtype, with_winograd))
     compiles = direct.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and direct.is_available()

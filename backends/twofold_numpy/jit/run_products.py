@@ -1,0 +1,61 @@
+"""Machine code that sums products of runs, for the weights' gradients of depthwise convolutions; ``llvm/run_products.ll`` has it."""
+
+import ctypes
+import struct
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+
+from ..depthwise_gradients import RunProducts
+from .callables import address_of
+from .compiler import Compiler, compiler
+from .ir import splat
+from .llvm_text import llvm_text
+
+#: The numbers that the code reads, eight bytes each; those of `x` and `y` are distances in elements.
+NUMBERS = ("channels", "images", "run", "taps", "x.channel", "x.image", "y.channel", "y.image")
+#: Partial sums, on every processor.
+LANES = 32
+
+
+def run_products() -> RunProducts | None:
+    """What computes the sums; None without a compiler."""
+    own = compiler()
+    return None if own is None else _run_products(own)
+
+
+@cache
+def _run_products(own: Compiler) -> RunProducts:
+    address, content = ctypes.c_void_p, ctypes.c_char_p
+    code = own.function(_text(), None, address, address, address, content, content)
+
+    def run(x: np.ndarray, y: np.ndarray, sums: np.ndarray, offsets: Sequence[int], length: int) -> None:
+        (channels, taps), item = sums.shape, x.itemsize
+        distances = x.strides[1] // item, x.strides[0] // item, y.strides[1] // item, y.strides[0] // item
+        numbers = struct.pack(f"{len(NUMBERS)}q", channels, len(x), length, taps, *distances)
+        # releases the GIL
+        code(address_of(x), address_of(y), address_of(sums), struct.pack(f"{taps}q", *offsets), numbers)
+
+    return run
+
+
+def _text() -> str:
+    loaded = []
+    for k, name in enumerate(NUMBERS):
+        loaded += [f"  %{name}.at = getelementptr i64, ptr %numbers, i64 {k}", f"  %{name} = load i64, ptr %{name}.at, align 1"]
+    words = {"LOADED": "\n".join(loaded), "NUMBERED": ", ".join(f"i64 {k}" for k in range(LANES)), "HALVES": "\n".join(_halves())}
+    # offsets are eight bytes from any address on
+    return llvm_text("run_products", SPREAD_LEFT="\n".join(f"  {line}" for line in splat("%left.all", "%left", "i64", LANES)), **words)
+
+
+def _halves() -> Iterator[str]:
+    """Add the halves of a vector, then those of the sums, down to one number."""
+    name, lanes = "%added", LANES
+    while lanes > 1:
+        half, vector = lanes // 2, f"<{lanes} x float>"
+        for part, first in (("low", 0), ("high", half)):
+            places = ", ".join(f"i32 {k}" for k in range(first, first + half))
+            yield f"  %{part}.{half} = shufflevector {vector} {name}, {vector} poison, <{half} x i32> <{places}>"
+        yield f"  %part.{half} = fadd <{half} x float> %low.{half}, %high.{half}"
+        name, lanes = f"%part.{half}", half

@@ -1,0 +1,79 @@
+"""Gradients of depthwise convolutions in machine code: their sums, where they are used, and that threads change no bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from twofold.config import SETTINGS
+from twofold_numpy import depthwise_gradients, tune
+from twofold_numpy.convolution import algorithm, chosen, shape_of
+from twofold_numpy.convolution_table import Choice
+from twofold_numpy.geometry import Geometry
+
+from .jit import fresh
+from .test_convolution import operands
+
+__all__ = ["fresh"]
+F32 = np.dtype(np.float32)
+#: Runs shorter and longer than the partial sums, strides that leave rows over, kernels that reach into two planes of a stride.
+GEOMETRIES = {
+    "padded": tune.geometry(3, 40, 29, 40, 3, pad=1, groups=40),
+    "small images": tune.geometry(8, 64, 4, 64, 3, pad=1, groups=64),
+    "no padding": tune.geometry(2, 24, 33, 24, 3, groups=24),
+    "stride": tune.geometry(2, 30, 41, 30, 3, 2, 1, groups=30),
+    "stride, even size": tune.geometry(2, 30, 40, 30, 3, 2, 1, groups=30),
+    "stride of 3, large kernel": tune.geometry(1, 20, 39, 20, 5, 3, 2, groups=20),
+    "dilated": Geometry(1, 24, 24, 24, (31, 40), (3, 3), (1, 1), (2, 3), (2, 3)),
+    "dilated, strides": Geometry(1, 24, 24, 24, (31, 40), (3, 2), (3, 2), (2, 3), (2, 3)),
+    "several blocks": tune.geometry(8, 48, 56, 48, 3, 2, 1, groups=48),
+}
+
+
+def computed(kind, g):
+    first, second = operands(kind, g, F32)
+    out = np.full(shape_of(kind, g), np.nan, F32)
+    getattr(depthwise_gradients, f"convolve_{kind}")(g, first, second, out)
+    return out
+
+
+@pytest.mark.parametrize("kind", ["data", "weight"])
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_gradients_are_the_sums_of_the_definition(name, kind):
+    """Small integers, whose sums are exact in any order."""
+    g = GEOMETRIES[name]
+    assert depthwise_gradients.is_applicable(kind, g, F32) == (kind == "weight" or not g.is_dense)
+    if not depthwise_gradients.is_applicable(kind, g, F32):
+        return
+    expected = np.empty(shape_of(kind, g), F32)
+    algorithm(kind, Choice("gathered", 1 << 20))(g, *operands(kind, g, F32), expected)
+    np.testing.assert_array_equal(computed(kind, g), expected)
+
+
+def test_other_convolutions_keep_the_algorithms_of_the_table():
+    g = GEOMETRIES["padded"]
+    assert not depthwise_gradients.is_applicable("forward", g, F32)
+    assert not depthwise_gradients.is_applicable("weight", g, np.dtype(np.float64))
+    for other in (tune.geometry(8, 128, 28, 128, 3, 1, 1, groups=32), tune.geometry(8, 64, 28, 64, 3, pad=1)):
+        assert not depthwise_gradients.is_applicable("weight", other, F32)
+
+
+def test_they_are_chosen_where_kernels_are_compiled(monkeypatch):
+    g = GEOMETRIES["stride"]
+    assert chosen("weight", g, F32, True) is depthwise_gradients.convolve_weight
+    assert chosen("data", g, F32, True) is depthwise_gradients.convolve_data
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    assert chosen("weight", g, F32, True).func.__module__ == "twofold_numpy.columns"
+
+
+@pytest.mark.parametrize("kind", ["data", "weight"])
+def test_the_number_of_threads_changes_no_bit(kind, monkeypatch):
+    g, draw = GEOMETRIES["several blocks"], np.random.default_rng(0)
+    first, second = (draw.standard_normal(x.shape).astype(F32) for x in operands(kind, g, F32))
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr(SETTINGS, "threads", threads)
+        out = np.empty(shape_of(kind, g), F32)
+        getattr(depthwise_gradients, f"convolve_{kind}")(g, first, second, out)
+        found.append(out.tobytes())
+    assert found[0] == found[1]
