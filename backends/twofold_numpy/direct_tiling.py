@@ -23,7 +23,7 @@ CUT_IN_FOUR = 1 << 26
 REACH = 1 << 31
 #: The words of a tiling that machine code reads, in order.
 WORDS = (
-    *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread", "is.tiled"),
+    *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread", "is.tiled", "is.long"),
     *("groups", "bands", "band.rows", "ranges", "range.filters", "filters"),
     *("image.step", "data.group.step", "channel.step", "row.step", "column.step", "image.rows", "channels"),
     *("weight.group.step", "weight.step", "out.image.step", "out.group.step", "out.step", "out.row.step"),
@@ -169,6 +169,7 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
         "is.copied": int(copies),
         "is.spread": int(spreads),
         "is.tiled": int(spreads or in_tiles),
+        "is.long": int(0 < run % (tile[1] * vector // ITEM) <= least_lanes(vector // ITEM)),
         "bands": bands,
         "band.rows": band,
         "ranges": ranges,

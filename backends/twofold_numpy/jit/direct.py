@@ -5,7 +5,7 @@
 
 import ctypes
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from types import BuiltinFunctionType
 
@@ -34,10 +34,13 @@ FLOAT = 32
 #: Floats of a cache line.
 LINE = 16
 ALL = 1 << 40
+#: Filters by vectors, of which the tiles at the ends of runs have half a vector more if that is enough. The others would have to read the
+#: same weights again for it.
+LONG = (6, 3)
 #: Filters by vectors that are accumulated at once, by the width of the vectors, largest first: each with its operands fits the registers.
 #: A single filter (a depthwise convolution) takes many vectors, since each sum waits for its last multiplication.
 BLOCKS = {
-    512: ((8, 3), (4, 6), (1, 8)),
+    512: ((8, 3), LONG, (4, 6), (1, 8)),
     256: ((4, 3), (1, 8)),
     128: ((8, 3), (4, 4), (1, 8)),
 }
@@ -185,7 +188,7 @@ def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
     words |= {"FILTERS": blocks[0][0], "LINE": LINE}
     words |= {"WORDS": "\n".join(_loaded()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
-    functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes)]
+    functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes, (filters, most) == LONG)]
     few = least_lanes(lanes)
     declarations = [
         arithmetic.declarations(lanes),
@@ -211,11 +214,15 @@ def _loaded() -> Iterator[str]:
     yield "  %tap.table = getelementptr [4 x i64], ptr %row.table, i64 %copied.rows"
 
 
-def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
+def _choice(blocks: Sequence[tuple[int, int]]) -> Iterator[str]:
     """The largest block that the remaining filters fill."""
     arguments = "ptr %chunk.source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %places"
-    # the blocks are tried from the largest on; one filter always fits
-    for filters, _ in blocks:
+    if LONG in blocks:
+        yield f"  %has.long = icmp uge i64 %filters.left, {LONG[0]}\n  %takes.long = and i1 %ends.long, %has.long"
+        yield f"  br i1 %takes.long, label %block.{LONG[0]}, label %below.long\nblock.{LONG[0]}:"
+        yield f"  call void @block_{LONG[0]}({arguments})\n  br label %block.computed\nbelow.long:"
+    # the others are tried from the largest on; one filter always fits
+    for filters, _ in (block for block in blocks if block != LONG):
         if filters > 1:
             yield f"  %fits.{filters} = icmp uge i64 %filters.left, {filters}"
             yield f"  br i1 %fits.{filters}, label %block.{filters}, label %below.{filters}"
@@ -228,16 +235,18 @@ def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
             yield f"below.{filters}:"
 
 
-def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Iterator[str]:
+def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int, is_long: bool = False) -> Iterator[str]:
     """The function that computes a run of results of some filters, and the functions for its tiles of 1 to ``most`` vectors.
 
-    If what is left fits half a vector, the tile is half a vector.
+    If what is left fits half a vector, the tile is half a vector. If ``is_long``, there is also a tile of half a vector more than the most.
     """
     few = least_lanes(lanes)
     for vectors in range(1, most + 1):
-        yield from _tile(arithmetic, f"{filters}_{vectors}", filters, vectors, lanes, vectors == most)
+        yield from _tile(arithmetic, f"{filters}_{vectors}", filters, [lanes] * vectors, vectors == most)
     if few < lanes:
-        yield from _tile(arithmetic, f"{filters}_few", filters, 1, few, False)
+        yield from _tile(arithmetic, f"{filters}_few", filters, [few], False)
+    if is_long:
+        yield from _tile(arithmetic, f"{filters}_long", filters, [*[lanes] * most, few], True)
     yield f"define internal void @block_{filters}({_PARAMETERS}) noinline nounwind {{"
     yield "entry:\n  br label %look\nlook:"
     yield "  %place = phi i64 [ 0, %entry ]" + "".join(f", [ %place.{v}, %tile.{v} ]" for v in range(1, most + 1))
@@ -247,67 +256,84 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Itera
     cases = " ".join(f"i64 {v}, label %tile.{v}" for v in range(1, most))
     if few < lanes:
         yield f"  %is.few = icmp ule i64 %left, {few}\n  br i1 %is.few, label %tile.few, label %vectors.look\nvectors.look:"
+    if is_long:
+        yield f"  %beyond = sub i64 %left, {most * lanes}\n  %is.over = icmp sgt i64 %beyond, 0\n  %is.near = icmp sle i64 %beyond, {few}"
+        yield "  %is.long = and i1 %is.over, %is.near\n  br i1 %is.long, label %tile.long, label %tile.choose\ntile.choose:"
     # the number of vectors left, but at most `most`
     yield f"  switch i64 %vectors, label %tile.{most} [ {cases} ]"
     for v in range(1, most + 1):
         yield f"tile.{v}:\n  call void @tile_{filters}_{v}({_ARGUMENTS})\n  %place.{v} = add i64 %place, {v * lanes}\n  br label %look"
     if few < lanes:
         yield f"tile.few:\n  call void @tile_{filters}_few({_ARGUMENTS})\n  br label %done"
+    if is_long:
+        yield f"tile.long:\n  call void @tile_{filters}_long({_ARGUMENTS})\n  br label %done"
     yield "done:\n  ret void\n}"
 
 
-def _tile(arithmetic: Arithmetic, name: str, filters: int, vectors: int, lanes: int, fetches: bool) -> Iterator[str]:
+def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int], fetches: bool) -> Iterator[str]:
     """The function that accumulates some filters by some vectors in registers; of the last vector it uses the lanes inside the run.
 
-    If ``fetches``, it also fetches the weights of the next filters into the L2 cache: there are too many for the processor to see which
-    are next.
+    ``widths`` are the lanes of the vectors: the last one may be narrower. If ``fetches``, it also fetches the weights of the next filters
+    into the L2 cache: there are too many for the processor to see which are next.
     """
-    vector, mask, overload = f"<{lanes} x float>", f"<{lanes} x i1>", f"v{lanes}f32"
-    sums = f"<{lanes} x {arithmetic.lane}>"
-    cells = [(f, v) for f in range(filters) for v in range(vectors)]
+    lanes, last, number = widths[0], widths[-1], len(widths)
+    cells = [(f, v) for f in range(filters) for v in range(number)]
+    vectors, mask = [f"<{width} x float>" for width in widths], f"<{last} x i1>"
+    sums = [f"<{width} x {arithmetic.lane}>" for width in widths]
 
     yield f"define internal void @tile_{name}({_PARAMETERS}) noinline nounwind {{\nentry:"
-    yield f"  %last = sub i64 %run, {(vectors - 1) * lanes}"
-    yield from (f"  {line}" for line in splat("%last.all", "%last", "i64", lanes))
-    yield f"  %mask = icmp slt <{lanes} x i64> <{_lane_numbers(lanes)}>, %last.all"
+    yield f"  %last = sub i64 %run, {sum(widths[:-1])}"
+    yield from (f"  {line}" for line in splat("%last.all", "%last", "i64", last))
+    yield f"  %mask = icmp slt <{last} x i64> <{_lane_numbers(last)}>, %last.all"
     for f in range(filters):
         yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
     yield from arithmetic.first(filters, lanes)
+    yield from (_low(f"%first.{f}", lanes, last, arithmetic.lane) for f in range(filters))
+    first = [f"%first.{{}}{'' if width == lanes else '.low'}" for width in widths]
     yield "  br label %group\ngroup:\n  %g = phi i64 [ 0, %entry ], [ %g.end, %group.done ]"
-    yield from (f"  %sum.{f}.{v}.before = phi {sums} [ %first.{f}, %entry ], [ %next.{f}.{v}, %group.done ]" for f, v in cells)
+    for f, v in cells:
+        yield f"  %sum.{f}.{v}.before = phi {sums[v]} [ {first[v].format(f)}, %entry ], [ %next.{f}.{v}, %group.done ]"
     if fetches:
         yield from _weights_ahead(filters)
     # a loop of its own: with the instructions above, the compiler would not keep all sums in registers
     yield f"  %g.whole = add i64 %g, {LINE if fetches else ALL}\n  %is.end = icmp ult i64 %taps, %g.whole"
     yield "  %g.end = select i1 %is.end, i64 %taps, i64 %g.whole\n  br label %tap\ntap:"
     yield "  %t = phi i64 [ %g, %group ], [ %t.next, %tap ]"
-    yield from (f"  %sum.{f}.{v} = phi {sums} [ %sum.{f}.{v}.before, %group ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
+    yield from (f"  %sum.{f}.{v} = phi {sums[v]} [ %sum.{f}.{v}.before, %group ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
     yield "  %record = getelementptr [2 x i32], ptr %table, i64 %t\n  %run.from.32 = load i32, ptr %record"
     yield "  %weight.at = getelementptr i32, ptr %record, i64 1\n  %weight.from.32 = load i32, ptr %weight.at"
     yield "  %run.from = sext i32 %run.from.32 to i64\n  %weight.from = sext i32 %weight.from.32 to i64"
     yield "  %run.first = getelementptr i8, ptr %source, i64 %run.from"
-    for v in range(vectors):
-        yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {v * lanes}"
+    for v, width in enumerate(widths):
+        yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {sum(widths[:v])}"
         # only the last vector of a run can extend beyond its end, so only that one is masked
-        load = f"call {vector} @llvm.masked.load.{overload}.p0(ptr %run.{v}, i32 4, {mask} %mask, {vector} zeroinitializer)"
-        yield f"  %x.{v} = " + (load if v == vectors - 1 else f"load {vector}, ptr %run.{v}, align 4")
-        yield from arithmetic.loaded(f"%x.{v}", lanes)
+        load = f"call {vectors[v]} @llvm.masked.load.v{width}f32.p0(ptr %run.{v}, i32 4, {mask} %mask, {vectors[v]} zeroinitializer)"
+        yield f"  %x.{v} = " + (load if v == number - 1 else f"load {vectors[v]}, ptr %run.{v}, align 4")
+        yield from arithmetic.loaded(f"%x.{v}", width)
     for f in range(filters):
         yield f"  %w.{f}.at = getelementptr i8, ptr %filter.{f}, i64 %weight.from\n  %w.{f} = load float, ptr %w.{f}.at, align 4"
         yield from (f"  {line}" for line in splat(f"%w.{f}.all", f"%w.{f}", "float", lanes))
-        for v in range(vectors):
-            yield from arithmetic.multiplied(f"%next.{f}.{v}", f"%w.{f}.all", f"%x.{v}.now", f"%sum.{f}.{v}", lanes)
+        yield _low(f"%w.{f}.all", lanes, last, "float")
+        for v, width in enumerate(widths):
+            weight = f"%w.{f}.all{'' if width == lanes else '.low'}"
+            yield from arithmetic.multiplied(f"%next.{f}.{v}", weight, f"%x.{v}.now", f"%sum.{f}.{v}", width)
     yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %g.end\n  br i1 %more, label %tap, label %group.done"
     yield "group.done:\n  %again = icmp ult i64 %g.end, %taps\n  br i1 %again, label %group, label %store\nstore:"
     for f, v in cells:
         yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
-        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {v * lanes}"
-        yield f"  %done.{f}.{v} = bitcast {sums} %next.{f}.{v} to {vector}"
-        if v == vectors - 1:
-            yield f"  call void @llvm.masked.store.{overload}.p0({vector} %done.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"
+        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {sum(widths[:v])}"
+        yield f"  %done.{f}.{v} = bitcast {sums[v]} %next.{f}.{v} to {vectors[v]}"
+        if v == number - 1:
+            yield f"  call void @llvm.masked.store.v{last}f32.p0({vectors[v]} %done.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"
         else:
-            yield f"  store {vector} %done.{f}.{v}, ptr %to.{f}.{v}, align 4"
+            yield f"  store {vectors[v]} %done.{f}.{v}, ptr %to.{f}.{v}, align 4"
     yield "  ret void\n}"
+
+
+def _low(name: str, lanes: int, few: int, kind: str) -> str:
+    """Define ``<name>.low``, the first lanes of a vector."""
+    numbers = ", ".join(f"i32 {k}" for k in range(few))
+    return f"  {name}.low = shufflevector <{lanes} x {kind}> {name}, <{lanes} x {kind}> poison, <{few} x i32> <{numbers}>"
 
 
 def _weights_ahead(filters: int) -> Iterator[str]:

@@ -102,6 +102,7 @@ block:
   %filters.left = sub i64 %last, %filter
   %are.few = icmp ult i64 %filters.left, $FILTERS
   %filters.now = select i1 %are.few, i64 %filters.left, i64 $FILTERS
+  %ends.long = icmp ne i64 %is.long, 0
   %target.step = select i1 %uses.tile, i64 %tile.step, i64 %out.step
   br label %chunk
 chunk:
