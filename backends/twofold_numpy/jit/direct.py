@@ -46,8 +46,15 @@ BLOCKS = {
 }
 #: Arguments of `block_…` and `tile_…`, all with the same meaning: runs of the image, weights with the bytes from filter to filter, a table
 #: of their offsets and its length, results with the bytes from filter to filter, and the number of places.
-_PARAMETERS = "ptr %source, ptr %weights, i64 %weight.step, ptr %table, i64 %taps, ptr %target, i64 %target.step, i64 %run"
-_ARGUMENTS = _PARAMETERS.replace("%run", "%left").replace("%source", "%source.now").replace("%target,", "%target.now,")
+_PARAMETERS = (
+    "ptr %source, ptr %weights, i64 %weight.step, ptr %table, i64 %taps, ptr %target, i64 %target.step, i64 %run, ptr %goal, i64 %goal.step"
+)
+_ARGUMENTS = (
+    _PARAMETERS.replace("%run", "%left")
+    .replace("%source", "%source.now")
+    .replace("%target,", "%target.now,")
+    .replace("%goal,", "%goal.now,")
+)
 
 
 class Arithmetic(ABC):
@@ -185,7 +192,6 @@ def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
     words: dict[str, str | int] = {"LANES": lanes, "VECTOR": f"<{lanes} x float>", "MASK": f"<{lanes} x i1>", "OVERLOAD": f"v{lanes}f32"}
     words |= {"LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
     words |= {"LANE_INTS": ", ".join(f"i32 {k}" for k in range(lanes)), "SECONDS": ", ".join(f"i32 {2 * k}" for k in range(lanes))}
-    words |= {"FILTERS": blocks[0][0], "LINE": LINE}
     words |= {"WORDS": "\n".join(_loaded()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
     functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes, (filters, most) == LONG)]
@@ -216,7 +222,8 @@ def _loaded() -> Iterator[str]:
 
 def _choice(blocks: Sequence[tuple[int, int]]) -> Iterator[str]:
     """The largest block that the remaining filters fill."""
-    arguments = "ptr %chunk.source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %places"
+    arguments = "ptr %chunk.source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %places, "
+    arguments += "ptr %out.place, i64 %out.step"
     if LONG in blocks:
         yield f"  %has.long = icmp uge i64 %filters.left, {LONG[0]}\n  %takes.long = and i1 %ends.long, %has.long"
         yield f"  br i1 %takes.long, label %block.{LONG[0]}, label %below.long\nblock.{LONG[0]}:"
@@ -252,6 +259,7 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int, is_long:
     yield "  %place = phi i64 [ 0, %entry ]" + "".join(f", [ %place.{v}, %tile.{v} ]" for v in range(1, most + 1))
     yield "  %left = sub i64 %run, %place\n  %more = icmp sgt i64 %left, 0\n  br i1 %more, label %choose, label %done\nchoose:"
     yield "  %source.now = getelementptr float, ptr %source, i64 %place\n  %target.now = getelementptr float, ptr %target, i64 %place"
+    yield "  %goal.now = getelementptr float, ptr %goal, i64 %place"
     yield f"  %rounded = add i64 %left, {lanes - 1}\n  %vectors = udiv i64 %rounded, {lanes}"
     cases = " ".join(f"i64 {v}, label %tile.{v}" for v in range(1, most))
     if few < lanes:
@@ -287,6 +295,10 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
     yield f"  %mask = icmp slt <{last} x i64> <{_lane_numbers(last)}>, %last.all"
     for f in range(filters):
         yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
+    for f, v in cells:
+        yield f"  %goal.{f}.{v}.row = mul i64 %goal.step, {f}\n  %goal.{f}.{v}.first = getelementptr i8, ptr %goal, i64 %goal.{f}.{v}.row"
+        yield f"  %goal.{f}.{v} = getelementptr float, ptr %goal.{f}.{v}.first, i64 {sum(widths[:v])}"
+        yield f"  call void @llvm.prefetch.p0(ptr %goal.{f}.{v}, i32 1, i32 3, i32 1)"
     yield from arithmetic.first(filters, lanes)
     yield from (_low(f"%first.{f}", lanes, last, arithmetic.lane) for f in range(filters))
     first = [f"%first.{{}}{'' if width == lanes else '.low'}" for width in widths]

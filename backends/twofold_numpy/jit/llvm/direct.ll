@@ -100,8 +100,6 @@ block:
   %out.from = mul i64 %filter, %out.step
   %out.filter = getelementptr i8, ptr %out.band, i64 %out.from
   %filters.left = sub i64 %last, %filter
-  %are.few = icmp ult i64 %filters.left, $FILTERS
-  %filters.now = select i1 %are.few, i64 %filters.left, i64 $FILTERS
   %ends.long = icmp ne i64 %is.long, 0
   %target.step = select i1 %uses.tile, i64 %tile.step, i64 %out.step
   br label %chunk
@@ -114,7 +112,6 @@ chunk:
   %chunk.source = getelementptr float, ptr %source, i64 %place
   %out.place = getelementptr float, ptr %out.filter, i64 %place
   %target = select i1 %uses.tile, ptr %tile, ptr %out.place
-  call void @fetch(ptr %out.place, i64 %out.step, i64 %filters.now, i64 %places)
 $BLOCKS
 block.computed:
   %block.size = phi i64 $SIZES
@@ -304,29 +301,6 @@ last:
   %to.last = getelementptr float, ptr %to, i64 %x
   call void @llvm.masked.store.$OVERLOAD.p0($VECTOR %values.last, ptr %to.last, i32 4, $MASK %mask)
   br label %done
-done:
-  ret void
-}
-; Fetches the memory of results into the cache, to be written: a residual may be there too.
-define internal void @fetch(ptr %out, i64 %out.step, i64 %filters, i64 %places) noinline nounwind {
-entry:
-  br label %filter
-filter:
-  %f = phi i64 [ 0, %entry ], [ %f.next, %filter.done ]
-  %from = phi ptr [ %out, %entry ], [ %from.next, %filter.done ]
-  br label %line
-line:
-  %x = phi i64 [ 0, %filter ], [ %x.next, %line ]
-  %at = getelementptr float, ptr %from, i64 %x
-  call void @llvm.prefetch.p0(ptr %at, i32 1, i32 3, i32 1)
-  %x.next = add i64 %x, $LINE
-  %more = icmp ult i64 %x.next, %places
-  br i1 %more, label %line, label %filter.done
-filter.done:
-  %f.next = add i64 %f, 1
-  %from.next = getelementptr i8, ptr %from, i64 %out.step
-  %more.filters = icmp ult i64 %f.next, %filters
-  br i1 %more.filters, label %filter, label %done
 done:
   ret void
 }
