@@ -117,6 +117,12 @@ def test_bands_fill_their_vectors():
     assert words_of(tune.geometry(1, 64, 14, 64, 1))["band.rows"] == 14
 
 
+def test_runs_that_end_with_half_a_vector_are_computed_in_longer_tiles():
+    # 49 and 196 places are one and four times 48, and a few more
+    ends = [words_of(tune.geometry(1, 64, side, 64, 1))["is.long"] for side in (7, 14, 56)]
+    assert ends == [1, 1, 0]
+
+
 def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory():
     plane = direct_tiling.plane_of("forward", GEOMETRIES["many places"])
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))

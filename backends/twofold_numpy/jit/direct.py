@@ -45,7 +45,8 @@ BLOCKS = {
     128: ((8, 3), (4, 4), (1, 8)),
 }
 #: Arguments of `block_…` and `tile_…`, all with the same meaning: runs of the image, weights with the bytes from filter to filter, a table
-#: of their offsets and its length, results with the bytes from filter to filter, and the number of places.
+#: of their offsets and its length, results with the bytes from filter to filter, the number of places, and where the results will be in the
+#: end, with the bytes from filter to filter: memory that is fetched before it is written.
 _PARAMETERS = (
     "ptr %source, ptr %weights, i64 %weight.step, ptr %table, i64 %taps, ptr %target, i64 %target.step, i64 %run, ptr %goal, i64 %goal.step"
 )
@@ -281,8 +282,8 @@ def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int, is_long:
 def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int], fetches: bool) -> Iterator[str]:
     """The function that accumulates some filters by some vectors in registers; of the last vector it uses the lanes inside the run.
 
-    ``widths`` are the lanes of the vectors: the last one may be narrower. If ``fetches``, it also fetches the weights of the next filters
-    into the L2 cache: there are too many for the processor to see which are next.
+    ``widths`` are the lanes of the vectors: the last one may be narrower. If ``fetches``, it also fetches the image of the next tile,
+    and the weights of the next filters into the L2 cache: there are too many streams for the processor to see which is next.
     """
     lanes, last, number = widths[0], widths[-1], len(widths)
     cells = [(f, v) for f in range(filters) for v in range(number)]
@@ -295,10 +296,7 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
     yield f"  %mask = icmp slt <{last} x i64> <{_lane_numbers(last)}>, %last.all"
     for f in range(filters):
         yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
-    for f, v in cells:
-        yield f"  %goal.{f}.{v}.row = mul i64 %goal.step, {f}\n  %goal.{f}.{v}.first = getelementptr i8, ptr %goal, i64 %goal.{f}.{v}.row"
-        yield f"  %goal.{f}.{v} = getelementptr float, ptr %goal.{f}.{v}.first, i64 {sum(widths[:v])}"
-        yield f"  call void @llvm.prefetch.p0(ptr %goal.{f}.{v}, i32 1, i32 3, i32 1)"
+    yield from _results_ahead(filters, widths)
     yield from arithmetic.first(filters, lanes)
     yield from (_low(f"%first.{f}", lanes, last, arithmetic.lane) for f in range(filters))
     first = [f"%first.{{}}{'' if width == lanes else '.low'}" for width in widths]
@@ -322,6 +320,9 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
         load = f"call {vectors[v]} @llvm.masked.load.v{width}f32.p0(ptr %run.{v}, i32 4, {mask} %mask, {vectors[v]} zeroinitializer)"
         yield f"  %x.{v} = " + (load if v == number - 1 else f"load {vectors[v]}, ptr %run.{v}, align 4")
         yield from arithmetic.loaded(f"%x.{v}", width)
+        if fetches:
+            yield f"  %next.run.{v} = getelementptr float, ptr %run.{v}, i64 {sum(widths)}"
+            yield f"  call void @llvm.prefetch.p0(ptr %next.run.{v}, i32 0, i32 3, i32 1)"
     for f in range(filters):
         yield f"  %w.{f}.at = getelementptr i8, ptr %filter.{f}, i64 %weight.from\n  %w.{f} = load float, ptr %w.{f}.at, align 4"
         yield from (f"  {line}" for line in splat(f"%w.{f}.all", f"%w.{f}", "float", lanes))
@@ -355,3 +356,12 @@ def _weights_ahead(filters: int) -> Iterator[str]:
         yield f"  %ahead.{f}.filter = getelementptr i8, ptr %weights, i64 %ahead.{f}.offset"
         yield f"  %ahead.{f} = getelementptr float, ptr %ahead.{f}.filter, i64 %g"
         yield f"  call void @llvm.prefetch.p0(ptr %ahead.{f}, i32 0, i32 2, i32 1)"
+
+
+def _results_ahead(filters: int, widths: Sequence[int]) -> Iterator[str]:
+    """Fetch the memory where the results will be in the end: if it is in no cache, storing them would wait for it."""
+    for f in range(filters):
+        yield f"  %goal.{f}.from = mul i64 %goal.step, {f}\n  %goal.{f} = getelementptr i8, ptr %goal, i64 %goal.{f}.from"
+        for v in range(len(widths)):
+            yield f"  %goal.{f}.{v} = getelementptr float, ptr %goal.{f}, i64 {sum(widths[:v])}"
+            yield f"  call void @llvm.prefetch.p0(ptr %goal.{f}.{v}, i32 1, i32 3, i32 1)"
