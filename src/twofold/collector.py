@@ -6,14 +6,18 @@ Thousands of objects are made in a row and all stay alive: collections in betwee
 import gc
 import os
 import threading
+from contextlib import ContextDecorator
+
+#: Objects made in a rest from which they go to the oldest generation at once, and how many may go there without a full collection.
+MANY, MOST = 10_000, 500_000
 
 
-class _Rest:
-    """A context in which the collector does not run. Contexts may be nested and overlap in several threads."""
+class _Rest(ContextDecorator):
+    """A context in which the collector does not run, and a decorator. Contexts may be nested and overlap in several threads."""
 
     def __init__(self) -> None:
         # reentrant: a signal handler or finalizer may fork while this thread holds it
-        self._lock, self._depth, self._was_on = threading.RLock(), 0, False
+        self._lock, self._depth, self._was_on, self._moved = threading.RLock(), 0, False, 0
         # a child is forked with one thread, which may be inside a context itself
         os.register_at_fork(before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._lock.release)
 
@@ -28,7 +32,22 @@ class _Rest:
         with self._lock:
             self._depth -= 1
             if self._depth == 0 and self._was_on:
+                self._move()
                 gc.enable()
+
+    def _move(self) -> None:
+        """Spare the next collection of the youngest generation the search through all that was made."""
+        made = gc.get_count()[0]
+        # nothing is frozen unless a program does it, and then it stays so
+        if made < MANY or gc.get_freeze_count():
+            return
+        self._moved += made
+        if self._moved > MOST:  # the collector does not count them, and would not look for what was dropped since
+            self._moved = 0
+            gc.collect()
+        else:
+            gc.freeze()
+            gc.unfreeze()  # to the oldest generation
 
 
 RESTING = _Rest()

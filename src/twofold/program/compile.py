@@ -12,6 +12,7 @@ from traceback import walk_tb
 
 from ..backend.kernel import Array, Formed, ProgramTraits, Run, code_of
 from ..backend.protocol import Backend, Launcher
+from ..collector import RESTING
 from ..device import Device
 from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
@@ -74,6 +75,7 @@ class Program:
         The memory plan and the steps.
     """
 
+    @RESTING
     def __init__(
         self,
         outputs: Sequence[Node],
