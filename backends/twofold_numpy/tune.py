@@ -54,6 +54,13 @@ MEASURED = (
         geometry(8, 128, 28, 128, 3, 2, 1, groups=128),
         geometry(8, 128, 28, 128, 3, 1, 1, groups=32),
     ],
+    # images of 128x128, and the convolutions of DCGAN
+    *[geometry(8, c, side, c, 3, pad=1) for c, side in ((64, 32), (128, 16), (256, 8), (512, 4))],
+    *[geometry(16, c, side, 2 * c, 4, 2, 1) for c, side in ((64, 32), (128, 16), (256, 8))],
+    *[
+        geometry(8, c, side, f, 1)
+        for c, side, f in ((512, 8, 512), (1024, 4, 1024), (256, 32, 64), (128, 16, 512), (1024, 8, 256), (512, 4, 2048))
+    ],
     # one image
     *[geometry(1, c, side, c, 3, pad=1) for c, side in ((128, 112), (256, 56), (512, 28), (512, 14))],
     *[geometry(1, 32, 147, 64, 3, pad=1), geometry(1, 80, 73, 192, 3), geometry(1, 64, 112, 128, 3, pad=1)],
