@@ -138,10 +138,11 @@ def test_batches_that_look_up_other_rows_take_the_programs_of_earlier_ones():
     np.testing.assert_array_equal(layer.weight.list_row_sparse_data(nd.arange(3000))[0].asnumpy(), expected)
 
 
-@pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40)])
+@pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40), (300, 1 << 60)])
 def test_repeated_rows_are_added_in_the_order_given(count, limit):
     draw = np.random.default_rng(0)
     numbers, values = draw.integers(limit, size=count), draw.normal(size=(count, 7)).astype("f")
+    numbers[count // 2 :] = numbers[: count - count // 2]
     found, rows = sorted_rows(values, numbers)
     order = np.argsort(numbers, kind="stable")
     expected, first = np.unique(numbers[order], return_index=True)

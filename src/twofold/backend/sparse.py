@@ -190,13 +190,28 @@ DENSE_RANGE = 8
 
 def sorted_rows(values: np.ndarray, indices: np.ndarray) -> Parts:
     """Rows with repeated numbers as a row-sparse array: sorted, those of one number added."""
-    rows, places = distinct(indices)
-    if rows.size == indices.size and (rows == indices).all():
-        return values, rows
-    # stable: repeated rows are added in the order given, so that the sum has the same bits each time
-    order = np.argsort(places, kind="stable")
-    first = np.searchsorted(places[order], np.arange(rows.size))
-    return _added_runs(values, order, first), rows
+    if (indices[1:] > indices[:-1]).all():
+        return values, indices.copy()
+    order, numbers = _stable_order(indices)
+    is_first = np.empty(numbers.size, bool)
+    is_first[0] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    first = np.flatnonzero(is_first)
+    # repeated rows are added in the order given, so that the sum has the same bits each time
+    return _added_runs(values, order, first), numbers.take(first)
+
+
+def _stable_order(indices: np.ndarray) -> Parts:
+    """The places of indices in increasing order, equal ones in the order given, and the sorted indices."""
+    bits = indices.size.bit_length()
+    if int(indices.max()) >> (62 - bits):
+        order = np.argsort(indices, kind="stable")
+        return order, indices.take(order)
+    # index and place in one number: NumPy has vector code for sorting numbers, but not for a stable order
+    keys = indices.astype(INDEX) << bits
+    keys |= np.arange(indices.size)
+    keys.sort()
+    return keys & ((1 << bits) - 1), keys >> bits
 
 
 def _added_runs(values: np.ndarray, order: np.ndarray, first: np.ndarray) -> np.ndarray:
