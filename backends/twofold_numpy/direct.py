@@ -35,6 +35,7 @@ IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
 #: Multiplications from which the convolution is worth loading the compiler, which takes 0.1 s. The second number is for grouped
 #: convolutions, whose columns take ten times as long as their products.
 LEAST, LEAST_IN_GROUPS = 1 << 20, 1 << 15
+_NOTHING = np.empty(0, np.uint8)
 
 
 def is_applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> bool:
@@ -69,7 +70,12 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
 
 def _run(kind: Kind, g: Geometry, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     compute, scratch = _bound(kind, g)
-    compute(np.ascontiguousarray(image), weight, out, POOL.empty((scratch,), np.dtype(np.uint8)))
+    compute(np.ascontiguousarray(image), weight, out, scratch_memory(scratch))
+
+
+def scratch_memory(nbytes: int) -> np.ndarray:
+    """Memory that a convolution uses while it is computed."""
+    return POOL.empty((nbytes,), np.dtype(np.uint8)) if nbytes else _NOTHING
 
 
 @lru_cache(1024)

@@ -89,8 +89,9 @@ class DirectTiling(NamedTuple):
 
     @property
     def scratch(self) -> int:
-        """Bytes of scratch memory for all pieces, and for its alignment."""
-        return self.pieces * self.words["scratch.size"] + ALIGNMENT
+        """Bytes of scratch memory for all pieces, and for its alignment; none if images are read, and results written, in place."""
+        size = self.pieces * self.words["scratch.size"]
+        return size + ALIGNMENT if size else 0
 
     def numbers(self, epilogue: int) -> list[int]:
         """All numbers in the order in which machine code reads them, given an epilogue's address; the halves of a tap are one number."""

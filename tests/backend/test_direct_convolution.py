@@ -128,6 +128,7 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
     assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
     assert overwriting["is.tiled"] == 1
+    assert direct._bound("forward", GEOMETRIES["many places"])[1] == 0
     # the run of 1,000 places is cut into four chunks of five blocks of three vectors, and the rest; each for eight filters
     assert overwriting["chunk.places"] == 5 * 3 * 16
     assert overwriting["scratch.size"] == 5 * 3 * 64 * 8

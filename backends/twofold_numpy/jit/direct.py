@@ -16,10 +16,9 @@ from twofold.backend.kernel import RowProgram
 from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
-from ..direct import Binder, Bound
+from ..direct import Binder, Bound, scratch_memory
 from ..direct_tiling import WORDS, DirectTiling, Plane, least_lanes, plane_of, tiling_of
 from ..geometry import Geometry, Kind
-from ..memory import POOL
 from . import depthwise
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
@@ -132,7 +131,7 @@ def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., N
 
     def run(*arrays: np.ndarray) -> None:
         data, weight, *further, out = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in arrays]
-        compute(data, weight, out, POOL.empty((scratch,), np.dtype(np.uint8)), *further)
+        compute(data, weight, out, scratch_memory(scratch), *further)
 
     return run
 
