@@ -9,11 +9,14 @@ from .geometry import Geometry, Kind
 from .memory import ALIGNMENT
 from .products import CUT, MULTIPLICATION
 
-#: Bytes of copied rows in a band, and most places of its results: both stay in the L2 cache while all filters are computed. Blocks of
-#: accumulators whose results stay in the L1 cache until an epilogue reads them.
-BAND, PLACES, CHUNK = 512 << 10, 1024, 4
+#: Bytes of copied rows in a band, and most places of its results: both stay in the L2 cache while all filters are computed. The places
+#: whose results stay in the L1 cache until an epilogue reads them.
+BAND, PLACES, CHUNK = 512 << 10, 1024, 192
 #: The time of copying a vector, with strides of one, two and more, and of beginning a band, in multiply-adds of a vector.
 COPY, BAND_COST = (4, 8, 48), 1
+#: The share of the multiplications that planes without gaps have to spare, times the lanes of a vector, for each plane that there is
+#: without them: a line of a plane is loaded for one column of the kernel instead of several.
+TRAFFIC = 0.32
 #: Elements of the narrowest vectors.
 NARROW = 4
 ITEM = 4
@@ -139,7 +142,7 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     taps = p.channels * len(kernel)
     (rows, columns), (height, width) = p.out, p.size
     copies = any(p.pad) or p.stride != (1, 1)
-    planes = _planes_of(p) if copies else Planes([(0, 0)], [0] * len(kernel), [x for _, x in kernel], width)
+    planes = _planes_of(p, vector // ITEM) if copies else Planes([(0, 0)], [0] * len(kernel), [x for _, x in kernel], width)
     phases, pitch = planes.phases, planes.pitch
     deep = max(y // p.stride[0] for y, _ in kernel)
     # a row of all planes
@@ -222,17 +225,20 @@ def _planes(p: Plane, has_gaps: bool) -> Planes:
     return Planes(phases, [phases.index(name) for name in named], first, columns + max(first))
 
 
-def _planes_of(p: Plane) -> Planes:
-    """The planes for a convolution: without gaps if that spares more multiplications than it costs copies."""
+def _planes_of(p: Plane, lanes: int) -> Planes:
+    """The planes for a convolution: without gaps if that spares more multiplications than it costs copies and memory traffic."""
     wide, exact = _planes(p, True), _planes(p, False)
+    least = least_lanes(lanes)
+    of_gaps, of_none = (-(-((p.out[0] - 1) * planes.pitch + p.out[1]) // least) for planes in (wide, exact))
     spared = p.filters * len(p.places) * (wide.pitch - exact.pitch)
-    copy = COPY[min(p.stride[1], len(COPY)) - 1]
-    return exact if spared > copy * (len(exact.phases) - len(wide.phases)) * exact.pitch else wide
+    copied = COPY[min(p.stride[1], len(COPY)) - 1] * (len(exact.phases) - len(wide.phases)) * exact.pitch
+    is_full = 1 - of_none / of_gaps > TRAFFIC / lanes * len(exact.phases) / len(wide.phases)
+    return exact if spared > copied and is_full else wide
 
 
 def _chunk(run: int, block: int) -> int:
-    """The places of a chunk: about `CHUNK` blocks of accumulators, and all of a run that is not much longer."""
-    number = max(1, round(run / (CHUNK * block)))
+    """The places of a chunk: about `CHUNK`, in blocks of accumulators, and all of a run that is not much longer."""
+    number = max(1, round(run / CHUNK))
     return run if number == 1 else block * -(-run // (number * block))
 
 

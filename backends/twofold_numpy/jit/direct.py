@@ -32,6 +32,9 @@ from .products import HOLD, WAKE, hold_words, never
 FLOAT = 32
 #: Floats of a cache line.
 LINE = 16
+#: Accumulators from which a tile has time to fetch the image of the next one.
+LARGE = 18
+#: More taps than there are.
 ALL = 1 << 40
 #: Filters by vectors, of which the tiles at the ends of runs have half a vector more if that is enough. The others would have to read the
 #: same weights again for it.
@@ -319,7 +322,7 @@ def _tile(arithmetic: Arithmetic, name: str, filters: int, widths: Sequence[int]
         load = f"call {vectors[v]} @llvm.masked.load.v{width}f32.p0(ptr %run.{v}, i32 4, {mask} %mask, {vectors[v]} zeroinitializer)"
         yield f"  %x.{v} = " + (load if v == number - 1 else f"load {vectors[v]}, ptr %run.{v}, align 4")
         yield from arithmetic.loaded(f"%x.{v}", width)
-        if fetches:
+        if fetches and len(cells) >= LARGE:
             yield f"  %next.run.{v} = getelementptr float, ptr %run.{v}, i64 {sum(widths)}"
             yield f"  call void @llvm.prefetch.p0(ptr %next.run.{v}, i32 0, i32 3, i32 1)"
     for f in range(filters):
