@@ -24,6 +24,9 @@ SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
 CUT, BITS_FOR_TWO, BITS_TO_DOUBLE = 1 << 20, 27, 3
 #: Products are cut along a side at multiples of GRAIN, which suits the kernels of BLAS; no part is shorter than GRAIN.
 GRAIN = 16
+#: A few rows are multiplied one by one with the rows of a large matrix, block by block: BLAS would copy the whole matrix first. Most such
+#: rows, multiplications from which it pays (BLAS copies nothing for fewer), bytes of a block, which stays in cache, and most blocks.
+FEW, LEAST_BY_ROWS, BLOCK, MOST_BLOCKS = 8, 600_000, 512 << 10, 1 << 15
 #: Nanoseconds of a multiplication, and of the least work that pays for helpers that run Python: waking one takes about 50,000.
 MULTIPLICATION, THREADED = 0.02, 300_000
 #: Layouts whose products are kept; all are dropped at once, since few programs have this many.
@@ -47,6 +50,19 @@ def pieces_of(batch: int, rows: int, columns: int, inner: int) -> tuple[Piece, .
             break
         pieces = halves
     return tuple(pieces)
+
+
+def blocks_of(rows: int, columns: int, inner: int, item: int) -> tuple[Piece, ...]:
+    """The pieces of a product of a few rows, which are multiplied one by one: blocks of the right operand's columns, see `BLOCK`."""
+    width = max(GRAIN, BLOCK // (inner * item) // GRAIN * GRAIN)
+    return tuple((0, 1, 0, rows, left, min(left + width, columns)) for left in range(0, columns, width))
+
+
+def is_by_rows(rows: int, columns: int, inner: int, a: Strides, b: Strides, item: int) -> bool:
+    """Whether rows are multiplied one by one, by sizes and the operands' layouts: both are read along their inner axes."""
+    if not (1 < rows <= FEW and rows * columns * inner > LEAST_BY_ROWS and a[2] == b[1] == item):
+        return False
+    return a[1] > 0 and b[2] >= inner * item and columns * inner * item < MOST_BLOCKS * BLOCK
 
 
 def multiplications(batch: int, rows: int, columns: int, inner: int) -> int:
@@ -135,6 +151,8 @@ class Multiplication(NamedTuple):
         Bytes from matrix to matrix, row to row and column to column, of both operands and the result.
     pieces
         How it is cut.
+    by_rows
+        Whether the rows of each piece are multiplied one by one, see `FEW`.
     """
 
     dtype: np.dtype[np.generic]
@@ -144,6 +162,7 @@ class Multiplication(NamedTuple):
     inner: int
     strides: tuple[Strides, Strides, Strides]
     pieces: tuple[Piece, ...]
+    by_rows: bool = False
 
     @property
     def nanoseconds(self) -> float:
@@ -209,10 +228,11 @@ def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
     (batch, rows, inner), columns = stacks[0].shape, stacks[1].shape[2]
     if batch == rows == columns == 1:
         return _of_vectors(library, InnerProduct(a.dtype, (stacks[0].strides[2], stacks[1].strides[1]), bounds_of(inner)))
-    pieces = pieces_of(batch, rows, columns, inner)
     item = a.dtype.itemsize
-    layout = (rows * columns * item, columns * item, item)
-    of = Multiplication(a.dtype, batch, rows, columns, inner, (stacks[0].strides, stacks[1].strides, layout), pieces)
+    strides = stacks[0].strides, stacks[1].strides, (rows * columns * item, columns * item, item)
+    by_rows = batch == 1 and is_by_rows(rows, columns, inner, *strides[:2], item)
+    pieces = blocks_of(rows, columns, inner, item) if by_rows else pieces_of(batch, rows, columns, inner)
+    of = Multiplication(a.dtype, batch, rows, columns, inner, strides, pieces, by_rows)
     found = _in_machine_code(library, of, partial(_in_pieces, of))
     # the layouts of a matrix and its transpose; whether they share memory is seen at each call
     if a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]:
@@ -325,9 +345,16 @@ def _in_pieces(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.ndarray
     stacks = _stacks(a, b)
     assert stacks is not None  # these operands have the layouts that it was made for
     all_stacks = (*stacks, out.reshape(of.batch, of.rows, of.columns))
+    part = _multiply_rows if of.by_rows else _multiply_part
     with threads.HOLD as hold:
-        _run([partial(_multiply_part, *of.parts(piece, all_stacks)) for piece in of.pieces], of, hold)
+        _run([partial(part, *of.parts(piece, all_stacks)) for piece in of.pieces], of, hold)
 
 
 def _multiply_part(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     np.matmul(a, b, out=out)
+
+
+def _multiply_rows(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """Each row by itself, by BLAS' product of a matrix and a vector."""
+    for k in range(a.shape[1]):
+        np.matmul(a[0, k], b[0], out=out[0, k])

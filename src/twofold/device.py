@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from types import FunctionType
 from typing import ClassVar
 
@@ -146,6 +147,12 @@ class Device(metaclass=_DeviceType):
 
     def __exit__(self, *exc: object) -> None:
         self._local.stack = self._local.stack[:-1]
+
+    @property
+    def _old_ctx(self) -> "Device | None":
+        """The default device before the innermost ``with`` of this device in this thread; None outside of one."""
+        outer = CPU, *self._local.stack
+        return next((before for before, entered in reversed([*pairwise(outer)]) if entered is self), None)
 
 
 class _Unpickled(Device):

@@ -19,7 +19,7 @@ from twofold_numpy.blas import blas
 from twofold_numpy.jit import handoff
 from twofold_numpy.jit.availability import is_installed
 from twofold_numpy.jit.compiler import compiler
-from twofold_numpy.products import CUT, multiply, pieces_of
+from twofold_numpy.products import CUT, blocks_of, multiply, pieces_of
 
 from tests.cases import spread_in_ci
 from tests.conftest import absent
@@ -33,6 +33,7 @@ WAYS = [False, True] if WITH_MACHINE_CODE else [False]
 SIZES = [
     (1, 64, 784, 128),
     (1, 33, 1001, 70),
+    (1, 3, 1200, 400),
     (1, 20, 30_000, 17),
     (1, 400, 3, 2000),
     (1, 1000, 700, 2),
@@ -86,6 +87,49 @@ def test_pieces_cover_a_product_once(sizes):
     assert (seen == 1).all()
     assert len(pieces) <= workers.MOST
     assert len(pieces) > 1 or products.multiplications(batch, m, n, k) < CUT or (batch == 1 and max(m, n) < 2 * products.GRAIN)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("rows", [2, 5, 8])
+def test_a_few_rows_are_multiplied_one_by_one_with_the_rows_of_a_weight(rows, dtype, monkeypatch):
+    """In blocks of the weight, which BLAS would copy; with the same bits however it is done."""
+    draw = np.random.default_rng(0)
+    x, w = (draw.normal(size=size).astype(dtype) for size in ((rows, 3000), (517, 3000)))
+    taken, found = [], set()
+    monkeypatch.setattr(products, "blocks_of", lambda *sizes: taken.append(sizes) or blocks_of(*sizes))
+    for with_machine_code in WAYS:
+        monkeypatch.setattr(SETTINGS, "jit", with_machine_code)
+        for count in (1, 2):
+            monkeypatch.setattr(SETTINGS, "threads", count)
+            found.add(multiply(x, w.T).tobytes())
+    assert taken
+    assert len(found) == 1
+    want = x.astype("complex128") @ w.T.astype("complex128")
+    np.testing.assert_allclose(np.frombuffer(found.pop(), dtype).reshape(want.shape), want, atol=np.finfo(dtype).eps * 4000)
+
+
+def test_blocks_of_a_weight_cover_it_once():
+    for columns, inner, item in ((517, 3000, 4), (4096, 25_088, 4), (17, 100_000, 8), (100_000, 20, 4)):
+        blocks = blocks_of(3, columns, inner, item)
+        assert [b[4] for b in blocks] == [0, *[b[5] for b in blocks[:-1]]]
+        assert blocks[-1][5] == columns
+        assert all((b[5] - b[4]) * inner * item <= products.BLOCK or b[5] - b[4] <= products.GRAIN for b in blocks)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "inner", "x", "w", "is_so"),
+    [
+        (4, 1000, 1000, (4000, 4), (4, 4000), True),
+        (1, 1000, 1000, (4000, 4), (4, 4000), False),  # one product of a vector anyway
+        (9, 1000, 1000, (4000, 4), (4, 4000), False),  # copying the weight pays
+        (2, 100, 100, (400, 4), (4, 400), False),  # small enough for BLAS to copy nothing
+        (4, 1000, 1000, (4000, 4), (4000, 4), False),  # not a weight's rows: each block would have short ones
+        (4, 1000, 1000, (4, 16), (4, 4000), False),
+        (4, 1000, 1000, (4000, 4), (4, 4), False),  # rows that overlap
+    ],
+)
+def test_which_products_are_by_rows(rows, columns, inner, x, w, is_so):
+    assert products.is_by_rows(rows, columns, inner, (0, *x), (0, *w), 4) == is_so
 
 
 def test_vectors_are_cut_into_parts():

@@ -199,3 +199,10 @@ def test_from_numpy_rejects_strided_memory_and_other_types():
 def test_a_negative_number_of_values_is_rejected():
     with pytest.raises(ParameterError, match="linspace: the number of values is negative: given num=-3"):
         nd.linspace(0, 1, -3)
+
+
+def test_a_context_knows_what_it_has_replaced():
+    """As MXNet's contexts do while they are entered."""
+    with mx.cpu(1) as outer, mx.cpu(2) as inner:
+        assert (outer._old_ctx, inner._old_ctx) == (mx.cpu(0), mx.cpu(1))
+    assert outer._old_ctx is None

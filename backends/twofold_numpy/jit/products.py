@@ -81,7 +81,7 @@ def _call_of(of: Multiplication | InnerProduct) -> Call | None:
     item = of.dtype.itemsize
     if not isinstance(of, Multiplication):
         return _of_vectors(of, item)
-    if of.rows == 1 or of.columns == 1:
+    if of.rows == 1 or of.columns == 1 or of.by_rows:
         return _of_matrix_and_vector(of, item) if of.batch == 1 else None
     a, b, out = of.strides
     first, second = _leading(a[1:], (of.rows, of.inner), item), _leading(b[1:], (of.inner, of.columns), item)
@@ -103,9 +103,9 @@ def _call_of(of: Multiplication | InnerProduct) -> Call | None:
 
 
 def _of_matrix_and_vector(of: Multiplication, item: int) -> Call | None:
-    """A matrix by a column; or a row by a matrix, which is the transposed matrix by a column."""
-    (_, *a), (_, *b), _ = of.strides
-    by_row = of.rows == 1
+    """A matrix by a column; or a row by a matrix, which is the transposed matrix by a column, and so are a few rows one after the other."""
+    (_, *a), (_, *b), (_, *out) = of.strides
+    by_row = of.rows == 1 or of.by_rows
     # x · B is Bᵀ · x: reversed strides are those of the transpose
     matrix, step = (b[::-1], a[1]) if by_row else (a, b[0])
     found = _leading(tuple(matrix), (of.columns if by_row else of.rows, of.inner), item)
@@ -118,8 +118,9 @@ def _of_matrix_and_vector(of: Multiplication, item: int) -> Call | None:
         first, last = (left, right) if by_row else (top, bottom)
         # the sizes of the matrix in memory, even if it is read transposed
         sides = [last - first, of.inner] if how == _PLAIN else [of.inner, last - first]
-        pieces.append([*sides, first * matrix[0], 0, first * item, 1])
-    return Call("gemv", _GEMV, by_row, [how, 0, 0, apart, step // item, 1, 0, 0, 0], pieces)
+        pieces.append([*sides, first * matrix[0], 0, first * item, of.rows if by_row else 1])
+    # from row to row only the vectors change
+    return Call("gemv", _GEMV, by_row, [how, 0, 0, apart, step // item, 1, 0, a[0], out[0]], pieces)
 
 
 def _of_vectors(of: InnerProduct, item: int) -> Call | None:

@@ -72,7 +72,7 @@ class FusedRNNCell(BaseRNNCell):
         self._forget_bias = forget_bias
         # the initializer travels as an attribute of the variable; the model's own fills in each gate
         init = FusedRNN(None, num_hidden, num_layers, mode, bidirectional, forget_bias)  # refuses unknown modes
-        self._gate_names = GATES[mode]
+        self._gate_names = list(GATES[mode])
         self._parameter = self._params.get("parameters", init=init)
         self._parameter_name = f"{self._params._prefix}parameters"
         self._packed = PackedWeights(num_hidden, num_layers, mode, bidirectional)

@@ -11,7 +11,7 @@ from ..initializer.fused_rnn import GATES
 from ..symbol.symbol import Symbol
 from .base import BaseRNNCell, StateInfo, States
 
-LSTM_GATES, GRU_GATES = GATES["lstm"], GATES["gru"]
+LSTM_GATES, GRU_GATES = list(GATES["lstm"]), list(GATES["gru"])
 #: The two orders of a cell's variables.
 MAP_BY_MAP = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
 WEIGHTS_FIRST = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
