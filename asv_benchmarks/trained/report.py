@@ -8,6 +8,7 @@ from asv_benchmarks.peers.report import duration
 from asv_benchmarks.scripts.report import row, write_page
 from asv_benchmarks.workers import ROOT
 
+from . import LIBRARIES as MEASURED
 from .inputs import TASKS
 
 PAGE = ROOT / "docs" / "inside" / "peers.md"
@@ -25,7 +26,7 @@ def table(found: dict[str, Any]) -> list[str]:
             times, memory = found[name], found["memory"].get(name, {})
             ours = times["twofold"][0]
             ratios = [f"{times[library][0] / ours:.2f}" if library in times else "" for library in LIBRARIES]
-            sizes = [f"{memory[library]:.0f}" for library in ("twofold", *LIBRARIES) if library in memory]
+            sizes = [f"{memory[library]:.0f}" if library in memory else "-" for library in MEASURED if memory]
             lines.append(row([title, duration(ours), *ratios, " / ".join(sizes)]))
     return lines
 
