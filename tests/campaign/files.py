@@ -349,9 +349,9 @@ def _optimizers(_: Path) -> list[bytes]:
 def _cached(path: Path) -> object:
     from twofold_numpy.jit.cache import CACHE
 
-    folder = CACHE.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "key").write_bytes(path.read_bytes())
+    CACHE.folder.mkdir(parents=True, exist_ok=True)
+    CACHE.path("key").write_bytes(path.read_bytes())
+    CACHE.path("key").chmod(0o600)
     found = CACHE.load("key")
     if found is None:
         raise FormatError("a damaged file of the cache, which is not used")
@@ -362,7 +362,7 @@ def _cache_files(_: Path) -> list[bytes]:
     from twofold_numpy.jit.cache import CACHE
 
     CACHE.store("key", b"machine code " * 20)
-    return [(CACHE.folder / "key").read_bytes()]
+    return [CACHE.path("key").read_bytes()]
 
 
 def _hosts(path: Path) -> object:

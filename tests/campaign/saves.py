@@ -150,7 +150,7 @@ SAVES = {
     "npx.save": Save(lambda f, v: mx.npx.save(str(f / "a.npy"), mx.np.array([v, 2])), ("a.npy",), mx.npx.load),
     "onnx.export_model": Save(_onnx, ("a.onnx",), _bytes),
     "profiler.dump": Save(_trace, ("trace.json",), _is_trace),
-    "machine code": Save(_kept_code, ("jit/key",), _code),
+    "machine code": Save(_kept_code, ("jit/key.kept",), _code),
 }
 
 

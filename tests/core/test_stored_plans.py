@@ -196,7 +196,7 @@ def other_place(record):
 @pytest.mark.parametrize("change", [other_type, unknown_operator, outside, not_a_program, other_place])
 def test_a_file_that_is_no_plan_of_the_graph_is_planned_again(change):
     compiled()
-    key = stored().name
+    key = stored().stem
     content = PLANS.load(key)
     record = json.loads(content)
     change(record)

@@ -2,10 +2,15 @@
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 
 #: Bytes of a digest.
 _DIGEST = 32
+#: The end of the names of all files that a cache writes, and so of those that it may remove: the folder may be one of the user's own.
+_OWN = ".kept"
+#: No link is followed, which others could make to a file of this user, and opening a pipe does not wait for its writer.
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class DiskCache:
@@ -29,14 +34,16 @@ class DiskCache:
         user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         return Path(own) / self.name if own else Path(user) / "twofold" / self.name
 
+    def path(self, key: str) -> Path:
+        """The file of a key."""
+        return self.folder / f"{key}{_OWN}"
+
     def load(self, key: str) -> bytes | None:
-        """The content stored under a key; None if the file is missing or damaged, or if another user owns it."""
+        """The content stored under a key; None if the file is missing, damaged, or may be written or put there by another user."""
         try:
-            path = self.folder / key
-            if not path.is_file():  # opening a pipe would wait for its writer
-                return None
-            with path.open("rb") as file:
-                if os.fstat(file.fileno()).st_uid != os.geteuid():  # never use what another user has written
+            path = self.path(key)
+            with os.fdopen(os.open(path, _READ), "rb") as file:
+                if not _is_own(os.fstat(file.fileno())):
                     return None
                 whole = file.read()
             # the time of the last use, which `_prune` reads: file systems often do not record reads
@@ -54,11 +61,11 @@ class DiskCache:
             place = self.folder
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
             # in the same folder, because a rename is atomic only within a file system
-            handle, name = tempfile.mkstemp(dir=place)
+            handle, name = tempfile.mkstemp(_OWN, dir=place)
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(_digest(key, content) + content)
-                os.replace(name, place / key)
+                os.replace(name, self.path(key))
             except OSError:
                 with contextlib.suppress(OSError):
                     os.unlink(name)
@@ -68,9 +75,10 @@ class DiskCache:
             return
 
     def _prune(self, place: Path) -> None:
-        """Remove the least recently used files if the total is over the limit."""
+        """Remove the least recently used of the cache's own files if their total is over the limit."""
         with os.scandir(place) as entries:
-            files = sorted((e.stat().st_mtime, e.stat().st_size, e.path) for e in entries if e.is_file())
+            own = [e for e in entries if e.name.endswith(_OWN) and e.is_file(follow_symlinks=False)]
+            files = sorted((e.stat().st_mtime, e.stat().st_size, e.path) for e in own)
         total = sum(size for _, size, _ in files)
         if total <= self.limit:
             return
@@ -79,6 +87,12 @@ class DiskCache:
             total -= size
             if total <= self.limit * 3 // 4:
                 return
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether only this user can have written a file, and put it where it is."""
+    shared = stat.S_IWGRP | stat.S_IWOTH
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1 and not found.st_mode & shared
 
 
 def _digest(key: str, content: bytes) -> bytes:
