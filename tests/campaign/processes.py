@@ -33,8 +33,8 @@ NAMES = [*PATHS]
 FORKED_NAMES = [name for name, path in PATHS.items() if "TemporaryDirectory" not in inspect.getsource(path)]
 #: Seconds after which a forked process counts as one that hangs.
 FORKED = 60
-#: What Python raises if there is no memory for a lock, and if its interpreter loses the exception.
-PYTHONS_OWN = ("can't allocate lock", "error return without exception set")
+#: What Python and NumPy raise if there is no memory for a lock, if they lose the exception, and if there is none to look up a method.
+PYTHONS_OWN = ("can't allocate lock", "without exception set", "without setting an exception", "os.PathLike object, not PosixPath")
 #: Exit statuses of forked processes: the documented error and then a right result, an error, no error.
 STATUSES = {0: "right", 1: "undocumented error", 2: "documented error", -signal.SIGALRM: "hangs"}
 
@@ -189,7 +189,7 @@ def _large_steps(draw: random.Random) -> None:
 def _is_of_memory(error: BaseException | None) -> bool:
     """Whether an error says that memory is exhausted: it or a cause of it is a MemoryError, or what Python itself raises in its place."""
     while error is not None:
-        if isinstance(error, MemoryError) or str(error) in PYTHONS_OWN:
+        if isinstance(error, MemoryError) or str(error).endswith(PYTHONS_OWN):
             return True
         error = error.__cause__ or error.__context__
     return False

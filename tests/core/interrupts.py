@@ -116,8 +116,14 @@ def interrupted(action: Callable[[], object], line: Line, error: type[BaseExcept
     except error:
         return "interrupted"
     except Exception as other:
-        return f"raised {type(other).__name__}"
+        return "told with its cause" if _is_caused_by(other, error) else f"raised {type(other).__name__}"
     return "not reached" if not hit else "went on"
+
+
+def _is_caused_by(told: BaseException, error: type[BaseException]) -> bool:
+    """Whether an error of the package tells of another one, as that for a text that cannot be read does if reading it finds no memory."""
+    cause = told.__cause__ or told.__context__
+    return cause is not None and (isinstance(cause, error) or _is_caused_by(cause, error))
 
 
 def trial(name: str, line: Line, error: type[BaseException], totals: collections.Counter[str]) -> str:

@@ -93,8 +93,9 @@ def with_damaged_fields(rng: random.Random, data: bytes) -> bytes:
     model.ParseFromString(data)
     for _ in range(rng.randint(1, 3)):
         names = [name for n in model.graph.node for name in (*n.input, *n.output)] + [t.name for t in model.graph.initializer]
-        message, field = rng.choice([(m, f) for m, f in _fields(model) if f.name not in IDLE])
-        _damage(rng, message, field, names or ["x"])
+        if fields := [(m, f) for m, f in _fields(model) if f.name not in IDLE]:  # the first change may have removed the graph
+            message, field = rng.choice(fields)
+            _damage(rng, message, field, names or ["x"])
     return model.SerializeToString()
 
 

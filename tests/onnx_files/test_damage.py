@@ -66,3 +66,29 @@ def test_an_index_far_beyond_its_axis_is_refused_at_once(path):
     graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("out", 1, (3,))], given)
     data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
     assert not outcome(path, data)
+
+
+def recurrent_model(kind, hidden_size, steps=3, size=2):
+    """A recurrent layer of given weights that claims a size of its states."""
+    from onnx import helper, numpy_helper
+
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    arrays = {"W": np.ones((1, gates * size, 5), "float32"), "R": np.ones((1, gates * size, size), "float32")}
+    node = helper.make_node(kind, ["x", *arrays], ["out"], hidden_size=hidden_size)
+    given = [numpy_helper.from_array(a, name) for name, a in arrays.items()]
+    x, out = (helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", (steps, 4, 5)), ("out", (steps, 1, 4, size))))
+    graph = helper.make_graph([node], "g", [x], [out], given)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_recurrent_layer_has_the_size_of_its_weights(kind, path):
+    """Zeros of the claimed size would be made first."""
+    assert outcome(path, recurrent_model(kind, 2))
+    assert not outcome(path, recurrent_model(kind, 10**9))
+    assert not outcome(path, recurrent_model(kind, 1))
+
+
+def test_a_layer_that_is_unrolled_has_few_steps(path):
+    assert outcome(path, recurrent_model("LSTM", 2, steps=5000))
+    assert not outcome(path, recurrent_model("GRU", 2, steps=5000))

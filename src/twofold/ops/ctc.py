@@ -12,6 +12,8 @@ from .softmax import log_softmax_of
 
 #: Stands for log 0: finite, so that a difference of two of them is not NaN.
 LOW = -1e30
+#: The most steps: each is some nodes of the graph.
+MOST_STEPS = 1 << 15
 DataLengths = Annotated[Operand | None, Input(present=("use_data_lengths", True), own_dtype=True)]
 LabelLengths = Annotated[Operand | None, Input(present=("use_label_lengths", True), own_dtype=True)]
 
@@ -137,6 +139,8 @@ def _check(data, label, lengths):
         raise ShapeError(
             "CTCLoss: labels are longer than the data", f"label {label.shape}, data {data.shape}", "pass at least as many steps as labels"
         )
+    if data.shape[0] > MOST_STEPS:
+        raise ShapeError("CTCLoss: the data have too many steps", f"{data.shape[0]} of at most {MOST_STEPS}", "cut long sequences")
     if any(a is not None and a.shape != label.shape[:1] for a in lengths):
         raise ShapeError(
             "CTCLoss: needs one length for each sequence", str([a.shape for a in lengths if a is not None]), "pass arrays (n,)"

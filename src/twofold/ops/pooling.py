@@ -193,10 +193,11 @@ def _counts(xp, windows, count_include_pad, dtype):
 
 
 def _count_along(xp, window, count_include_pad, dtype):
-    start = [k * window.stride - window.before for k in range(window.number)]
     # the places that count in a mean
     low, high = (-window.before, window.size + window.counted) if count_include_pad else (0, window.size)
-    if all(low <= at and at + window.kernel <= high for at in start):
+    # the first window and the last: all others lie between them
+    end = max(window.number - 1, 0) * window.stride - window.before + window.kernel
+    if low <= -window.before and end <= high:
         return window.kernel
     begin = xp.iota(size=window.number, dtype="int64") * window.stride - window.before
     inside = xp.minimum(begin + window.kernel, high) - xp.maximum(begin, low)

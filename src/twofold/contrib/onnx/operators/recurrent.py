@@ -4,10 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from ....errors import FormatError
 from ....symbol.symbol import Symbol
 from ..op_reader import reads, unsupported
 from ..values import Graph, Tensor
 from .functions import NP, F, Symbols, as_dtype, slice_at, sliced
+
+#: The most steps of a layer that becomes nodes for each step.
+MOST_STEPS = 4096
 
 
 def _reordered(block: Symbol, order: tuple[int, ...], size: int) -> Symbol:
@@ -40,10 +44,21 @@ def _zeros(graph: Graph, *shape: int) -> Symbol:
     return graph.constant(np.zeros(shape), "float32").symbol
 
 
+def _size(graph: Graph, w: Tensor, r: Tensor, gates: int, given: int | None) -> int:
+    """The size of a state, for which both weights must have their rows: arrays of this size are made before anything else looks at it."""
+    if w.ndim != 3 or r.ndim != 3:
+        raise FormatError(f"{graph.place}: weights have three axes", f"W {w.sizes}, R {r.sizes}")
+    directions, _, size = r.known_sizes
+    if given not in (None, size) or r.sizes != (directions, gates * size, size) or w.sizes[:2] != (directions, gates * size):
+        what = f"{graph.place}: the weights are not those of {gates} gates of one size"
+        raise FormatError(what, f"hidden_size {given}, W {w.sizes}, R {r.sizes}")
+    return size
+
+
 def _layer(graph: Graph, mode: str, order: tuple[int, ...], operands: Any, direction: str, layout: int, hidden_size: int | None) -> Symbols:
     x, w, r, b, lengths, h, c = operands
     directions = 2 if direction == "bidirectional" else 1
-    size = hidden_size or r.known_sizes[2]
+    size = _size(graph, w, r, len(order), hidden_size)
     data = x.np if not layout else NP.transpose(x.np, (1, 0, 2))
     batch = x.size(0 if layout else 1)
     steps = x.size(1 if layout else 0)
@@ -109,7 +124,7 @@ def GRU(
     """A layer with gated recurrent units."""
     _check(graph, activations, ["Sigmoid", "Tanh"], clip, w.size(0))
     if not linear_before_reset:
-        return _unrolled_gru(graph, (x, w, r, b, sequence_lens, initial_h), direction, layout, hidden_size or r.known_sizes[2])
+        return _unrolled_gru(graph, (x, w, r, b, sequence_lens, initial_h), direction, layout, hidden_size)
     return _layer(graph, "gru", (1, 0, 2), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)
 
 
@@ -127,14 +142,18 @@ def RNN(
     return _layer(graph, f"rnn_{kind}", (0,), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)
 
 
-def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, size: int) -> Symbols:
+def _unrolled_gru(graph: Graph, operands: Any, direction: str, layout: int, hidden_size: int | None) -> Symbols:
     """A layer of gated recurrent units whose reset gate applies before the product, step by step."""
     # MXNet's layer applies the reset gate to the product of the state, which ONNX calls `linear_before_reset`. There is no operator for the
     # other order, so each step becomes nodes of the graph.
     x, w, r, b, lengths, h = operands
     if _vary(lengths, x.size(1 if layout else 0)):
         raise unsupported(graph, "lengths are not supported with a reset gate in front of the product", lengths.name)
+    size = _size(graph, w, r, 3, hidden_size)
     directions, steps, batch = w.size(0), x.size(1 if layout else 0), x.size(0 if layout else 1)
+    if steps > MOST_STEPS:
+        todo = "export the layer with linear_before_reset=1, which is one operator"
+        raise unsupported(graph, f"more than {MOST_STEPS} steps are not supported with a reset gate in front of the product", steps, todo)
     data = x.np if not layout else NP.transpose(x.np, (1, 0, 2))
     start = NP.zeros((directions, batch, size)) if h is None else _state(graph, h, layout, directions, batch, size).as_np_ndarray()
     sequences, lasts = [], []
