@@ -170,8 +170,11 @@ class Block:
         """The record of its graph in files; empty for a block without one."""
         return {}
 
-    def _restore_trace(self, record: Mapping[str, object]) -> None:
-        """Restore the graph from a file's record."""
+    def _read_trace(self, record: Mapping[str, object]) -> Any:
+        """The graph in a file's record; None if there is none."""
+
+    def _restore_trace(self, record: Mapping[str, object], trace: Any) -> None:
+        """Take the graph that `_read_trace` read."""
 
     def _check_container_with_block(self) -> None:
         """Warn about blocks inside lists and dictionaries: their parameters would be missed silently."""

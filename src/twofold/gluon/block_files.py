@@ -6,7 +6,7 @@ from os import PathLike
 from .. import ndarray as nd
 from ..errors import InvalidValue, ParameterError
 from .parameter import Contexts, Parameter
-from .parameter_dict import ParameterDict, brief_list, load_named_arrays
+from .parameter_dict import ParameterDict, brief_list, load_all, load_named_arrays
 from .signatures import check_dtype_source
 
 Path = str | PathLike[str]
@@ -43,15 +43,14 @@ def load_parameters(
         return
     if not allow_missing:
         _check_complete(params, arrays, filename)
-    for name, array in arrays.items():
-        if name in params:
-            params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
-        elif not ignore_extra:
+    for name in arrays:
+        if name not in params and not ignore_extra:
             raise ParameterError(
                 f"Parameter '{name}' loaded from file '{filename}' is not present in the block",
                 f"a block with {brief_list(params) or 'no parameters'}",
                 "set ignore_extra=True to ignore it",
             )
+    load_all([(params[name], array) for name, array in arrays.items() if name in params], ctx, cast_dtype, dtype_source)
 
 
 def _check_complete(params: Mapping[str, Parameter], arrays: Iterable[str], filename: Path) -> None:

@@ -32,7 +32,7 @@ from .parameter import Parameter
 from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, Given, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
-from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, shapes_of, trace
+from .tracing import ARRAYS, Trace, is_traceable, iter_arrays, parameter_names, shapes_of, trace
 from .wrong_inputs import BACKENDS, TO_TRACE, Mistake, check_backend, foreign_input, name_of_layer, own_forward
 
 __all__ = ["HybridBlock"]
@@ -564,10 +564,12 @@ class HybridBlock(Block):
         # MXNet reads the other entries if this one says so
         return {**({} if self._trace is None else self._trace.record()), "hybridized": self._active and self._trace is not None}
 
-    def _restore_trace(self, record: Mapping[str, object]) -> None:
+    def _read_trace(self, record: Mapping[str, Any]) -> Trace | None:
+        return Trace.from_record(self.name, self.collect_params(), record, self._mirror) if "symbol" in record else None
+
+    def _restore_trace(self, record: Mapping[str, object], trace: Trace | None) -> None:
         if "symbol" in record:
-            self._trace = Trace.from_record(self.name, self.collect_params(), cast("TraceRecord", record), self._mirror)
-            self._active = self._active or bool(record.get("hybridized"))
+            self._trace, self._active = trace, self._active or bool(record.get("hybridized"))
 
     def export(self, path: str | PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Write the traced graph and its parameters to files for `SymbolBlock.imports`, `Module` or MXNet.

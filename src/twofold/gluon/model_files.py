@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import count
 from os import PathLike, fspath
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import FormatError
 from ..formats.files import read_file, write_file
@@ -26,7 +26,9 @@ class _Model(Protocol):
 
     def _trace_record(self) -> Mapping[str, object]: ...
 
-    def _restore_trace(self, record: Mapping[str, object]) -> None: ...
+    def _read_trace(self, record: Mapping[str, object]) -> Any: ...
+
+    def _restore_trace(self, record: Mapping[str, object], trace: Any) -> None: ...
 
     def save_parameters(self, filename: Path) -> None: ...
 
@@ -65,11 +67,15 @@ def load_model(block: _Model, prefix: Path) -> None:
         raise error.at_path(path) from None
     if not isinstance(found, dict) or len(found) != 1:
         raise FormatError("model: expected exactly one block", type(found).__name__, path=path)
+    # everything is read and checked before the block changes
+    parts = [(part, entry, part._read_trace(entry)) for part, entry in _entries(block, next(iter(found.values())), path)]
     block.load_parameters(f"{fspath(prefix)}-model.params")
-    _restore(block, next(iter(found.values())), path)
+    for part, entry, trace in parts:
+        part._restore_trace(entry, trace)
 
 
-def _restore(block: _Model, entry: object, path: str) -> None:
+def _entries(block: _Model, entry: object, path: str) -> Iterator[tuple[_Model, dict[str, Any]]]:
+    """A block and those inside it, each with its entry in the file, children first."""
     if not isinstance(entry, dict):
         raise FormatError("model: a block's entry is not an object", type(entry).__name__, path=path)
     # By position: names differ between processes, as automatic ones are counted.
@@ -83,5 +89,5 @@ def _restore(block: _Model, entry: object, path: str) -> None:
             path=path,
         )
     for child, part in zip(children, entries, strict=True):
-        _restore(child, part, path)
-    block._restore_trace(entry)
+        yield from _entries(child, part, path)
+    yield block, entry

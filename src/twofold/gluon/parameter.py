@@ -306,7 +306,33 @@ class Parameter(CheckedAttributes):
 
     def _load_init(self, data: NDArray, ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
         """Set the parameter to an array read from a file; see `ParameterDict.load_dict`."""
-        data = self._accept(as_legacy(data), cast_dtype, dtype_source)
+        contexts = self._check_load(data, ctx, cast_dtype, dtype_source)
+        # the file knows the sizes that a deferred parameter left open
+        self._shape = self._own_shape(data)
+        data = as_legacy(data)
+        if cast_dtype and dtype_source == "current":
+            data = data.astype(self.dtype, copy=False)
+        elif cast_dtype:
+            self._dtype = data.dtype
+        # In place where possible: arrays that the user holds, and gradients, survive loading.
+        if self._data is not None and self._data[0]._dtype == data._dtype:
+            self.set_data(data)
+        else:
+            self._init_impl(data, contexts)
+        self._deferred = None
+
+    def _check_load(self, data: NDArray, ctx: Contexts, cast_dtype: bool, dtype_source: str) -> Sequence[Device]:
+        """Check that `_load_init` can set the parameter to an array, and change nothing. Returns the parameter's devices."""
+        check_dtype_source(cast_dtype, dtype_source)
+        what = f"Failed loading Parameter '{self.name}' from saved params"
+        if not self._is_compatible(self._own_shape(data)):
+            raise WrongShape(f"{what}: shape incompatible, expected {self.shape}", f"{data.shape}", "load the file of this model")
+        if not cast_dtype and dtype_name(self.dtype) != data._dtype:
+            raise InvalidValue(
+                f"{what}: dtype incompatible, expected {dtype_name(self.dtype)}",
+                dtype_name(data.dtype),
+                "set cast_dtype=True to cast the dtype of saved params",
+            )
         # Devices chosen by `initialize` stay; only a parameter without devices takes those of the call.
         contexts = self._deferred.contexts if self._deferred is not None else None if self._data is None else self.list_ctx()
         wanted = None if ctx is None else context_list(ctx)
@@ -316,33 +342,7 @@ class Parameter(CheckedAttributes):
                 None,
                 "omit ctx, or use reset_ctx",
             )
-        # In place where possible: arrays that the user holds, and gradients, survive loading.
-        if self._data is not None and self._data[0]._dtype == data._dtype:
-            self.set_data(data)
-        else:
-            self._init_impl(data, contexts or wanted or [CPU])
-        self._deferred = None
-
-    def _accept(self, data: NDArray, cast_dtype: bool, dtype_source: str) -> NDArray:
-        """Check an array against this parameter and cast it if allowed; the parameter adopts its shape and, on request, its dtype."""
-        check_dtype_source(cast_dtype, dtype_source)
-        what = f"Failed loading Parameter '{self.name}' from saved params"
-        shape = self._own_shape(data)
-        if not self._is_compatible(shape):
-            raise WrongShape(f"{what}: shape incompatible, expected {self.shape}", f"{data.shape}", "load the file of this model")
-        # the file knows the sizes that a deferred parameter left open
-        self._shape = shape
-        if cast_dtype and dtype_source == "current":
-            return data.astype(self.dtype, copy=False)
-        if cast_dtype:
-            self._dtype = data.dtype
-        elif dtype_name(self.dtype) != data._dtype:
-            raise InvalidValue(
-                f"{what}: dtype incompatible, expected {dtype_name(self.dtype)}",
-                dtype_name(data.dtype),
-                "set cast_dtype=True to cast the dtype of saved params",
-            )
-        return data
+        return contexts or wanted or [CPU]
 
     # arrays
 

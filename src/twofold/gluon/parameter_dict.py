@@ -309,16 +309,15 @@ class ParameterDict:
         arrays = {restore_prefix + re.sub("^(arg|aux):", "", name): array for name, array in param_dict.items()}
         if not allow_missing:
             self._check_complete(arrays, source, restore_prefix, advice)
-        for name, array in arrays.items():
-            if name in self._params:
-                self._params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
-            elif not ignore_extra:
+        for name in arrays:
+            if name not in self._params and not ignore_extra:
                 raise InvalidValue(
                     f"Parameter '{name[len(restore_prefix) :]}' loaded from {source} is not present in ParameterDict, "
                     f"which has {brief_list(self.keys())}",
                     None,
                     f"set ignore_extra to True to ignore, or make sure source and target networks have the same prefix{advice}",
                 )
+        load_all([(self._params[name], array) for name, array in arrays.items() if name in self._params], ctx, cast_dtype, dtype_source)
 
     def _check_complete(self, arrays: Mapping[str, NDArray], source: str, prefix: str, advice: str) -> None:
         missing = next((name for name in self.keys() if name not in arrays), None)
@@ -328,6 +327,14 @@ class ParameterDict:
                 f"the parameters {brief_list(arrays)}",
                 f"make sure source and target networks have the same prefix, or set allow_missing to True{advice}",
             )
+
+
+def load_all(pairs: Sequence[tuple[Parameter, NDArray]], ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
+    """Set parameters to arrays: all of them, or none if an array does not fit. See `ParameterDict.load_dict`."""
+    for param, array in pairs:
+        param._check_load(array, ctx, cast_dtype, dtype_source)
+    for param, array in pairs:
+        param._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
 
 
 def _for_checkpoints(names: Iterable[str], filename: str | None) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from ..errors import ParameterError
+from ..errors import FormatError, ParameterError
 
 Leaf = TypeVar("Leaf")
 
@@ -66,5 +66,13 @@ def parts(form: Format) -> tuple[Format, ...]:
 
 
 def to_tuples(form: Any) -> Format:
-    """A format read from JSON, with its lists as tuples."""
+    """A format read from JSON, with its lists as tuples.
+
+    Raises
+    ------
+    FormatError
+        If it holds anything but lists and integers.
+    """
+    if not isinstance(form, list | int):
+        raise FormatError("model: the format of inputs or outputs is damaged", f"{form!r:.60}", "save the model again")
     return tuple(to_tuples(f) for f in form) if isinstance(form, list) else form

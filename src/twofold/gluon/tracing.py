@@ -1,11 +1,12 @@
 """Tracing: running a block's computation on symbols to get its graph."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypedDict
 from weakref import WeakKeyDictionary
 
 from .. import symbol as sym
+from ..errors import FormatError
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..origin import warn
@@ -74,8 +75,19 @@ class Trace:
         return {"in_format": self.inputs, "out_format": self.outputs, "inputs": inputs, "symbol": self.symbol.tojson()}
 
     @staticmethod
-    def from_record(name: str, params: ParameterDict, record: TraceRecord, mirror: bool) -> "Trace | None":
-        """The traced graph of a file's record; None if its variables do not match the names of the block's parameters."""
+    def from_record(name: str, params: ParameterDict, record: Mapping[str, Any], mirror: bool) -> "Trace | None":
+        """The traced graph of a file's record; None if its variables do not match the names of the block's parameters.
+
+        Raises
+        ------
+        FormatError
+            If the record is damaged.
+        """
+        match record:
+            case {"symbol": str(), "inputs": [*texts], "in_format": _, "out_format": _} if all(isinstance(text, str) for text in texts):
+                pass
+            case _:
+                raise FormatError(f"model: the entry of {name} has a damaged graph", f"{sorted(record)}", "save the model again")
         symbol = sym.load_json(record["symbol"])
         names = [str(sym.load_json(text).name) for text in record["inputs"]]
         # Automatic names count from the start of the process, so a file may have other names: the block is then traced again.

@@ -398,7 +398,7 @@ class Trainer(CheckedAttributes):
         Raises
         ------
         FormatError
-            If the file is damaged.
+            If the file is damaged, or a state has another shape than its parameter. The former states stay.
         """
         store = self._updating_store()
         if store is not None:
@@ -406,12 +406,13 @@ class Trainer(CheckedAttributes):
             self._optimizer = store._updater.optimizer
         else:
             states = read_file(fname)
+            weights = {k: param._data[0] for k, param in self._trained() if param._data is not None}
             for updater in self._updaters:
                 try:
-                    updater.set_states(states)
+                    updater._load(states, weights)
                 except FormatError as error:
                     what = f"{fspath(fname)}: these are not the states of a trainer"
-                    raise FormatError(f"{what}: {error.what}", None, "pass a file that Trainer.save_states wrote") from error
+                    raise FormatError(f"{what}: {error.what}", error.given, "pass a file that Trainer.save_states wrote") from error
                 updater.optimizer = self._updaters[0].optimizer  # one for all: its counts of updates must not diverge
             self._optimizer = self._updaters[0].optimizer
         # The optimizer of the file has none: multipliers of learning rates are read from the parameters.

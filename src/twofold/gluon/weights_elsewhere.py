@@ -16,7 +16,7 @@ from ..ndarray.torch_files import load_torch
 from .block import Block
 from .numpy_arrays import as_legacy
 from .parameter import Parameter
-from .parameter_dict import brief_list
+from .parameter_dict import brief_list, load_all
 
 
 class WeightRule(NamedTuple):
@@ -120,9 +120,7 @@ def load_weights(block: Block, source: Source, rules: Rules = (), allow_missing:
         faults.append(f"no parameters for {brief_list(extra)}")
     if faults:
         raise ParameterError("load_weights: names or shapes do not match", "; ".join(faults), "add rules, allow_missing or ignore_extra")
-    for path, part in found.items():
-        if path in params:
-            params[path]._load_init(part, None, cast_dtype=True)
+    load_all([(params[path], part) for path, part in found.items() if path in params], None, cast_dtype=True)
 
 
 def _by_attribute(block: Block, prefix: str = "") -> dict[str, Parameter]:

@@ -248,9 +248,9 @@ class KVStore(KeyedStore[NDArray]):
         MXNetError
             If no optimizer is set.
         FormatError
-            If the file is damaged.
+            If the file is damaged, or a state has another shape than the stored array. The former states stay.
         """
-        self._optimizer_updater("load").set_states(read_file(fname))
+        self._optimizer_updater("load")._load(read_file(fname), self._stored)
 
     def _optimizer_updater(self, action: str) -> Updater:
         if not isinstance(self._updater, Updater):

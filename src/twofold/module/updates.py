@@ -182,22 +182,27 @@ class Updates:
         Raises
         ------
         FormatError
-            If the file is damaged.
+            If the file is damaged, or a state has another shape than its parameter. The former states stay.
         ParameterError
             If the states belong to other parameters.
         """
         if self._working is not None:
-            self._working.set_states(read_file(fname))
             trained = [name for name, grads in zip(group.param_names, group.grad_arrays, strict=True) if grads[0] is not None]
             # the file may be of a module with another number of devices, or with its optimizer in a store
             rekeyed = partial(self._for_devices, trained=trained, devices=len(group.contexts))
-            self._working.states = rekeyed(self._working.states)
-            # states from a file are on the CPU until their weights are updated
-            self._working.states_synced = dict.fromkeys(self._working.states, False)
+            self._working._load(read_file(fname), self._weights(group), rekeyed)
             self.optimizer = self._working.optimizer  # a file that `Trainer` has written holds one
             self.optimizer.move_progress(rekeyed, [context.device_id for context in group.contexts])
         elif self.store is not None:
             self.store.load_optimizer_states(fname)
+
+    def _weights(self, group: DeviceGroup) -> dict[Any, NDArray]:
+        """The weights by the keys of their states."""
+        if self.on_store:
+            return {name: weights[0] for name, weights in zip(group.param_names, group.param_arrays, strict=True)}
+        return {
+            index: weight for indices, _, weights in self._rows_of(group).by_device for index, weight in zip(indices, weights, strict=True)
+        }
 
     def _for_devices(self, states: Mapping[Any, Any], trained: Sequence[str], devices: int) -> dict[Any, Any]:
         """Re-key states for this module's devices, from a module with any number of devices, with or without a store."""

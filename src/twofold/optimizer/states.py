@@ -195,24 +195,31 @@ def _is_like(value: object, own: object) -> bool:
     return isinstance(value, type(own))
 
 
-def check_state(index: Index, given: State, new: State, has_momentum: bool) -> None:
-    """Compare the state of a weight, from a file, with a new one.
+def check_state(name: Index, given: State, new: State, has_momentum: bool, dtypes: bool = True) -> None:
+    """Compare the state of a weight, from a file, with a new one: updates would broadcast an array of another shape.
 
     Parameters
     ----------
-    index, given, new
+    name, given, new
         The weight, and its states.
     has_momentum
         Whether the optimizer has a momentum: its updates take states without one, which are None.
+    dtypes
+        Whether to compare dtypes too. Those of a weight may change until its first update.
 
     Raises
     ------
     FormatError
-        If it has other parts.
+        If it has other parts, or an array of it has another shape or dtype.
     """
     if not _fits(given, new, has_momentum):
-        what = f"optimizer states: the state of {index} is not one of this optimizer"
+        what = f"optimizer states: the state of {name} is not one of this optimizer"
         raise FormatError(what, f"{_parts(given)}, expected {_parts(new)}", "load states that the same optimizer has saved")
+    for array, own in _pairs(given, new):
+        if tuple(array.shape) != tuple(own.shape) or (dtypes and array._dtype != own._dtype):
+            what = f"optimizer states: the state of {name} is of a weight with another shape or dtype"
+            there, here = (f"{x._dtype} {tuple(x.shape)}" for x in (array, own))
+            raise FormatError(what, f"{there}, expected {here}", "load the states that were saved with this network")
 
 
 def _fits(given: State, new: State, may_lack: bool) -> bool:
@@ -221,6 +228,15 @@ def _fits(given: State, new: State, may_lack: bool) -> bool:
             return False
         return all(_fits(*pair, may_lack) for pair in zip(given, new, strict=True))
     return (new is None or may_lack) if given is None else isinstance(given, Array)
+
+
+def _pairs(given: State, new: State) -> Iterator[tuple[Array, Array]]:
+    """The arrays of a state with those of a new one that has the same parts."""
+    if isinstance(given, list | tuple) and isinstance(new, list | tuple):
+        for pair in zip(given, new, strict=True):
+            yield from _pairs(*pair)
+    elif isinstance(given, Array) and isinstance(new, Array):
+        yield given, new
 
 
 def _parts(state: State) -> str:

@@ -1,6 +1,6 @@
 """`Updater`: an optimizer with the states of all weights, created on first use, saved and loaded in MXNet's format."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..device import Device
@@ -102,12 +102,19 @@ class Updater:
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         elif not self.states_synced[index]:
-            # a state from a file must be one that this optimizer can update; optimizers of users may change theirs as they like
-            if type(self.optimizer) in state_files.MXNET_MODULES:
-                new = self.optimizer.create_state_multi_precision(index, weight)
-                state_files.check_state(index, self.states[index], new, "momentum" in vars(self.optimizer))
+            self._check(index, weight, self.states[index], self.optimizer)
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         self.states_synced[index] = True
+
+    def _check(self, index: Index, weight: NDArray, state: State, optimizer: Optimizer, dtypes: bool = True) -> None:
+        """Check that a state from a file is one that an optimizer can update; optimizers of users may change theirs as they like."""
+        if type(optimizer) not in state_files.MXNET_MODULES:
+            return
+        new = optimizer.create_state_multi_precision(index, weight)
+        # an optimizer from a file may not know the names yet
+        known = self.optimizer.param_dict.get(index)
+        name = self.optimizer.idx2name.get(index, index) if known is None else getattr(known, "name", index)
+        state_files.check_state(name, state, new, "momentum" in vars(optimizer), dtypes)
 
     def sync_state_context(self, state: State, context: Device) -> State:
         """The state with all its arrays moved to a device.
@@ -138,7 +145,16 @@ class Updater:
         FormatError
             If it is damaged.
         """
-        self.states, optimizer, progress = state_files.load(states)
+        self._load(states, {})
+
+    def _load(self, data: bytes, weights: Mapping[Any, NDArray], rekeyed: Callable[[dict[Any, Any]], dict[Any, Any]] = dict) -> None:
+        """`set_states` for weights whose shapes are known by now. The states change keys as told; an error leaves the former ones."""
+        states, optimizer, progress = state_files.load(data)
+        states = rekeyed(states)
+        for index, weight in weights.items():
+            if index in states:
+                self._check(index, weight, states[index], self.optimizer if optimizer is None else optimizer, dtypes=False)
+        self.states = states
         if optimizer is not None:
             self.optimizer = optimizer
             self.aggregate_updates = optimizer.aggregate_num > 0
