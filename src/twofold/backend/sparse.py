@@ -75,6 +75,16 @@ def repeats(indices: np.ndarray) -> bool:
     return not (np.diff(indices) > 0).all() and np.unique(indices).size < indices.size
 
 
+def repeats_in_rows(indices: np.ndarray, indptr: np.ndarray) -> bool:
+    """Whether some row of a csr matrix has two elements in one column. The columns of a row need not be sorted."""
+    rows = rows_of(indptr)
+    same_row = rows[1:] == rows[:-1]
+    if (np.diff(indices) > 0)[same_row].all():
+        return False
+    order = np.lexsort((indices, rows))
+    return bool((np.diff(indices[order]) == 0)[same_row].any())  # sorting keeps each row's length
+
+
 def rows_of(indptr: np.ndarray) -> np.ndarray:
     """The row of each element of a csr matrix."""
     return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from ..backend.loader import backend_for
+from ..backend.sparse import repeats, repeats_in_rows
 from ..device import CPU, KIND_OF_CODE, Device
 from ..dtype import NUMPY
 from ..errors import DeviceError, DTypeError, FormatError, ParameterError
@@ -189,7 +190,11 @@ def record_of(array: Array) -> ArrayRecord:
     device = array.context
     place = device.device_typeid, device.device_id
     if isinstance(array, BaseSparseNDArray):
-        parts = [_bytes_of(p) for p in array._content.hosts()]
+        hosts = array._content.hosts()
+        if _repeats(hosts):
+            todo = "sum the elements of each index first: nd.array(x.asnumpy()).tostype(x.stype)"
+            raise ParameterError(f"save: a {array.stype} array has an index twice, and files may not", f"shape {array.shape}", todo)
+        parts = [_bytes_of(p) for p in hosts]
         stored = array._content.sparse
         aux = [stored.indptr, stored.indices] if array.stype == "csr" else [stored.indices]
         records = tuple(record_of(a) for a in aux)
@@ -232,7 +237,15 @@ def _sparse_array_of(record: ArrayRecord) -> Any:
         parts = [values[:used], indices[:used], indptr]
     else:
         parts = [values, aux[0]]
+    if _repeats(parts):
+        # operators would disagree on its value: some take the sum of the elements, others one of them
+        raise FormatError(f"{record.stype} array: an index occurs twice", f"shape {shape}", "the file is damaged: save the array again")
     return sparse_array(Sparse(record.stype, shape, *[from_host(NDArray, p, device) for p in parts]), checked=True)
+
+
+def _repeats(parts: Sequence[np.ndarray]) -> bool:
+    """Whether an index occurs twice among the parts of a sparse array: values, indices and, of a csr matrix, ``indptr``."""
+    return repeats_in_rows(parts[1], parts[2]) if len(parts) == 3 else repeats(parts[1])
 
 
 def _device(code: int, number: int) -> Device:

@@ -228,6 +228,9 @@ def _converted(source: Any, stype: str, shape: Shape | None, device: Device, dty
             raise ParameterError(f"Unexpected input type: {type(source).__name__}", None, "convert it with tostype('default') first")
         new = source.copyto(device).astype(source.dtype if dtype is None else dtype)
     elif stype == "csr" and getattr(source, "format", None) == "csr":  # SciPy's
+        if not source.has_canonical_format:  # it may have several elements in one place, whose sum counts
+            source = source.copy()
+            source.sum_duplicates()
         parts = _values(source.data, dtype).copy(), _indices(source.indices).copy(), _indices(source.indptr).copy()
         new = _made("csr", source.shape, parts, device)
     else:
