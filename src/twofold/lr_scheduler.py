@@ -1,6 +1,7 @@
 """``mx.lr_scheduler``: the learning rate as a function of the number of updates, with an optional warm-up."""
 
 import logging
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
@@ -41,18 +42,22 @@ class LRScheduler:
 
     def __init__(self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear") -> None:
         self.base_lr = base_lr
-        if not isinstance(warmup_steps, int) or warmup_steps < 0:
-            raise InvalidValue("LRScheduler: Warmup steps has to be positive or 0", repr(warmup_steps), "pass a whole number of updates")
         self.warmup_steps = warmup_steps
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
+        self.warmup_mode = warmup_mode
+        self._check_warmup()
         if warmup_begin_lr > base_lr:
             raise ParameterError(
                 "LRScheduler: Base lr has to be higher than warmup_begin_lr", f"{base_lr} and {warmup_begin_lr}", "raise base_lr"
             )
-        if warmup_mode not in ("linear", "constant"):
-            raise ParameterError("LRScheduler: unknown warmup_mode", repr(warmup_mode), "use 'linear' or 'constant'")
-        self.warmup_mode = warmup_mode
+
+    def _check_warmup(self) -> None:
+        if not isinstance(self.warmup_steps, int) or self.warmup_steps < 0:
+            given = repr(self.warmup_steps)
+            raise InvalidValue("LRScheduler: Warmup steps has to be positive or 0", given, "pass a whole number of updates")
+        if self.warmup_mode not in ("linear", "constant"):
+            raise ParameterError("LRScheduler: unknown warmup_mode", repr(self.warmup_mode), "use 'linear' or 'constant'")
 
     def check(self) -> None:
         """Check values that were set without the constructor, as restoring a scheduler does. Subclasses may extend it.
@@ -135,7 +140,8 @@ class FactorScheduler(LRScheduler):
         self.check()
 
     def check(self) -> None:
-        """Check the step, the factor and the count; see `LRScheduler.check`."""
+        """Check the step, the factor, the count and the warm-up; see `LRScheduler.check`."""
+        self._check_warmup()
         _check_steps([self.step])
         _check_factor(self.factor)
         _check_count(self.count)
@@ -153,7 +159,8 @@ class FactorScheduler(LRScheduler):
         else:
             if changes > MOST_CHANGES:
                 self._multiply(self.factor ** (changes - MOST_CHANGES), num_update)
-        self.count += max(changes, 0) * self.step
+        if changes > 0:  # 0 times an infinite step is no number
+            self.count += changes * self.step
         return self.base_lr
 
     def _multiply(self, factor: float, num_update: int) -> None:
@@ -208,11 +215,16 @@ class MultiFactorScheduler(LRScheduler):
         self.check()
 
     def check(self) -> None:
-        """Check the steps, the factor and the counts; see `LRScheduler.check`."""
+        """Check the steps, the factor, the counts and the warm-up; see `LRScheduler.check`."""
+        self._check_warmup()
         _check_steps(self.step)
         _check_factor(self.factor)
         _check_count(self.count)
         _check_count(self.cur_step_ind)
+        if not isinstance(self.cur_step_ind, int):
+            raise ParameterError(
+                "MultiFactorScheduler: the number of the next step must be an integer", repr(self.cur_step_ind), "pass one"
+            )
 
     def __call__(self, num_update: int) -> float:
         """The learning rate of an update."""
@@ -246,7 +258,8 @@ class _Descent(LRScheduler, ABC):
         self.max_steps = max_update - warmup_steps
 
     def check(self) -> None:
-        """Check the number of updates; see `LRScheduler.check`."""
+        """Check the number of updates and the warm-up; see `LRScheduler.check`."""
+        self._check_warmup()
         if not isinstance(self.max_update, int) or self.max_update < 1:
             raise InvalidValue(
                 f"{type(self).__name__}: maximum number of updates must be strictly positive", repr(self.max_update), "pass a whole number"
@@ -350,7 +363,7 @@ def _check_steps(step: Sequence[int]) -> None:
 
 
 def _check_count(count: float) -> None:
-    if not count >= 0:  # not `< 0`, which NaN would pass
+    if not isinstance(count, Real) or not 0 <= count < math.inf:  # not `< 0`, which NaN would pass
         raise ParameterError("LRScheduler: a count of updates must be 0 or more", repr(count), "start counting at 0")
 
 

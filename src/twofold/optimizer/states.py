@@ -1,14 +1,17 @@
 """Converts optimizers and their states to and from the records of MXNet's ``.states`` files. Reading runs no code."""
 
+import math
 from collections.abc import Iterator
 from functools import cache
+from inspect import getattr_static
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .. import lr_scheduler
-from ..dtype import NUMPY
-from ..errors import FormatError
+from ..dtype import FLOATS, NUMPY
+from ..errors import FormatError, ParameterError
 from ..formats.pickle_records import MXNET_CLASSES, load_states
 from ..formats.pickle_writer import dump_states
 from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
@@ -36,6 +39,10 @@ ARGUMENTS: dict[type, tuple[object, ...]] = {
     lr_scheduler.PolyScheduler: (1,),
     lr_scheduler.CosineScheduler: (1,),
 }
+#: What a class defines and an instance has to keep.
+METHODS = (FunctionType, staticmethod, classmethod, property)
+#: No file holds more updates than this.
+MOST_UPDATES = 2**63
 #: The key of an optimizer's progress among the states: MXNet looks up the states of its weights only, and keeps the others.
 PROGRESS = "__progress__"
 
@@ -82,13 +89,18 @@ def _checked(progress: Any) -> dict[str, Any] | None:
     if progress is None:
         return None
     match progress:
-        case {"num_update": int(), "_all_index_update_counts": dict(tables)} if _are_counts(tables):
+        case {"num_update": int(number), "_all_index_update_counts": dict(tables)} if _is_count(number) and _are_counts(tables):
             return progress
     raise FormatError("optimizer states: not the numbers of updates", f"{progress!r:.80}")
 
 
 def _are_counts(tables: dict[Any, Any]) -> bool:
-    return all(isinstance(table, dict) and all(isinstance(n, int) for n in table.values()) for table in tables.values())
+    return all(isinstance(table, dict) and all(isinstance(n, int) and _is_count(n) for n in table.values()) for table in tables.values())
+
+
+def _is_count(number: object) -> bool:
+    """Whether a number can be one of updates: 0 or more, and small enough for 64 bits and for a float."""
+    return isinstance(number, int | float) and 0 <= number < MOST_UPDATES
 
 
 def _record(value: object) -> Any:
@@ -152,16 +164,42 @@ def _object(record: ObjectRecord) -> object:
     kind = _class_of(record)
     if not isinstance(record.state, dict):
         raise FormatError(f"optimizer states: {record.module}.{record.name} has no attributes", type(record.state).__name__)
+    _check_names(kind, record.state)
     if kind in MXNET_MODULES:
         _check_attributes(kind, record.state)
     # no constructor runs, as in pickle: it would want arguments, and the attributes follow
     new = object.__new__(kind)
+    state = {name: _attribute(value) for name, value in record.state.items()}
     if isinstance(new, Optimizer):
-        new.__setstate__(_share_counts(_value(record.state), record.state))
+        new.__setstate__(_share_counts(state, record.state))
     else:
         # a scheduler is its attributes
-        vars(new).update(_value(record.state))
+        vars(new).update(state)
+        _check_schedule(new)
     return new
+
+
+def _attribute(record: object) -> Any:
+    """The value of an attribute. NumPy's scalars, which a program may have passed as numbers, become Python's."""
+    value = _value(record)
+    return value.asnumpy().item() if isinstance(record, ArrayRecord) and record.shape == () else value
+
+
+def _check_schedule(scheduler: Any) -> None:
+    """Refuse what the constructor would: with a step of 0 the next update would divide by it."""
+    try:
+        scheduler.check()
+    except ParameterError as error:
+        raise FormatError(f"optimizer states: {error.what}", error.given, "the file is damaged") from error
+
+
+def _check_names(kind: type, given: dict[Any, Any]) -> None:
+    """Refuse attributes that would hide what a class defines, such as its method ``update``."""
+    for name in given:
+        if not isinstance(name, str) or isinstance(getattr_static(kind, name, None), METHODS) or name.startswith("__"):
+            raise FormatError(
+                f"optimizer states: {kind.__name__} cannot have an attribute of this name", f"{name!r:.60}", "the file is damaged"
+            )
 
 
 def _check_attributes(kind: type, given: dict[str, Any]) -> None:
@@ -172,8 +210,23 @@ def _check_attributes(kind: type, given: dict[str, Any]) -> None:
                 continue
             raise FormatError(f"optimizer states: {kind.__name__} lacks the attribute {name}", None, "the file is damaged")
         value = given[name]
-        if not _is_like(value, own) or (name == "_all_index_update_counts" and not _are_counts(value)):
+        if not (_is_schedule(value) if name == "lr_scheduler" else _is_like(value, own) and _may_be(name, value)):
             raise FormatError(f"optimizer states: the attribute {name} of {kind.__name__}", f"{value!r:.80}", "the file is damaged")
+
+
+def _is_schedule(value: object) -> bool:
+    return value is None or (isinstance(value, ObjectRecord) and issubclass(_class_of(value), LRScheduler))
+
+
+def _may_be(name: str, value: Any) -> bool:
+    """Whether updates can work with the value of an attribute."""
+    if name in ("num_update", "begin_num_update"):
+        return _is_count(value.item() if isinstance(value, np.generic) else value)
+    if name in ("_all_index_update_counts", "_index_update_count"):
+        return _are_counts(value if name.startswith("_all") else {0: value})
+    if name in ("lr_mult", "wd_mult"):
+        return all((isinstance(factor, int | float) and not math.isnan(factor)) or _is_number(factor) for factor in value.values())
+    return not (isinstance(value, float) and math.isnan(value))
 
 
 @cache
@@ -185,14 +238,19 @@ def _is_like(value: object, own: object) -> bool:
     """Whether a record may stand for an attribute that has another value in a new instance."""
     match own:
         case None:
-            return value is None or isinstance(value, int | float | ArrayRecord | ObjectRecord)
+            return value is None or isinstance(value, int | float) or _is_number(value)
         case int() | float():
-            return isinstance(value, int | float | ArrayRecord)
+            return isinstance(value, int | float) or _is_number(value)
         case dict():
             return isinstance(value, dict)
         case list() | tuple():
             return isinstance(value, list | tuple)
     return isinstance(value, type(own))
+
+
+def _is_number(value: object) -> bool:
+    """Whether a record is one of a NumPy scalar, or of an array with a single element."""
+    return isinstance(value, ArrayRecord) and value.stype == "default" and value.shape is not None and math.prod(value.shape) == 1
 
 
 def check_state(name: Index, given: State, new: State, has_momentum: bool, dtypes: bool = True) -> None:
@@ -205,7 +263,7 @@ def check_state(name: Index, given: State, new: State, has_momentum: bool, dtype
     has_momentum
         Whether the optimizer has a momentum: its updates take states without one, which are None.
     dtypes
-        Whether to compare dtypes too. Those of a weight may change until its first update.
+        Whether another float dtype is refused too.
 
     Raises
     ------
@@ -216,7 +274,9 @@ def check_state(name: Index, given: State, new: State, has_momentum: bool, dtype
         what = f"optimizer states: the state of {name} is not one of this optimizer"
         raise FormatError(what, f"{_parts(given)}, expected {_parts(new)}", "load states that the same optimizer has saved")
     for array, own in _pairs(given, new):
-        if tuple(array.shape) != tuple(own.shape) or (dtypes and array._dtype != own._dtype):
+        # a weight may change between float dtypes until its first update, but not its shape
+        other_dtype = array._dtype != own._dtype and (dtypes or array._dtype not in FLOATS)
+        if tuple(array.shape) != tuple(own.shape) or other_dtype:
             what = f"optimizer states: the state of {name} is of a weight with another shape or dtype"
             there, here = (f"{x._dtype} {tuple(x.shape)}" for x in (array, own))
             raise FormatError(what, f"{there}, expected {here}", "load the states that were saved with this network")
