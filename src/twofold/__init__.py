@@ -3,6 +3,10 @@
 The composition root: it lists the public names, which are loaded on first use, and is the only file that knows every package.
 """
 
+from . import working_folder as working_folder
+
+# isort: split
+# not before: the working folder may have modules of these names
 import importlib as _importlib
 import sys as _sys
 from typing import Any as _Any
