@@ -85,6 +85,19 @@ def test_an_existing_file_keeps_its_mode(tmp_path: Path):
 
 
 @posix
+def test_a_temporary_file_is_no_more_readable_than_the_file_it_replaces(tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"old")
+    (tmp_path / "a").chmod(0o600)
+
+    def secret():
+        assert [mode_of(path) for path in tmp_path.iterdir()] == [0o600, 0o600]
+        yield b"secret"
+
+    write_file(tmp_path / "a", secret())
+    assert (tmp_path / "a").read_bytes() == b"secret"
+
+
+@posix
 def test_a_new_file_has_the_mode_of_any_new_file(tmp_path: Path):
     write_file(tmp_path / "a", [b"x"])
     (tmp_path / "b").write_bytes(b"x")

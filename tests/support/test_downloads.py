@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -184,6 +185,23 @@ def test_a_part_that_another_process_is_writing_is_left_alone(here: Path, server
         mx.gluon.utils.download(server.url, sha1_hash=SHA1)
         assert part.read_bytes() == CONTENT[:CUT]
     assert names(here) == [part.name, "data.bin"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes are POSIX's")
+@pytest.mark.parametrize("plant", ["symlink", "link", "mkfifo", "mkdir"])
+def test_a_foretold_part_that_is_no_file_of_ours_is_not_written(here: Path, server: Server, plant: str):
+    server.cut = 1
+    with pytest.raises(FileAccessError, match="too early"):
+        mx.gluon.utils.download(server.url, retries=0)
+    part = here / names(here)[0]
+    part.unlink()
+    victim = here.parent / "victim"
+    victim.write_bytes(b"precious")
+    getattr(os, plant)(*((victim, part) if plant.endswith("link") else (part,)))
+    mx.gluon.utils.download(server.url, sha1_hash=SHA1)
+    assert victim.read_bytes() == b"precious"
+    assert (here / "data.bin").read_bytes() == CONTENT
+    assert not (here / "data.bin").is_symlink()
 
 
 def test_processes_that_download_one_file_all_get_it(here: Path, server: Server):

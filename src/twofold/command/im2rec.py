@@ -124,7 +124,7 @@ def _write_list(path: str, images: Sequence[ListedImage]) -> None:
 
 def _make_records(path: str, given: argparse.Namespace) -> int:
     """Make the records of a list. Both files get their names only when they are whole."""
-    images = read_image_list(path)
+    images = read_image_list(path, root=given.root)
     index: list[bytes] = []
     left_out: list[str] = []
     records = with_suffix(path, ".rec")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FormatError, ParameterError
 from .dict_keys import check_keys
-from .files import read_file
+from .files import join_path, read_file
+from .urls import URL, is_url
 
 if TYPE_CHECKING:
     from .records import Buffer
@@ -33,7 +35,9 @@ class ListedImage(NamedTuple):
     name: str
 
 
-def read_image_list(path: str | os.PathLike[str], damaged: Callable[[FormatError], None] | None = None) -> list[ListedImage]:
+def read_image_list(
+    path: str | os.PathLike[str], damaged: Callable[[FormatError], None] | None = None, root: str | os.PathLike[str] | None = None
+) -> list[ListedImage]:
     """The images in a list in a file; see `load_image_list`.
 
     Raises
@@ -44,7 +48,7 @@ def read_image_list(path: str | os.PathLike[str], damaged: Callable[[FormatError
         If it is damaged. The message names the file.
     """
     try:
-        images = list(load_image_list(read_file(path), damaged))
+        images = list(load_image_list(read_file(path), damaged, root))
         check_keys([image.number for image in images], "a list of images")
         return images
     except FormatError as error:
@@ -63,7 +67,9 @@ def listed_images(given: Iterable[Sequence[Any]]) -> list[ListedImage]:
     return found
 
 
-def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None = None) -> Iterator[ListedImage]:
+def load_image_list(
+    data: Buffer, damaged: Callable[[FormatError], None] | None = None, root: str | os.PathLike[str] | None = None
+) -> Iterator[ListedImage]:
     """The lines of a list of images; empty lines are left out.
 
     Parameters
@@ -72,11 +78,14 @@ def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None 
         The content of the file.
     damaged
         What to do about a malformed line before reading continues after it; None to raise the error.
+    root
+        The folder of the images, outside which no name may lead; None if the images are not read. Without a folder, as ``""`` or
+        ``"."``, the names are paths, but no URLs.
 
     Raises
     ------
     FormatError
-        If a line has fewer than three fields, or an index or a label is no number.
+        If a line has fewer than three fields, an index or a label is no number, or a name leads outside the folder.
     """
     try:
         lines = bytes(data).decode().splitlines()
@@ -87,6 +96,8 @@ def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None 
             continue
         try:
             image = _of_line(line)
+            if root is not None:
+                _check_inside(os.fspath(root), image.name)
         except ValueError as error:
             wrong = FormatError(f"line {number} of a list of images: {error}", line[:100])
             if damaged is None:
@@ -102,6 +113,26 @@ def _of_line(line: str) -> ListedImage:
     if not labels:
         raise ValueError("needs an index, labels and a name with tabs between")
     return ListedImage(int(index), [float(label) for label in labels], name)
+
+
+def _check_inside(root: str, name: str) -> None:
+    if URL.match(name):
+        raise ValueError("the name is a URL, where a file in the folder of the images is expected")
+    if not _is_inside(root, name):
+        raise ValueError("the name leads outside the folder of the images; for a list of whole paths, pass an empty folder")
+
+
+def _is_inside(root: str, name: str) -> bool:
+    if is_url(root):
+        plain = posixpath.normpath(name)
+        return not plain.startswith(("/", "../")) and plain != ".."
+    if root in ("", ".") or (os.pardir not in name and not os.path.isabs(name)):
+        return True
+    folder = os.path.abspath(join_path(root, ""))
+    try:
+        return os.path.commonpath([folder, os.path.abspath(join_path(root, name))]) == folder
+    except ValueError:  # on another drive of Windows
+        return False
 
 
 def dump_image_list(images: Iterable[ListedImage]) -> Iterator[bytes]:

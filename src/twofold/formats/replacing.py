@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUFFIX = ".tmp"
+#: How a temporary file is opened: it must be new, and Windows must not change its ends of lines.
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 LONGEST = 40  # the most letters of a file's name in its temporary file's name, which could otherwise be too long
 
 
@@ -35,7 +37,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
     """
     _remove_abandoned(path)
     mode = path.stat().st_mode if path.exists() else None
-    temporary, file = _created(path)
+    temporary, file = _created(path, 0o666 if mode is None else mode & 0o777)
     try:
         with file:
             yield file
@@ -75,11 +77,12 @@ def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> No
         ) from error
 
 
-def _created(path: Path) -> tuple[Path, BinaryIO]:
+def _created(path: Path, mode: int) -> tuple[Path, BinaryIO]:
+    """A new temporary file, which nobody may read who may not read the file that it replaces."""
     while True:
         temporary = path.with_name(f"{_prefix(path)}{os.getpid()}.{os.urandom(4).hex()}{SUFFIX}")
         try:
-            file = temporary.open("xb")
+            file = os.fdopen(os.open(temporary, NEW, mode), "wb")
             # until it is locked, another process may take the new file for an abandoned one
             lock(file)
             if os.fstat(file.fileno()).st_nlink:

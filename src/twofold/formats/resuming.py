@@ -8,6 +8,7 @@ another one.
 import contextlib
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -216,14 +217,26 @@ def partial_file(target: str, url: str, source: DownloadSource) -> Iterator[Part
 
 
 def _locked(path: str) -> BinaryIO | None:
-    """A file with this name, locked; None if another process has locked it, or on file systems without locks."""
+    """A file with this name, locked; None if another process has locked it, or on file systems without locks.
+
+    None too if the name is a link or a file that this user has not made: in a folder that others may write, they can foretell it.
+    """
     if os.name == "nt":
         return None
-    file = open(path, "ab")  # noqa: SIM115  the caller closes it
+    try:
+        # without O_NONBLOCK, opening a pipe would wait for a reader
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666), "ab")
+    except OSError:  # a link, a pipe, a folder, or a file of another user; where no file can be made, the next name says why
+        return None
     with contextlib.suppress(FileNotFoundError):  # in the meantime the file got its final name
         # check that it is still the same file: after it was opened, its writer may have given it its final name, and another process may
         # have made a new one
-        if is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+        if _is_own(os.fstat(file.fileno())) and is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
             return file
     file.close()
     return None
+
+
+def _is_own(facts: os.stat_result) -> bool:
+    """Whether a file is a regular one of this user, with one name: a second name may be that of a file to be kept."""
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1 and facts.st_uid == os.geteuid()

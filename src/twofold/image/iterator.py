@@ -50,7 +50,7 @@ class ImageIter(DataIter):
     path_imglist
         A list of images: lines with an index, labels and a file name, with tabs between. With ``path_imgrec`` it has the labels.
     path_root
-        The folder of the names in the list.
+        The folder of the names in the list, which may not lead outside it; without one, or with ``"."``, they are paths.
     path_imgidx
         The index of the records, which ``shuffle`` and ``num_parts`` need.
     shuffle
@@ -134,7 +134,8 @@ class ImageIter(DataIter):
             self.imgrec = MXRecordIO(path_imgrec, "r")
         #: Errors for wrong lines of the list. They are found once, and belong to the count of every epoch.
         self._damage: list[FormatError] = []
-        self.imglist = _labels(path_imglist, imglist, dtype, self._damage.append if self.skipped.are_wanted else None)
+        folder = None if path_imgrec else path_root or ""  # with records no image is read by its name
+        self.imglist = _labels(path_imglist, imglist, dtype, self._damage.append if self.skipped.are_wanted else None, folder)
         self.path_root = path_root
         self.data_shape, self.label_width, self.shuffle = tuple(data_shape), label_width, shuffle
         self.dtype, self.last_batch_handle = dtype, last_batch_handle
@@ -436,11 +437,11 @@ class ImageIter(DataIter):
 
 
 def _labels(
-    path: str | None, given: list[Sequence[Any]] | None, dtype: str, damaged: Callable[[FormatError], None] | None
+    path: str | None, given: list[Sequence[Any]] | None, dtype: str, damaged: Callable[[FormatError], None] | None, root: str | None
 ) -> dict[Key, tuple[NDArray, str]] | None:
     """The labels and names in a list, by index; None without one."""
     if path:
-        return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in read_image_list(path, damaged)}
+        return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in read_image_list(path, damaged, root)}
     if given is None:
         return None
     # MXNet's keys of a list's images are texts

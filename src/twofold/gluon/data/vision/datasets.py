@@ -357,7 +357,8 @@ class ImageListDataset(Dataset):
     Parameters
     ----------
     root
-        The folder of the names in the list.
+        The folder of the names in the list. A name in a file may not lead outside it, except that of ``"."`` and ``""``, whose files may
+        have whole paths.
     imglist
         A file of lines with an index, labels and a file name, with tabs between, as ``im2rec`` writes it; or a list of
         [label, …, file name], where a label may be a list.
@@ -374,7 +375,7 @@ class ImageListDataset(Dataset):
         if imglist is None:
             raise DTypeError("ImageListDataset: no images", "imglist=None", "pass a list, or the name of a file")
         if isinstance(imglist, (str, os.PathLike)):
-            self._list = read_image_list(join_path(self._root, os.fspath(imglist)))
+            self._list = read_image_list(join_path(self._root, os.fspath(imglist)), root=self._root)
         else:
             self._list = listed_images(imglist)
 
