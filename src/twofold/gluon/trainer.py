@@ -403,7 +403,6 @@ class Trainer(CheckedAttributes):
         store = self._updating_store()
         if store is not None:
             store.load_optimizer_states(fname)
-            self._optimizer = store._updater.optimizer
         else:
             states = read_file(fname)
             weights = {k: param._data[0] for k, param in self._trained() if param._data is not None}
@@ -411,10 +410,10 @@ class Trainer(CheckedAttributes):
                 try:
                     updater._load(states, weights)
                 except FormatError as error:
-                    what = f"{fspath(fname)}: these are not the states of a trainer"
-                    raise FormatError(f"{what}: {error.what}", error.given, "pass a file that Trainer.save_states wrote") from error
+                    what = f"{fspath(fname)}: these are not the states of a trainer: {error.what}"
+                    raise FormatError(what, error.given, "pass a file that Trainer.save_states wrote") from error
                 updater.optimizer = self._updaters[0].optimizer  # one for all: its counts of updates must not diverge
-            self._optimizer = self._updaters[0].optimizer
+        self._optimizer = (self._updaters[0] if store is None else store._updater).optimizer
         # The optimizer of the file has none: multipliers of learning rates are read from the parameters.
         self._optimizer.param_dict = dict(enumerate(self._params))
 

@@ -3,7 +3,6 @@
 import ast
 import math
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from tokenize import TokenError
@@ -12,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from ...errors import FormatError, MissingDependency
+from ...formats.archives import FAULTS, METHODS
 from ...formats.datasets import GZIP_MAGIC, load_idx
 from ...formats.images import dump_image
 from ...formats.params import iterate_arrays, read_names
@@ -101,9 +101,13 @@ def read_npz(source: InspectedFile, content: Content, selection: Selection) -> N
                 if not entry.filename.endswith(".npy"):
                     content.facts[f"other file {entry.filename}"] = entry.file_size
                     continue
+                if entry.compress_type not in METHODS:
+                    raise FormatError(f"{entry.filename}: compressed in another way than by deflate", f"method {entry.compress_type}")
                 with archive.open(entry) as file:
                     content.arrays.append(_npy_content(entry.filename.removesuffix(".npy"), file, entry.file_size))  # type: ignore[arg-type]
-    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, UnicodeError, zlib.error) as error:  # RuntimeError: it is encrypted
+    except FormatError:
+        raise
+    except FAULTS as error:
         raise FormatError(f"a damaged archive of arrays: {error}") from None
 
 

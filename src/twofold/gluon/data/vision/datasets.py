@@ -1,7 +1,6 @@
 """Image datasets in local files."""
 
 import os
-import tarfile
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -10,8 +9,9 @@ import numpy as np
 from .... import ndarray as nd
 from ....dtype import NUMPY
 from ....errors import DTypeError, FileAccessError, FormatError, MissingFileError, Undefined
+from ....formats.archives import read_tarred
 from ....formats.datasets import load_idx
-from ....formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, read_file
+from ....formats.files import file_exists, folder_entries, folder_exists, join_path, read_file
 from ....formats.image_lists import listed_images, read_image_list
 from ....image.functions import imdecode, imread
 from ....origin import warn
@@ -24,6 +24,8 @@ Folder = str | os.PathLike[str]
 
 #: The folder in which MXNet keeps datasets.
 DATA = "~/.mxnet/datasets/"
+#: How many images a file of CIFAR's archives may have. The whole sets have as many.
+MOST_IMAGES = 60_000
 
 
 def no_file(title: str, names: str, folder: Folder, todo: str, source: str) -> FileAccessError:
@@ -216,15 +218,11 @@ class CIFAR10(_LabeledImages):
         if not file_exists(archive):
             todo = f"put {self._archive}, or {name} (SHA-1 {self._sums[name]}), into this folder"
             raise no_file(type(self).__name__, f"{name}, {self._folder}/{name} or {self._archive}", folder, todo, self._source)
-        try:
-            with open_file(archive, "rb") as file, tarfile.open(fileobj=file) as members:
-                found = next((m for m in members if m.isfile() and m.name.rpartition("/")[2] == name), None)
-                content = members.extractfile(found) if found else None
-                if content is None:
-                    raise FormatError(f"the archive has no file {name}", None).at_path(archive)
-                return archive, content.read()
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise FormatError(f"the archive is damaged: {error}").at_path(archive) from None
+        most = MOST_IMAGES * (self._labels + 3 * 32 * 32)
+        content = read_tarred(archive, name, most, 2 * most)
+        if content is None:
+            raise FormatError(f"the archive has no file {name}", None).at_path(archive)
+        return archive, content
 
 
 class CIFAR100(CIFAR10):
