@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -370,3 +371,11 @@ except KeyboardInterrupt:
     command = [sys.executable, "-W", "ignore", "-c", script]
     result = subprocess.run(command, capture_output=True, text=True, timeout=240, preexec_fn=interruptible, check=False)
     assert result.stdout == "interrupted 180000.0 True\n", result.stderr
+
+
+@pytest.mark.parametrize("made", [lambda: lambda: 1, lambda: (x for x in ()), threading.Lock], ids=["function", "generator", "lock"])
+def test_a_batch_that_cannot_be_pickled_is_told_from_a_crash(made):
+    loader = DataLoader(Made(lambda k: made() if k == 3 else k), batch_size=2, num_workers=1, batchify_fn=lambda batch: batch)
+    with pytest.raises(EngineError, match=r"cannot be pickled, in worker 0 with the samples \[2, 3\]: given \w+Error: "):
+        list(loader)
+    assert [len(batch) for batch in DataLoader(Made(int), batch_size=2, num_workers=1, batchify_fn=lambda batch: batch)] == [2] * 4

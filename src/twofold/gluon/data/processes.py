@@ -283,7 +283,18 @@ def _work(
         for number, indices, seed, numpy in _jobs_of(pipe):
             # an error of worker_init is the answer to every job
             result = (number, False, failure) if failure else _loaded(number, indices, seed, numpy, worker, places, load)
-            _send(pipe, result)
+            try:
+                message = _pickled(result)
+            except Exception as error:
+                message = _pickled((number, False, _unsendable(error, f"in worker {worker} with the samples {indices}")))
+            _send_pickled(pipe, *message)
+
+
+def _unsendable(error: Exception, where: str) -> EngineError:
+    """The error for a batch that cannot be pickled."""
+    what = f"DataLoader: a batch cannot be passed from its worker process, because it cannot be pickled, {where}"
+    todo = "return arrays, numbers, texts or containers of them from the dataset and batchify_fn, or pass thread_pool=True"
+    return EngineError(what, f"{type(error).__name__}: {error}", todo)
 
 
 def _jobs_of(pipe: pipes.Connection) -> Iterator[Job]:
@@ -353,12 +364,24 @@ def _wrapped(cls: type[Array], array: np.ndarray) -> Array:
     return adopted(cls, array)
 
 
-def _send(pipe: pipes.Connection, message: object) -> None:
-    """Send a message. Its arrays and other large parts go through a memory file."""
+#: A pickle, and the memory of the arrays in it.
+Pickled = tuple[io.BytesIO, list[pickle.PickleBuffer]]
+
+
+def _pickled(message: object) -> Pickled:
     buffers: list[pickle.PickleBuffer] = []
     body = io.BytesIO()
     # protocol 5 hands large buffers to the callback instead of copying them into the pickle
     _Pickler(body, 5, buffer_callback=buffers.append).dump(message)
+    return body, buffers
+
+
+def _send(pipe: pipes.Connection, message: object) -> None:
+    _send_pickled(pipe, *_pickled(message))
+
+
+def _send_pickled(pipe: pipes.Connection, body: io.BytesIO, buffers: list[pickle.PickleBuffer]) -> None:
+    """Send a message. Its arrays and other large parts go through a memory file."""
     parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
     ends, end = [], 0
     for part in parts:
