@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import struct
 import tarfile
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..errors import FormatError
 from .files import open_file
@@ -79,8 +80,8 @@ def read_tarred(archive: str | os.PathLike[str], name: str, most: int, most_arch
         with open_file(archive, "rb") as file:
             is_compressed = file.read(2) == GZIP_MAGIC
             file.seek(0)
-            plain = cast("BinaryIO", gzip.GzipFile(fileobj=file) if is_compressed else file)
-            with tarfile.TarFile(fileobj=cast("BinaryIO", _Bounded(plain, most_archive))) as members:
+            plain = gzip.GzipFile(fileobj=file) if is_compressed else file
+            with tarfile.TarFile(fileobj=_Bounded(plain, most_archive)) as members:
                 found = next((m for m in members if m.isfile() and m.name.rpartition("/")[2] == name), None)
                 if found is None:
                     return None
@@ -100,22 +101,23 @@ def _check_size(name: str, size: int, most: int) -> None:
         raise FormatError(f"{name} is larger than such a file can be", f"{size} bytes, at most {most}", "remove it and get it again")
 
 
-class _Bounded:
+class _Bounded(io.RawIOBase):
     """A file of which no byte behind a bound is read: the sizes in an archive's headers are those that its maker wrote."""
 
-    def __init__(self, file: BinaryIO, most: int) -> None:
+    def __init__(self, file: BinaryIO | gzip.GzipFile, most: int) -> None:
+        super().__init__()
         self._file, self._most = file, most
 
     def tell(self) -> int:
         """The position."""
         return self._file.tell()
 
-    def seek(self, place: int, whence: int = 0) -> int:
+    def seek(self, place: int, whence: int = 0, /) -> int:
         """Move, from the start; `tarfile` moves in no other way."""
         self._check(place)
         return self._file.seek(place, whence)
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
         """Read bytes."""
         self._check(self._file.tell() + size)
         return self._file.read(size)

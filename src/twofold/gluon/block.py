@@ -170,10 +170,10 @@ class Block:
         """The record of its graph in files; empty for a block without one."""
         return {}
 
-    def _read_trace(self, record: Mapping[str, object]) -> Any:
+    def _read_trace(self, record: Mapping[str, object]) -> object:
         """The graph in a file's record; None if there is none."""
 
-    def _restore_trace(self, record: Mapping[str, object], trace: Any) -> None:
+    def _restore_trace(self, record: Mapping[str, object], trace: object) -> None:
         """Take the graph that `_read_trace` read."""
 
     def _check_container_with_block(self) -> None:

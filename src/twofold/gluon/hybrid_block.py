@@ -564,12 +564,12 @@ class HybridBlock(Block):
         # MXNet reads the other entries if this one says so
         return {**({} if self._trace is None else self._trace.record()), "hybridized": self._active and self._trace is not None}
 
-    def _read_trace(self, record: Mapping[str, Any]) -> Trace | None:
+    def _read_trace(self, record: Mapping[str, object]) -> Trace | None:
         return Trace.from_record(self.name, self.collect_params(), record, self._mirror) if "symbol" in record else None
 
-    def _restore_trace(self, record: Mapping[str, object], trace: Trace | None) -> None:
+    def _restore_trace(self, record: Mapping[str, object], trace: object) -> None:
         if "symbol" in record:
-            self._trace, self._active = trace, self._active or bool(record.get("hybridized"))
+            self._trace, self._active = trace if isinstance(trace, Trace) else None, self._active or bool(record.get("hybridized"))
 
     def export(self, path: str | PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Write the traced graph and its parameters to files for `SymbolBlock.imports`, `Module` or MXNet.

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import count
 from os import PathLike, fspath
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..errors import FormatError
 from ..formats.files import read_file, write_file
@@ -26,9 +26,9 @@ class _Model(Protocol):
 
     def _trace_record(self) -> Mapping[str, object]: ...
 
-    def _read_trace(self, record: Mapping[str, object]) -> Any: ...
+    def _read_trace(self, record: Mapping[str, object]) -> object: ...
 
-    def _restore_trace(self, record: Mapping[str, object], trace: Any) -> None: ...
+    def _restore_trace(self, record: Mapping[str, object], trace: object) -> None: ...
 
     def save_parameters(self, filename: Path) -> None: ...
 
@@ -74,7 +74,7 @@ def load_model(block: _Model, prefix: Path) -> None:
         part._restore_trace(entry, trace)
 
 
-def _entries(block: _Model, entry: object, path: str) -> Iterator[tuple[_Model, dict[str, Any]]]:
+def _entries(block: _Model, entry: object, path: str) -> Iterator[tuple[_Model, dict[str, object]]]:
     """A block and those inside it, each with its entry in the file, children first."""
     if not isinstance(entry, dict):
         raise FormatError("model: a block's entry is not an object", type(entry).__name__, path=path)

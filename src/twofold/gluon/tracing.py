@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 from weakref import WeakKeyDictionary
 
 from .. import symbol as sym
@@ -75,7 +75,7 @@ class Trace:
         return {"in_format": self.inputs, "out_format": self.outputs, "inputs": inputs, "symbol": self.symbol.tojson()}
 
     @staticmethod
-    def from_record(name: str, params: ParameterDict, record: Mapping[str, Any], mirror: bool) -> "Trace | None":
+    def from_record(name: str, params: ParameterDict, record: Mapping[str, object], mirror: bool) -> "Trace | None":
         """The traced graph of a file's record; None if its variables do not match the names of the block's parameters.
 
         Raises
@@ -84,16 +84,16 @@ class Trace:
             If the record is damaged.
         """
         match record:
-            case {"symbol": str(), "inputs": [*texts], "in_format": _, "out_format": _} if all(isinstance(text, str) for text in texts):
+            case {"symbol": str(text), "inputs": [*texts], "in_format": given, "out_format": out} if all(isinstance(t, str) for t in texts):
                 pass
             case _:
                 raise FormatError(f"model: the entry of {name} has a damaged graph", f"{sorted(record)}", "save the model again")
-        symbol = sym.load_json(record["symbol"])
-        names = [str(sym.load_json(text).name) for text in record["inputs"]]
+        symbol = sym.load_json(text)
+        names = [str(sym.load_json(t).name) for t in texts]
         # Automatic names count from the start of the process, so a file may have other names: the block is then traced again.
         if not set(symbol.list_inputs()) <= {*names, *params}:
             return None
-        return Trace(name, params, names, to_tuples(record["in_format"]), symbol, to_tuples(record["out_format"]), mirror)
+        return Trace(name, params, names, to_tuples(given), symbol, to_tuples(out), mirror)
 
 
 def trace(name: str, params: ParameterDict, compose: Callable[..., object], args: Sequence[object], mirror: bool) -> Trace:

@@ -232,7 +232,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         super()._clear_cached_op()
         self._other_trace = None
 
-    def _restore_trace(self, record: Mapping[str, object], trace: Any) -> None:
+    def _restore_trace(self, record: Mapping[str, object], trace: object) -> None:
         super()._restore_trace(record, trace)
         # an exported trace with one output is that of calls without states
         self._skips_states = self._trace is not None and self._trace.outputs == ARRAY
