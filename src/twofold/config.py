@@ -47,21 +47,26 @@ def _switch(text: str) -> bool:
     return word in ON
 
 
+def _is_number(text: str) -> bool:
+    """Whether a text is an integer in the digits 0 to 9: Python's `int` takes those of every script, and underscores."""
+    return text.isascii() and text.strip().isdecimal()
+
+
 def _count(text: str) -> int:
-    if not text.strip().isdecimal():
+    if not _is_number(text):
         raise ValueError("use an integer of 0 or more")
     return int(text)
 
 
 def _percent(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) >= 100:
+    if not _is_number(text) or int(text) >= 100:
         raise ValueError("use an integer from 0 to 99")
     return int(text)
 
 
 def _seconds(text: str) -> float:
     try:
-        found = float(text)
+        found = float(text) if text.isascii() and "_" not in text else 0.0
     except ValueError:
         found = 0.0
     if not found > 0:

@@ -1,7 +1,6 @@
 """``mx.monitor``, ``mx.mon``: statistics of the arrays in an executor, collected every few batches."""
 
 import logging
-import re
 from collections.abc import Callable, Iterable
 from math import sqrt
 
@@ -9,6 +8,7 @@ from . import ndarray as nd
 from .executor.executor import Executor
 from .extension_points import shown_as_text
 from .ndarray.array import NDArray
+from .patterns import compiled
 
 __all__ = ["Monitor"]
 
@@ -44,7 +44,7 @@ class Monitor:
         self.queue: list[tuple[int, str, object]] = []
         self.step = 0
         self.exes: list[Executor] = []
-        self.re_prog = re.compile(pattern)
+        self.re_prog = compiled("Monitor: pattern", pattern)
         self.sort = sort
         self.monitor_all = monitor_all
 

@@ -116,3 +116,15 @@ def test_checkpoints_say_what_they_save(tmp_path: Path, capsys: pytest.CaptureFi
     estimator.fit(loader(), epochs=1, event_handlers=CheckpointHandler(tmp_path, verbose=verbose))
     said = "[Epoch 0] CheckpointHandler: trained total 2 batches, saving model at" in capsys.readouterr().out
     assert said == bool(verbose)
+
+
+def test_files_of_similar_names_are_no_checkpoints(tmp_path):
+    handler = CheckpointHandler(tmp_path, resume_from_checkpoint=True)
+    for name in (
+        "model-epoch007batch1.params",
+        "model-epoch\u0669batch1.params",
+        "model-epoch9batch01.params",
+        "model-epoch3batch20.params",
+    ):
+        (tmp_path / name).touch()
+    assert handler._last() == (3, 20)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, overload
 from ..errors import DTypeError, InvalidValue, NotReady, Undefined, WrongArgument
 from ..extension_points import shown_in_notebooks
 from ..origin import warn
+from ..patterns import compiled
 from ..suggestions import argument_here
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
@@ -148,7 +149,7 @@ class Block:
         """
         self._check_container_with_block()
         found = ParameterDict(self._params.prefix)
-        pattern = re.compile(select or "")
+        pattern = compiled("collect_params: select", select or "")
         found.update(_select(self._params, pattern))
         for child in self._children.values():
             found.update(child.collect_params(select))

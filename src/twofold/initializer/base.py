@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -14,6 +13,7 @@ from .. import random, registry
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, Undefined, WrongShape, WrongType
 from ..extension_points import shown_as_text
 from ..ndarray.array import NDArray
+from ..patterns import compiled
 
 #: Suffix of a parameter's name to the method that initializes it; the first match counts.
 _BY_SUFFIX = (
@@ -293,7 +293,7 @@ class Mixed:
                 f"{len(patterns)} and {len(initializers)}",
                 "pass one initializer per pattern",
             )
-        self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers, strict=True)]
+        self.map = [(compiled("Mixed: patterns", pattern), init) for pattern, init in zip(patterns, initializers, strict=True)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
         """Initialize an array.

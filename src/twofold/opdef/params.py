@@ -5,6 +5,7 @@ A ``Scalar`` is a run-time input (a leaf of graphs); every other kind is structu
 """
 
 import ast
+import re
 import types
 import typing
 from collections.abc import Callable
@@ -23,6 +24,8 @@ MOST_COUNT = 2**15
 #: The most layers: shape inference of so many takes a second.
 MOST_LAYERS = 256
 
+#: The sign of Python 2's long integers.
+LONG = re.compile(r"(?<=[0-9])L(?![0-9A-Za-z])")
 #: The exceptions of parsing a value: a string may also be nested too deeply, or be a number out of range.
 UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
 
@@ -112,9 +115,16 @@ def _literal(value: object) -> Any:
         return value
     try:
         # MXNet's files contain Python 2's long integers, as in ``(2L, 2L)``
-        return ast.literal_eval(value.strip().replace("L", "") or "None")
+        return ast.literal_eval(LONG.sub("", _plain(value).strip()) or "None")
     except (ValueError, SyntaxError):  # whose messages are about Python's parser
         raise ValueError("this text is neither a number nor a tuple of numbers") from None
+
+
+def _plain(spelled: str) -> str:
+    """A text, unless it has underscores or digits of other scripts: Python reads them in numbers, MXNet does not."""
+    if "_" in spelled or not spelled.isascii():
+        raise ValueError("this text is neither a number nor a tuple of numbers")
+    return spelled
 
 
 def _int(value: Any) -> int:
@@ -143,7 +153,7 @@ def _count(most: int) -> Kind:
 
 def _float(value: Any) -> float:
     if isinstance(value, str):
-        value = value.strip()
+        value = _plain(value).strip()
         # C's spelling, ``1e-5f``
         value = value if value.endswith("inf") else value.rstrip("f")
     return float(value)
@@ -198,9 +208,9 @@ def _scalar(value: Any) -> float | int | bool:
 
 def _number(spelled: str) -> float | int:
     try:
-        return int(spelled)
+        return int(_plain(spelled))
     except ValueError:
-        return float(spelled)
+        return float(_plain(spelled))
 
 
 SHAPE = Kind("a shape (an int or a tuple of ints)", _shape)

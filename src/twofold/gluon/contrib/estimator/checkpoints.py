@@ -180,7 +180,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
 
     def _last(self) -> tuple[int, int]:
         """Epoch and batch of the last checkpoint in the folder; (-1, -1) without one."""
-        pattern = re.compile(rf"{re.escape(self.model_prefix)}-epoch(\d+)batch(\d+)\.params")
+        pattern = re.compile(rf"{re.escape(self.model_prefix)}-epoch(0|[1-9][0-9]*)batch(0|[1-9][0-9]*)\.params")
         found = [pattern.fullmatch(name) for name in folder_entries(self.model_dir)]
         return max(((int(match[1]), int(match[2])) for match in found if match), default=(-1, -1))
 
