@@ -16,6 +16,7 @@ from .records import Buffer
 EXPANSION, ALLOWANCE = 3, 14 << 20  # memory bound in bytes: EXPANSION times the file's size, plus ALLOWANCE
 ENTRY_COST, MEMO_COST, NODE_COST = 24, 100, 160  # bytes of a stack entry, a memo entry and a container in CPython, rounded up
 MAX_INTEGER_BITS = 512
+MAX_NAME = 1000  # characters of a class's module and name, which each mention of it compares
 
 
 class Name(NamedTuple):
@@ -64,6 +65,13 @@ class Budget:
 
     def __init__(self, size: int) -> None:
         self.left = self.total = EXPANSION * size + ALLOWANCE
+
+    @classmethod
+    def like(cls, other: Budget) -> Budget:
+        """A budget of its own, of the same size."""
+        new = cls(0)
+        new.left = new.total = other.total
+        return new
 
     def spend(self, size: int) -> None:
         """Charge the estimated size, in bytes, of the next allocation."""
@@ -220,6 +228,8 @@ class _Machine:
     def push_name(self, module: object, name: object) -> None:
         if not isinstance(module, str) or not isinstance(name, str):
             _refuse("names a class by", (module, name))
+        if len(module) + len(name) > MAX_NAME:
+            raise FormatError("pickle: the name of a class or function is too long", f"{len(module) + len(name)} characters", self.todo)
         target = Name(module, name)
         if target not in self.allowed:
             raise FormatError("pickle: it names a class or function that is not allowed", f"{module}.{name}", self.todo)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from ..errors import FormatError
 from .pickle_machine import Name
 from .records import ITEM_SIZES, ArrayRecord, DTypeRecord, shape_fault
+from .value_text import brief_repr
 
 #: Names of element types by NumPy's codes, such as ``"f4"`` for float32. NumPy itself has no bfloat16.
 CODES = {f"{name[0]}{size}": name for name, size in ITEM_SIZES.items() if name != "bfloat16"}
@@ -51,7 +52,7 @@ def _dtype(parts: Parts) -> DTypeRecord:
         # elements of one byte have no order of bytes, so their dtype may have no state
         case (str(code), *_), None if code in CODES and code[1] == "1":
             return DTypeRecord(CODES[code])
-    raise FormatError("pickle: unsupported element type", str((parts.args[:1], parts.state))[:80], f"little-endian {CODES}")
+    raise FormatError("pickle: unsupported element type", brief_repr((parts.args[:1], parts.state)), f"little-endian {CODES}")
 
 
 def _array(parts: Parts) -> ArrayRecord:
@@ -79,7 +80,7 @@ def _from_buffer(parts: Parts) -> ArrayRecord:
 def _array_of(dtype: str, shape: tuple[object, ...], data: bytes | str, order: str) -> ArrayRecord:
     sizes = [size for size in shape if type(size) is int]
     if len(sizes) != len(shape) or shape_fault(tuple(sizes), ITEM_SIZES[dtype]):
-        raise FormatError("pickle: a NumPy array has an invalid shape", str(shape)[:80])
+        raise FormatError("pickle: a NumPy array has an invalid shape", brief_repr(shape))
     stored = encode_latin1(data) if isinstance(data, str) else data
     record = ArrayRecord(dtype, tuple(sizes), stored)
     if order == "C" or len(sizes) < 2 or not stored:  # with one axis both orders are the same

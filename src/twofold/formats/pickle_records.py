@@ -112,6 +112,7 @@ class _Resolver:
     def __init__(self, allowed: _Allowed, budget: Budget) -> None:
         self.allowed = allowed
         self.budget = budget
+        self.copied = Budget.like(budget)  # arrays and bytes that the file stores once, and names many times
         self.done: dict[int, object] = {}
         self.sizes: dict[int, tuple[int, int]] = {}  # depth below a node; number of values in it, counting every reference
         self.open: set[int] = set()
@@ -175,7 +176,9 @@ class _Resolver:
         if items or (pairs and builder is not _dict_like):
             raise FormatError("pickle: an instance that is also a list or dict", f"{call.target.module}.{call.target.name}")
         if builder is not None:
-            return builder(parts)
+            made = builder(parts)
+            self.copied.spend(_copied_bytes(made))
+            return made
         if not self.allowed.is_class(call.target):
             raise FormatError("pickle: it calls a class that is not allowed", f"{call.target.module}.{call.target.name}")
         return _object_of(call.target, parts)
@@ -188,6 +191,15 @@ def _children(node: object) -> list[object]:
         case Call():
             return [*node.args.items, *(node.items or ()), *(node.pairs or ()), node.state]
     return []
+
+
+def _copied_bytes(made: object) -> int:
+    match made:
+        case ArrayRecord(data=data):
+            return memoryview(data).nbytes
+        case bytes():
+            return len(made)
+    return 0
 
 
 def _object_of(target: Name, parts: Parts) -> ObjectRecord:

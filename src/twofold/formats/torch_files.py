@@ -20,6 +20,7 @@ from .pickle_numpy import Parts
 from .pickle_records import Builder, Vocabulary, load_pickle
 from .reader import Reader
 from .records import Buffer, shape_fault
+from .value_text import brief_repr
 
 MAGIC = 0x1950A86A20F9469CFC6C  # the first pickle of the older files
 ADVICE = "save the parameters alone: torch.save(net.state_dict(), path)"
@@ -140,14 +141,14 @@ def _load_older(data: bytes) -> tuple[object, Mapping[str, Buffer]]:
     stream, reading = io.BytesIO(data), _Reading(Budget(len(data)))
     magic, version, system = (reading.pickle(stream) for _ in range(3))
     if magic != MAGIC or version != 1001:
-        _refuse("torch: a pickle that torch.save has not written", str(magic)[:40], "pass a file that torch.save has written")
+        _refuse("torch: a pickle that torch.save has not written", brief_repr(magic, 40), "pass a file that torch.save has written")
     if not isinstance(system, dict) or system.get("little_endian") is not True:
-        _refuse("torch: the elements are not little-endian", str(system)[:80], "save it again on a little-endian machine")
+        _refuse("torch: the elements are not little-endian", brief_repr(system), "save it again on a little-endian machine")
     found, keys = reading.pickle(stream), reading.pickle(stream)
-    if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(reading.storages):
-        _refuse("torch: the list of storages is not that of the tensors", str(keys)[:80])
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys) or sorted(keys) != sorted(reading.storages):
+        _refuse("torch: the list of storages is not that of the tensors", brief_repr(keys))
     reader, contents = Reader(data, stream.tell()), {}
-    for key in map(str, keys):
+    for key in keys:
         storage = reading.storages[key]
         if reader.u64("the size of a storage") != storage.size:
             raise reader.error("torch: a storage is not as large as its tensors say", f"{storage.size} elements")
@@ -191,7 +192,7 @@ class _Reading:
                 if found == Storage(key, dtype, size):
                     self.unread.add(key)
                     return found
-        return _refuse("torch: a storage cannot be read", str(parts.args)[:120], "the file is damaged, or of torch before 0.4")
+        return _refuse("torch: a storage cannot be read", brief_repr(parts.args, 120), "the file is damaged, or of torch before 0.4")
 
     def tensor(self, parts: Parts) -> TensorRecord:
         """A tensor: storage, offset, shape and strides, whether it needs a gradient, hooks, then its dtype or facts about its elements."""
@@ -201,16 +202,16 @@ class _Reading:
                 if len(rest) > 2 and isinstance(rest[2], Name):
                     dtype = DTYPES.get(rest[2]) or _refuse("torch: unsupported element type", rest[2].name, PLAIN)
                 elif len(rest) > 2 and rest[2]:
-                    _refuse("torch: a tensor of an unsupported kind", str(rest[2])[:80], PLAIN)
+                    _refuse("torch: a tensor of an unsupported kind", brief_repr(rest[2]), PLAIN)
                 return self.checked(storage, dtype, offset, shape, strides)
-        return _refuse("torch: a tensor cannot be read", str(parts.args)[:120])
+        return _refuse("torch: a tensor cannot be read", brief_repr(parts.args, 120))
 
     def checked(self, storage: Storage, dtype: str, offset: int, shape: tuple[object, ...], strides: tuple[object, ...]) -> TensorRecord:
         """A tensor that lies within its storage."""
         sizes, steps = [[n for n in numbers if type(n) is int] for numbers in (shape, strides)]
         itemsize = ITEMSIZE[dtype]
         if len(sizes) != len(shape) or len(steps) != len(sizes) or len(strides) != len(steps) or shape_fault(tuple(sizes), itemsize):
-            _refuse("torch: a tensor's shape and strides do not match", f"{shape} and {strides}"[:120])
+            _refuse("torch: a tensor's shape and strides do not match", f"{brief_repr(shape)} and {brief_repr(strides)}")
         count, last = 1, offset
         for size, step in zip(sizes, steps, strict=True):
             count *= size
@@ -229,13 +230,13 @@ class _Reading:
         match parts.args:
             case (Name() as function, Name() as target, tuple(args), *_) if target in TENSORS and function in self.builders:
                 return self.builders[function](Parts(args, None, []))
-        return _refuse("torch: an instance of a class derived from Tensor", str(parts.args[:2])[:120], "save plain tensors")
+        return _refuse("torch: an instance of a class derived from Tensor", brief_repr(parts.args[:2], 120), "save plain tensors")
 
 
 def _first(parts: Parts) -> object:
     if parts.args and isinstance(parts.args[0], TensorRecord):
         return parts.args[0]
-    return _refuse("torch: a parameter without a tensor", str(parts.args)[:120])
+    return _refuse("torch: a parameter without a tensor", brief_repr(parts.args, 120))
 
 
 def _refuse(reason: str, given: str | None = None, advice: str = DAMAGED) -> NoReturn:

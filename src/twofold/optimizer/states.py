@@ -15,6 +15,7 @@ from ..errors import FormatError, ParameterError
 from ..formats.pickle_records import MXNET_CLASSES, load_states
 from ..formats.pickle_writer import dump_states
 from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
+from ..formats.value_text import brief_key, brief_repr
 from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
 from ..ndarray.saving import array_of, record_of
@@ -91,7 +92,7 @@ def _checked(progress: Any) -> dict[str, Any] | None:
     match progress:
         case {"num_update": int(number), "_all_index_update_counts": dict(tables)} if _is_count(number) and _are_counts(tables):
             return progress
-    raise FormatError("optimizer states: not the numbers of updates", f"{progress!r:.80}")
+    raise FormatError("optimizer states: not the numbers of updates", brief_repr(progress))
 
 
 def _are_counts(tables: dict[Any, Any]) -> bool:
@@ -211,7 +212,7 @@ def _check_attributes(kind: type, given: dict[str, Any]) -> None:
             raise FormatError(f"optimizer states: {kind.__name__} lacks the attribute {name}", None, "the file is damaged")
         value = given[name]
         if not (_is_schedule(value) if name == "lr_scheduler" else _is_like(value, own) and _may_be(name, value)):
-            raise FormatError(f"optimizer states: the attribute {name} of {kind.__name__}", f"{value!r:.80}", "the file is damaged")
+            raise FormatError(f"optimizer states: the attribute {name} of {kind.__name__}", brief_repr(value), "the file is damaged")
 
 
 def _is_schedule(value: object) -> bool:
@@ -271,13 +272,13 @@ def check_state(name: Index, given: State, new: State, has_momentum: bool, dtype
         If it has other parts, or an array of it has another shape or dtype.
     """
     if not _fits(given, new, has_momentum):
-        what = f"optimizer states: the state of {name} is not one of this optimizer"
-        raise FormatError(what, f"{_parts(given)}, expected {_parts(new)}", "load states that the same optimizer has saved")
+        what = f"optimizer states: the state of {brief_key(name)} is not one of this optimizer"
+        raise FormatError(what, f"{_parts(given)[:200]}, expected {_parts(new)}", "load states that the same optimizer has saved")
     for array, own in _pairs(given, new):
         # a weight may change between float dtypes until its first update, but not its shape
         other_dtype = array._dtype != own._dtype and (dtypes or array._dtype not in FLOATS)
         if tuple(array.shape) != tuple(own.shape) or other_dtype:
-            what = f"optimizer states: the state of {name} is of a weight with another shape or dtype"
+            what = f"optimizer states: the state of {brief_key(name)} is of a weight with another shape or dtype"
             there, here = (f"{x._dtype} {tuple(x.shape)}" for x in (array, own))
             raise FormatError(what, f"{there}, expected {here}", "load the states that were saved with this network")
 
@@ -302,7 +303,7 @@ def _pairs(given: State, new: State) -> Iterator[tuple[Array, Array]]:
 def _parts(state: State) -> str:
     if isinstance(state, list | tuple):
         return f"({', '.join(map(_parts, state))})"
-    return "array" if isinstance(state, Array) else f"{state!r:.40}"
+    return "array" if isinstance(state, Array) else brief_repr(state, 40)
 
 
 def _share_counts(state: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:

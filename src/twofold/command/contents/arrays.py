@@ -3,7 +3,8 @@
 import ast
 import math
 import zipfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from tokenize import TokenError
 from typing import BinaryIO
@@ -18,6 +19,7 @@ from ...formats.params import iterate_arrays, read_names
 from ...formats.reader import FileReader
 from ...formats.records import ArrayRecord, shape_fault
 from ...formats.safetensors import array_of_entry, check_gaps, read_header
+from ...formats.value_text import brief_repr
 from .content import ArrayContent, Content, Sample, Selection, Table, selected
 from .inspected_file import InspectedFile
 from .statistics import PIECE, array_content, has_statistics, statistics_of
@@ -97,7 +99,9 @@ def read_npz(source: InspectedFile, content: Content, selection: Selection) -> N
     """The arrays of an NPZ file, one at a time."""
     try:
         with zipfile.ZipFile(source.file) as archive:
-            for entry in archive.infolist():
+            entries = archive.infolist()
+            _check_entries(entries, source.size)
+            for entry in entries:
                 if not entry.filename.endswith(".npy"):
                     content.facts[f"other file {entry.filename}"] = entry.file_size
                     continue
@@ -109,6 +113,25 @@ def read_npz(source: InspectedFile, content: Content, selection: Selection) -> N
         raise
     except FAULTS as error:
         raise FormatError(f"a damaged archive of arrays: {error}") from None
+
+
+def _check_entries(entries: Sequence[zipfile.ZipInfo], size: int) -> None:
+    """Check that an archive's members are distinct parts of the file: a directory may list one many times.
+
+    Raises
+    ------
+    FormatError
+        If two have one name, or they overlap.
+    """
+    names = Counter(entry.filename for entry in entries)
+    twice = next((name for name, count in names.items() if count > 1), None)
+    if twice is not None:
+        raise FormatError("a damaged archive of arrays: two members have one name", brief_repr(twice))
+    starts = sorted((entry.header_offset, entry.compress_size) for entry in entries)
+    ends = [start for start, _ in starts[1:]] + [size]
+    # the header before a member's content takes 30 bytes and more
+    if any(start + 30 + length > end for (start, length), end in zip(starts, ends, strict=True)):
+        raise FormatError("a damaged archive of arrays: its members overlap", f"{len(entries)} members")
 
 
 def _npy_content(name: str, file: BinaryIO, size: int) -> ArrayContent:
@@ -136,7 +159,9 @@ def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
         length = int.from_bytes(file.read(4), "little")
         # a literal, so no code in it can run; at most 64 KiB are read, because the length may be damaged
         header = ast.literal_eval(file.read(min(length, 1 << 16)).decode())
-        shape, dtype = tuple(header["shape"]), np.lib.format.descr_to_dtype(header["descr"])
+        shape, dtype = header["shape"], np.lib.format.descr_to_dtype(header["descr"])
+        if not isinstance(shape, tuple) or any(type(n) is not int for n in shape):
+            raise ValueError(f"the shape is {brief_repr(shape)}, and not a tuple of integers")
     return shape, dtype
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from ...formats.pickle_records import load_states
-from ...formats.records import ArrayRecord, DTypeRecord, ObjectRecord
+from ...formats.records import ArrayRecord, ObjectRecord
+from ...formats.value_text import brief_key, brief_repr
 from .content import Content, Fact, Selection, Table
 from .inspected_file import InspectedFile
 from .statistics import array_content
 
-#: Elements of a list that are shown.
-SHOWN_PARTS = 20
+#: Characters of a value that are shown.
+MOST_TEXT = 200
 
 
 def read_states(source: InspectedFile, content: Content, selection: Selection) -> None:
@@ -25,11 +26,11 @@ def read_states(source: InspectedFile, content: Content, selection: Selection) -
     content.facts["states"] = len(states)
     empty = 0
     for index, state in states.items():
-        parts = list(_parts(f"{index!r}" if isinstance(index, str) else f"{index}", state))
+        parts = list(_parts(brief_repr(index), state))
         content.arrays += [array_content(name, part) for name, part in parts if isinstance(part, ArrayRecord)]
         others = [(name, _text(part)) for name, part in parts if not isinstance(part, ArrayRecord) and part is not None]
         if others:
-            content.tables.append(Table(f"State of {index}", ("part", "value"), others))
+            content.tables.append(Table(f"State of {brief_key(index)}", ("part", "value"), others))
         empty += not parts or all(part is None for _, part in parts)
     if empty:
         content.facts["parameters without a state"] = empty
@@ -42,15 +43,15 @@ def _parts(name: str, state: object) -> Iterator[tuple[str, object]]:
             yield from _parts(f"{name}[{k}]", part)
     elif isinstance(state, dict):
         for key, part in state.items():
-            yield from _parts(f"{name}[{key!r}]", part)
+            yield from _parts(f"{name}[{brief_repr(key)}]", part)
     else:
         yield name, state
 
 
 def _describe(optimizer: ObjectRecord, content: Content) -> None:
-    content.facts["optimizer"] = f"{optimizer.module}.{optimizer.name}"
+    content.facts["optimizer"] = brief_key(f"{optimizer.module}.{optimizer.name}", MOST_TEXT)
     attributes = optimizer.state if isinstance(optimizer.state, Mapping) else {}
-    rows: list[tuple[Fact, ...]] = [(str(name), _text(value)) for name, value in attributes.items()]
+    rows: list[tuple[Fact, ...]] = [(brief_key(name), _text(value)) for name, value in attributes.items()]
     content.tables.append(Table("Attributes of the optimizer", ("name", "value"), rows))
 
 
@@ -59,18 +60,8 @@ def _text(value: object) -> Fact:
     match value:
         case bool() | None:
             return str(value)
-        case int() | float() | str():
+        case int() | float():
             return value
-        case ObjectRecord():
-            inside = value.state if isinstance(value.state, Mapping) else {}
-            return f"{value.module}.{value.name}({', '.join(f'{name}={_text(part)}' for name, part in inside.items())})"
-        case ArrayRecord():
-            return f"{value.dtype} {value.shape}"
-        case DTypeRecord():
-            return value.name
-        case dict():
-            return f"{{{', '.join(f'{_text(key)}: {_text(part)}' for key, part in value.items())}}}"
-        case list() | tuple() | set() | frozenset():
-            more = ["…"] if len(value) > SHOWN_PARTS else []
-            return f"{type(value).__name__}({', '.join([*(str(_text(part)) for part in list(value)[:SHOWN_PARTS]), *more])})"
-    return repr(value)[:200]
+        case str():
+            return brief_key(value, MOST_TEXT)
+    return brief_repr(value, MOST_TEXT)
