@@ -8,7 +8,7 @@ import struct
 import tracemalloc
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,6 +20,9 @@ from twofold.formats.pickle_records import load_states
 from twofold.formats.records import ArrayRecord, ObjectRecord
 from twofold.formats.torch_files import load_torch_file
 from twofold.formats.value_text import brief_repr
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LONG = b"A" * (1 << 18)
 #: A pickle's beginning, after which ``h\x01`` is the long text.

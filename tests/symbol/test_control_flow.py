@@ -5,6 +5,7 @@ import pytest
 
 import twofold as mx
 from twofold.errors import ParameterError
+from twofold.symbol.inference import Inference
 
 nd, sym = mx.nd, mx.sym
 X, S, W = np.array([[0, 1], [2, 3], [4, 5]], "f4"), np.ones(2, "f4"), np.array([2, 3], "f4")
@@ -42,6 +43,25 @@ def test_foreach_equals_the_imperative_loop_with_gradients():
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy())
     for name, a in zip("xsw", arrays, strict=True):
         np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), a.grad.asnumpy())
+
+
+def test_the_work_of_inference_is_linear_in_the_depth_of_loops(monkeypatch: pytest.MonkeyPatch):
+    visits = []
+    visit = Inference._visit
+    monkeypatch.setattr(Inference, "_visit", lambda self, node, probing: visits.append(node) or visit(self, node, probing))
+
+    def step(depth):
+        if depth == 0:
+            return lambda row, states: (row + states[0], [row * states[0]])
+        return lambda row, states: mx.sym.contrib.foreach(step(depth - 1), mx.sym.expand_dims(row, 0), states)
+
+    counts = []
+    for depth in (2, 4, 8):
+        loop = mx.sym.contrib.foreach(step(depth), mx.sym.var("data"), [mx.sym.var("state")])[0]
+        visits.clear()
+        assert loop.infer_shape(data=(2, 3), state=(3,))[1] == [(2, *[1] * depth, 3)]
+        counts.append(len(visits))
+    assert counts[2] - counts[1] <= 3 * (counts[1] - counts[0])
 
 
 def test_shapes_are_inferred_through_a_body_both_ways():

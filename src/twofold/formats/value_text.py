@@ -1,4 +1,4 @@
-"""A short text of a value that a file holds, for messages and tables: the time and memory that it takes do not depend on the value's size."""
+"""Short texts of values in files, for messages and tables: the time and memory that one takes do not depend on the value's size."""
 
 from __future__ import annotations
 

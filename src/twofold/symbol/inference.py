@@ -7,7 +7,9 @@ unknowns remain, a second round *probes*: the operator is typed with several tri
 the two are the same unknown.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, SupportsIndex, TypeVar
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, DTypeLike, dtype_name
@@ -23,6 +25,9 @@ from .partial_types import PartialShape, PartialType, shape_text
 
 T = TypeVar("T")
 MAX_ROUNDS = 100
+#: What was inferred inside subgraphs for given types, while the graph around them is inferred. Its nodes are visited several times, and so
+#: are those of each subgraph: without this the time would grow by a factor with each level of loops within loops.
+_INSIDE: ContextVar["dict[object, Inference] | None"] = ContextVar("inferred_inside", default=None)
 
 
 class Inference:
@@ -61,10 +66,11 @@ class Inference:
         ShapeError, DTypeError
             If what is known is contradictory; the message names the node.
         """
-        # only for the few graphs that still have unknowns: probing types each node several times
-        self._settle(probing=False)
-        if not self.is_complete():
-            self._settle(probing=True)
+        with _remembering():
+            self._settle(probing=False)
+            # only for the few graphs that still have unknowns: probing types each node several times
+            if not self.is_complete():
+                self._settle(probing=True)
         return self
 
     def is_complete(self) -> bool:
@@ -111,8 +117,31 @@ class Inference:
         return self.known[head.node][head.place]
 
 
+@contextmanager
+def _remembering() -> Iterator[None]:
+    """Remember what is inferred inside subgraphs until the outermost of these blocks ends: symbols may change between two inferences."""
+    if _INSIDE.get() is not None:
+        yield
+        return
+    token = _INSIDE.set({})
+    try:
+        yield
+    finally:
+        _INSIDE.reset(token)
+
+
 def inferred_inside(heads: Sequence[Head], given: Sequence[PartialType]) -> Inference:
-    """The known types of a subgraph, given the known types of its arguments, in order."""
+    """The known types of a subgraph, given the known types of its arguments, in order. They are not to be changed."""
+    found, key = _INSIDE.get(), (tuple(heads), tuple((k.shape, k.dtype) for k in given))
+    if found is None or key not in found:
+        made = _inferred_inside(heads, given)
+        if found is None:
+            return made
+        found[key] = made
+    return found[key]
+
+
+def _inferred_inside(heads: Sequence[Head], given: Sequence[PartialType]) -> Inference:
     names = [n.name for n in topological(heads) if n.is_variable]
     shapes = {name: k.shape for name, k in zip(names, given, strict=True) if k.shape is not None}
     dtypes = {name: k.dtype for name, k in zip(names, given, strict=True) if k.dtype is not None}

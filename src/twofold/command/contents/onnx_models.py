@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ...contrib.onnx.files import array_of, parsed_model
-from ...contrib.onnx.graph_reader import STANDARD
+from ...contrib.onnx.expansion import STANDARD
+from ...contrib.onnx.files import array_of, check_dims, parsed_model
 from ...contrib.onnx.package import onnx_package
 from ...dtype import NAME_OF
 from ...errors import FormatError
@@ -41,6 +41,8 @@ def read_onnx(source: InspectedFile, content: Content, selection: Selection) -> 
     names = (node.op_type if node.domain in STANDARD else f"{node.domain}.{node.op_type}" for node in graph.node)
     content.tables.append(Table("Operators", ("operator", "nodes"), Counter(names).most_common()))
     content.facts["nodes"] = len(graph.node)
+    for tensor in graph.initializer:
+        check_dims(tensor, f"array {tensor.name!r}")
     # as Python's integers, which sizes in a damaged file cannot overflow
     content.facts["parameters"] = sum(int(np.prod(tensor.dims, dtype=object)) for tensor in graph.initializer)
     content.network = _drawing(graph, held)

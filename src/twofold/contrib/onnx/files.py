@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 _PACKED = 2
 #: The size of an array in a damaged file must be bounded: at most the file's bytes, plus this.
 _SLACK = 1 << 20
+#: Arrays may share parts of external files, but not take more memory than this many times the files, plus the slack.
+_SHARED = 3
+#: Bits of an element, of types whose names do not start with that number; those of fewer than 8 are packed.
+_BITS = {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8, "FLOAT6E2M3": 8, "FLOAT6E3M2": 8}
+#: Axes of NumPy's arrays.
+_MOST_AXES = 64
 
 
 def load_model(model_file: str | PathLike[str]) -> "ModelProto":
@@ -35,9 +42,10 @@ def load_model(model_file: str | PathLike[str]) -> "ModelProto":
     path = fspath(model_file)
     data = read_file(path)
     model = parsed_model(data, path)
+    external = _ExternalData(path)
     for graph in _graphs(model.graph):
         for tensor in graph.initializer:
-            _with_external_data(tensor, path)
+            external.put_into(tensor)
     return model
 
 
@@ -96,35 +104,91 @@ def _graphs(graph: "GraphProto", depth: int = 0) -> list["GraphProto"]:
     return found
 
 
-def _with_external_data(tensor: "TensorProto", model_file: str) -> None:
-    """Put the bytes of an array from another file into the array.
+class _ExternalData:
+    """The arrays of a model that are in other files.
+
+    Parameters
+    ----------
+    model_file
+        The path of the model.
+    """
+
+    def __init__(self, model_file: str) -> None:
+        self.model_file = model_file
+        self._sizes: dict[str, int] = {}  # of the files
+        self._read = 0
+
+    def put_into(self, tensor: "TensorProto") -> None:
+        """Put the bytes of an array from another file into the array.
+
+        Raises
+        ------
+        FormatError
+            If the file is outside the folder of the model, the array's part of it does not match its shape, or arrays share parts of
+            files so often that they take far more memory than the files.
+        """
+        onnx = onnx_package("reading ONNX files")
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return
+        given = {entry.key: entry.value for entry in tensor.external_data}
+        place = f"onnx: the array {tensor.name!r}"
+        location = given.get("location", "")
+        path = _beside(self.model_file, location)
+        if path is None or not file_exists(path):
+            todo = "put the file beside the model, and name it by a relative path"
+            raise FormatError(f"{place} is in a file that is not in the model's folder", repr(location), todo)
+        expected = _stored_bytes(tensor, place)
+        offset, length = (_number(given, key, place) for key in ("offset", "length"))
+        with open_file(path, "rb") as file:
+            size = self._sizes[path] = file.seek(0, os.SEEK_END)
+            length = size - offset if length < 0 else length
+            if offset < 0 or offset + length > size:
+                raise FormatError(
+                    f"{place} reaches beyond its file", f"{offset} + {length} of {size} bytes of {location}", "the file is cut"
+                )
+            if length != expected:
+                raise FormatError(
+                    f"{place} has another size in its file", f"{length} bytes for the shape {list(tensor.dims)}", "the file is damaged"
+                )
+            self._read += length
+            if self._read > _SHARED * sum(self._sizes.values()) + _SLACK:
+                raise FormatError(f"{place} shares its part of a file with too many others", location, "store each array once")
+            file.seek(offset)
+            # from now on the array is like one in the model file itself
+            tensor.raw_data = file.read(length)
+        del tensor.external_data[:]
+        tensor.data_location = onnx.TensorProto.DEFAULT
+
+
+def _stored_bytes(tensor: "TensorProto", place: str) -> int:
+    """The size of an array in an external file, by its shape and dtype.
 
     Raises
     ------
     FormatError
-        If the file is outside the folder of the model, or shorter than the array.
+        If it has no valid shape, or its elements are no numbers.
     """
-    onnx = onnx_package("reading ONNX files")
-    if tensor.data_location != onnx.TensorProto.EXTERNAL:
-        return
-    given = {entry.key: entry.value for entry in tensor.external_data}
-    place = f"onnx: the array {tensor.name!r}"
-    location = given.get("location", "")
-    path = _beside(model_file, location)
-    if path is None or not file_exists(path):
-        todo = "put the file beside the model, and name it by a relative path"
-        raise FormatError(f"{place} is in a file that is not in the model's folder", repr(location), todo)
-    offset, length = (_number(given, key, place) for key in ("offset", "length"))
-    with open_file(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        length = size - offset if length < 0 else length
-        if offset < 0 or offset + length > size:
-            raise FormatError(f"{place} reaches beyond its file", f"{offset} + {length} of {size} bytes of {location}", "the file is cut")
-        file.seek(offset)
-        # From now on the array is like one in the model file itself.
-        tensor.raw_data = file.read(length)
-    del tensor.external_data[:]
-    tensor.data_location = onnx.TensorProto.DEFAULT
+    check_dims(tensor, place)
+    kinds = onnx_package("reading ONNX files").TensorProto.DataType
+    kind = kinds.Name(tensor.data_type) if tensor.data_type in kinds.values() else ""
+    bits = _BITS.get(kind) or next(map(int, re.findall(r"\d+", kind)), 0)
+    if not bits:
+        raise FormatError(f"{place} does not hold numbers", kind or f"type {tensor.data_type}", "Twofold's arrays do")
+    return -(-math.prod(tensor.dims) * bits // 8)
+
+
+def check_dims(tensor: "TensorProto", place: str) -> None:
+    """Check that an array has a valid shape, before its sizes are multiplied.
+
+    Raises
+    ------
+    FormatError
+        If it has a negative size, or more axes than arrays can have.
+    """
+    if len(tensor.dims) > _MOST_AXES:
+        raise FormatError(f"{place} has too many axes", str(len(tensor.dims)), f"arrays have at most {_MOST_AXES}")
+    if any(n < 0 for n in tensor.dims):
+        raise FormatError(f"{place} has a negative size", list(tensor.dims))
 
 
 def _beside(model_file: str, location: str) -> str | None:
@@ -157,8 +221,7 @@ def array_of(tensor: "TensorProto") -> np.ndarray:
     """
     onnx = onnx_package("reading ONNX files")
     place = f"onnx: the array {tensor.name!r}"
-    if any(n < 0 for n in tensor.dims):
-        raise FormatError(f"{place} has a negative size", list(tensor.dims))
+    check_dims(tensor, place)
     held = tensor.ByteSize()
     # Checked before the array is made, which may ask for all this memory.
     if math.prod(tensor.dims) > _PACKED * held + _SLACK:

@@ -20,8 +20,13 @@ _FOLDED_NAMES = (
     "Reshape Round ScatterElements ScatterND Sign Size Slice Split Sqrt Squeeze Sub Sum Tile Transpose Unsqueeze Where Xor"
 )
 _FOLDED = frozenset(_FOLDED_NAMES.split())
+#: Those whose operands are broadcast.
+_BROADCAST_NAMES = "Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or Pow Sub Sum Where Xor"
+_BROADCAST = frozenset(_BROADCAST_NAMES.split())
 #: The most elements of a result whose size is a number in the file.
 _LARGEST = 1 << 24
+#: Elements of the operands and results that are computed even if all results so far take much memory: those of shapes.
+_SMALL = 1 << 10
 #: The results of a node, None for those that it leaves out.
 Results = Sequence[np.ndarray | Tensor | None]
 
@@ -40,14 +45,16 @@ def folded(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> 
     # All inputs are omitted.
     if not given and node.input:
         return None
-    grown = _GROWING.get(node.op_type)
-    # numbers in a damaged file must not ask for memory without bounds
-    if sum(a.size for a in given) + (grown(*given) if grown is not None else 0) > _LARGEST:
+    # numbers in a damaged file must not ask for memory without bounds: neither one result, nor all of them
+    size = sum(a.size for a in given) + _result_size(node, given)
+    if size > _LARGEST or (size > _SMALL and graph.expansion.left < 0):
         return None
     # ONNX's package lets NumPy wrap these indices, which subtracts the size as often as it takes: for 2**62 that is years
     if node.op_type == "GatherElements" and len(given) == 2 and np.any(abs(given[1].astype(float)) > max(given[0].shape, default=0)):
         raise FormatError(f"{graph.place}: its constant inputs do not fit", "an index beyond its axis")
-    return _computed(graph, node, arrays)
+    found = _computed(graph, node, arrays)
+    graph.expansion.left -= sum(a.nbytes for a in found if isinstance(a, np.ndarray))
+    return found
 
 
 def _shape_of(node: "NodeProto", inputs: Sequence[Tensor | None]) -> Results | None:
@@ -147,9 +154,24 @@ def _count(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> int:
 _GROWING: dict[str, Callable[..., int]] = {
     "ConstantOfShape": _product,
     "Expand": lambda data, shape: _product(shape) * max(data.size, 1),
+    "Gather": lambda data, indices: indices.size * data.size // min((n for n in data.shape if n), default=1),
+    "GatherND": lambda data, indices: indices.size * data.size // min((n for n in data.shape if n), default=1),
     "Range": _count,
     "Tile": lambda data, repeats, *axis: _product(repeats) * max(data.size, 1),
 }
+
+
+def _result_size(node: "NodeProto", given: Sequence[np.ndarray]) -> int:
+    """The number of a result's elements, or more, if they can be more than those of all operands."""
+    grown = _GROWING.get(node.op_type)
+    if grown is not None:
+        return grown(*given)
+    if node.op_type not in _BROADCAST:
+        return 0
+    try:
+        return math.prod(np.broadcast_shapes(*[a.shape for a in given]))
+    except ValueError:  # the operator has the better message
+        return 0
 
 
 def _computed(graph: Graph, node: "NodeProto", arrays: Sequence[np.ndarray | None]) -> Results:

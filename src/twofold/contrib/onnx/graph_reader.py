@@ -15,6 +15,7 @@ from ...symbol.naming import NameManager
 from ...symbol.node import Head, SymbolNode
 from ...symbol.symbol import Symbol
 from . import definitions, folding
+from .expansion import MOST_LEVELS, STANDARD, Expansion, check_functions
 from .files import array_of
 from .op_reader import OP_READERS, OpReader
 from .operators import loading as loading
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
     from ...ndarray.array import NDArray
-
-#: ONNX's own operators.
-STANDARD = ("", "ai.onnx")
-#: Definitions within definitions.
-MOST_LEVELS = 16
 
 
 class GraphReader:
@@ -55,6 +51,8 @@ class GraphReader:
         The version of ONNX's operators that the model uses.
     params
         Arrays of the variables that are not inputs, by name.
+    expansion
+        What reading has made of the file so far.
     """
 
     def __init__(
@@ -74,6 +72,8 @@ class GraphReader:
         self._typed: dict[Head, Node] = {}
         self._untyped: set[Head] = set()
         self._functions = {(f.domain, f.name): f for f in model.functions}
+        self.expansion = Expansion(model)
+        self._held: dict[int, tuple[GraphProto, dict[str, Tensor]]] = {}  # the arrays of bodies, which are read more than once
 
     def _opset(self) -> int:
         newest = onnx_package("reading ONNX files").defs.onnx_opset_version()
@@ -95,6 +95,7 @@ class GraphReader:
         graph = self.model.graph
         if not graph.output:
             raise FormatError("onnx: the graph has no outputs", f"{len(graph.node)} nodes", "the file is damaged")
+        check_functions(graph.node, self._functions)
         for proto in graph.initializer:
             self.tensors[proto.name] = Tensor(self, proto.name, array=array_of(proto))
         for proto in graph.sparse_initializer:
@@ -173,9 +174,13 @@ class GraphReader:
                 f"{self.place}: a body takes more inputs than are given, or is nested too deeply", f"{len(graph.input)} inputs"
             )
         # Nodes of a body change these; afterwards the node with the body needs its own values back.
+        self.expansion.read(graph.node, self.place)
+        if id(graph) not in self._held:
+            # with the graph, so that its identity stays unique
+            self._held[id(graph)] = graph, {proto.name: Tensor(self, proto.name, array=array_of(proto)) for proto in graph.initializer}
         around, place, outputs, label = self.tensors, self.place, self.outputs, self.label
         self.tensors, self.level = dict(around), self.level + 1
-        self.tensors |= {proto.name: Tensor(self, proto.name, array=array_of(proto)) for proto in graph.initializer}
+        self.tensors |= self._held[id(graph)][1]
         self.tensors |= {info.name: value for info, value in zip(graph.input, arguments, strict=False)}
         self.read(graph.node)
         found = [self.tensor(info.name, "the body's output") for info in graph.output]
@@ -212,6 +217,7 @@ class GraphReader:
         """Read the nodes by which ONNX, or the model, defines an operator."""
         function, nodes = definitions.definition_of(self, node, inputs, self._functions)
         place = self.place
+        self.expansion.read(nodes, place)
         if self.level >= MOST_LEVELS:
             raise FormatError(f"{place}: definitions of operators are nested too deeply", f"more than {MOST_LEVELS} levels")
         # a definition sees its own inputs only, unlike the body of control flow

@@ -13,6 +13,8 @@ from ...symbol.symbol import Symbol
 if TYPE_CHECKING:
     from onnx import GraphProto
 
+    from .expansion import Expansion
+
 Sizes = tuple[int | None, ...]
 
 
@@ -42,6 +44,7 @@ class Graph(Protocol):
     label: str | None
     outputs: int
     opset: int
+    expansion: "Expansion"
 
     def variable(self, tensor: "Tensor") -> Symbol:
         """A variable for a constant, which becomes a parameter."""
