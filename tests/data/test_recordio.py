@@ -270,3 +270,50 @@ def test_a_cut_file_without_an_index_says_what_to_do(tmp_path: Path):
     (tmp_path / "a.rec").write_bytes(written(tmp_path / "whole.rec")[:-3])
     with pytest.warns(UserWarning, match="there is no index"), pytest.raises(FormatError, match=r"a\.rec: byte .*im2rec.*ImageRecordIter"):
         mx.gluon.data.vision.ImageRecordDataset(tmp_path / "a.rec")
+
+
+class Headers(io.BytesIO):
+    """A file in memory that counts how often it is read."""
+
+    count = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.count += 1
+        return super().read(size)
+
+
+def part(kind: int, length: int) -> bytes:
+    return MAGIC + struct.pack("<I", kind << 29 | length)
+
+
+@pytest.mark.parametrize("last", [b"", part(3, 0) + b"damaged!"], ids=["unfinished", "finished"])
+def test_records_that_lead_to_the_same_parts_are_searched_in_linear_time(last: bytes):
+    counts = []
+    for n in (1000, 2000):
+        # the first part of each record ends where the middle parts begin, which all records have in common
+        file = Headers(b"".join(part(1, 8 * (n - k - 1)) for k in range(n)) + part(2, 0) * n + last)
+        faults: list[FormatError] = []
+        found = list(RecordReader(file).offsets(faults.append))
+        assert found == ([0] if last else [])
+        assert faults[0].what == "the file ends inside a record" if not last else "no record starts here"
+        counts.append(file.count)
+    assert counts[1] < 2.5 * counts[0]
+
+
+def test_records_inside_records_are_yielded_a_few_times_at_most():
+    n = 500
+    data = b"".join(part(0, 8 * (n - k - 1)) for k in range(n)) + b"damaged!"
+    reader = RecordReader(io.BytesIO(data))
+    # each of them ends at the damaged place, and has the next one inside
+    assert list(reader.offsets(lambda error: None)) == [8 * k for k in range(9)]
+    assert len(list(reader.offsets(lambda error: None))) == 9
+
+
+def test_the_records_of_a_file_that_grows_are_found():
+    file = io.BytesIO()
+    reader = RecordReader(file)
+    file.write(part(1, 0) + part(2, 0) * 100)
+    assert list(reader.offsets(lambda error: None)) == []
+    file.seek(0, io.SEEK_END)
+    file.write(part(3, 0))
+    assert list(reader.offsets()) == [0]

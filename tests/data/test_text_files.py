@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import time
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -135,3 +137,27 @@ def test_exponents_in_integers_are_ignored_with_a_warning(tmp_path: Path, monkey
     monkeypatch.setattr(SETTINGS, "strict", True)
     with pytest.raises(ParameterError, match="exponents"):
         next(mx.io.CSVIter(path, (2,), batch_size=2, dtype="int32"))
+
+
+def test_a_long_number_takes_linear_time(tmp_path: Path) -> None:
+    start = time.process_time()
+    with pytest.raises(FormatError, match="row 1 is not numbers with commas between"):
+        mx.io.CSVIter(written(tmp_path, f"{'1' * 60_000},e\n1,2\n"), (2,), batch_size=1, dtype="int32")
+    assert time.process_time() - start < 10  # quadratic time was a minute
+
+
+@pytest.mark.parametrize(("digits", "value"), [(30, 0.1), (900, 0.1), (1001, None)])
+def test_long_numbers_of_libsvm_are_read_or_refused(tmp_path: Path, digits: int, value: float | None) -> None:
+    # a comment makes the slow parser read the file
+    path = written(tmp_path, f"1 1:2 # first\n1 1:0.1{'0' * (digits - 3)}\n" + "1 1:1\n" * 100_000)
+    if value is None:
+        with pytest.raises(FormatError, match=r"row 2 has a number that is too long: given 0\.10+…, 1001 characters"):
+            mx.io.LibSVMIter(path, (2,), batch_size=1)
+        return
+    tracemalloc.start()
+    try:
+        batches = mx.io.LibSVMIter(path, (2,), batch_size=2)
+        assert tracemalloc.get_traced_memory()[1] < 60 << 20
+    finally:
+        tracemalloc.stop()
+    assert next(batches).data[0].asnumpy()[:, 1].tolist() == pytest.approx([2, value])

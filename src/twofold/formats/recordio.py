@@ -24,7 +24,9 @@ HEADER = struct.Struct("<4sI")
 LENGTH_BITS = 29
 LARGEST = 2**LENGTH_BITS - 1
 WHOLE, FIRST, MIDDLE, LAST = range(4)
-SEARCHED = 1 << 20  # bytes that are searched for a record at once
+SEARCHED = 1 << 12, 1 << 20  # bytes that are searched for a record at once: at first, and at most
+MARKED = 64  # one in so many parts of an unfinished record is remembered, so that other records that lead there end soon
+RETURNS = 8  # how often a search may begin inside the record before it, within one stretch of a file
 UNCHECKED = 1 << 20  # a length up to this may be allocated before the file is known to be as long
 
 
@@ -76,11 +78,15 @@ class RecordReader:
         Where the next record starts, in bytes. It can be set.
     """
 
-    __slots__ = ("_bytes_at", "_file", "_last", "offset")
+    __slots__ = ("_bytes_at", "_file", "_last", "_part", "_returns", "_stretch", "_unfinished", "_unfinished_at", "offset")
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._last = (0, 0)  # start and end of the last whole record
+        self._last = (0, 0)  # start of the last part of the last whole record, and its end
+        self._part = 0  # start of the last part that was read
+        self._unfinished: set[int] = set()  # offsets of parts after which a record is not finished
+        self._unfinished_at = -1  # in a file of this size
+        self._stretch, self._returns = 0, 0  # end of the stretch that was searched again, and how often it was
         self._bytes_at = reading_at(file)  # without a position and a buffer records at random take half the time
         self.offset = 0
 
@@ -100,13 +106,19 @@ class RecordReader:
         start = self._bytes_at(HEADER.size, begin)
         if not start:
             return None
+        if begin <= self._last[0]:  # reading began anew
+            self._stretch = self._returns = 0
+        if self._unfinished:  # the file is damaged, and this record may be one whose parts were seen not to end
+            self._pass(self.size())
+            self.offset = begin
         kind, content = self._content(start, inside=False)
         if kind == WHOLE:
             self._last = begin, self.offset
             return content
         parts = [content]
         while kind != LAST:
-            kind, content = self._content(self._bytes_at(HEADER.size, self.offset), inside=True)
+            begin = self.offset
+            kind, content = self._content(self._bytes_at(HEADER.size, begin), inside=True)
             parts.append(content)
         self._last = begin, self.offset
         # the writer has split the content at magic numbers and left those out
@@ -126,7 +138,7 @@ class RecordReader:
             See `read`.
         """
         end = self.size()
-        self.offset = 0
+        self.offset = self._stretch = self._returns = 0
         while self.offset < end:
             start = self.offset
             try:
@@ -138,35 +150,49 @@ class RecordReader:
                 self.offset = start
                 self.skip_damage()
             else:
-                self._last = start, self.offset
+                self._last = self._part, self.offset
                 yield start
 
     def _pass(self, end: int) -> None:
         """Advance to the end of a record, in a file of ``end`` bytes."""
-        kind = WHOLE
-        inside = False
-        while not inside or kind != LAST:
-            # the contents are not read: their lengths say where the next header is
-            kind, length = self._header(self._bytes_at(HEADER.size, self.offset), inside)
-            following = self.offset + HEADER.size + _padded(length)
-            if following > end:
-                raise self._cut(length, end - self.offset - HEADER.size)
-            self.offset = following
-            if kind == WHOLE:
-                return
-            inside = True
+        if end != self._unfinished_at:
+            self._unfinished, self._unfinished_at = set(), end
+        kind, count, marks = FIRST, 0, []
+        try:
+            while kind in (FIRST, MIDDLE):
+                if self.offset in self._unfinished and count:
+                    raise self._error("a record in several parts lacks some of them", "parts that are not followed by a last one")
+                # the contents are not read: their lengths say where the next header is
+                kind, length = self._header(self._bytes_at(HEADER.size, self.offset), count > 0)
+                following = self.offset + HEADER.size + _padded(length)
+                if following > end:
+                    raise self._cut(length, end - self.offset - HEADER.size)
+                count += 1
+                if count % MARKED == 0:
+                    marks.append(following)
+                self._part, self.offset = self.offset, following
+        except FormatError:
+            self._unfinished.update(marks)
+            raise
 
     def skip_damage(self) -> None:
         """Advance to the next place where a whole record starts, or else to the end of the file; after `read` raised an error at `offset`.
 
-        The search begins inside the record before `offset`, because the length in that record's header may be damaged.
+        The search begins inside the record before `offset`, because the length in that record's header may be damaged. Damage inside
+        records inside records is followed to a few levels only, so that the search takes no more than some passes through the file.
         """
         end = self.size()
         start, stop = self._last
+        if self.offset > self._stretch:
+            self._stretch, self._returns = self.offset, 0
+        returns = stop == self.offset and self._returns < RETURNS
+        self._returns += returns
         # search from the next byte, so that the same damaged place is not found again
-        block = 1 + (start if stop == self.offset else self.offset)
+        block = 1 + (start if returns else self.offset)
+        size, most = SEARCHED
         while block < end:
-            data = self._bytes_at(SEARCHED, block)
+            data = self._bytes_at(size, block)
+            size = min(2 * size, most)
             if not data:  # the file was cut meanwhile
                 break
             found = data.find(MAGIC)

@@ -19,7 +19,10 @@ from ..strictness import tolerate
 NEWLINE, BLANK, COMMA, COLON = b"\n ,:"
 #: The whole part of a number, and a fraction or an exponent after it.
 DECIMAL = re.compile(rb"((?:^|,)[ \t]*[+-]?\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?(?=[ \t]*(?:,|$))", re.MULTILINE)
-EXPONENTIAL = re.compile(rb"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
+# A number is looked for where its digits begin, and not at each of them: otherwise a long one takes quadratic time.
+EXPONENTIAL = re.compile(rb"[+-]?(?<!\d)\d++(?:\.\d*+)?[eE][+-]?\d+")
+#: The longest number of a LibSVM file; and the longest that are parsed all at once.
+MOST_CHARACTERS, USUAL_CHARACTERS = 1000, 40
 Shape = tuple[int, ...]
 
 
@@ -251,12 +254,26 @@ def _slow_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ends = np.cumsum(1 + 2 * counts)
     if len(text) != (ends[-1] if len(ends) else 0):
         raise _wrong_line(lines)
+    longest = max(map(len, text), default=0)
+    if longest > MOST_CHARACTERS:
+        raise _long_number(lines)
     try:
-        numbers = np.array(text, "S").astype("float64")
+        # NumPy's array of texts has the size of the longest for each
+        numbers = np.array(text, "S").astype("float64") if longest <= USUAL_CHARACTERS else np.array(list(map(float, text)))
     except ValueError:
         raise _wrong_line(lines) from None
     heads = ends - 1 - 2 * counts
     return numbers[heads], np.delete(numbers, heads).reshape(-1, 2), counts
+
+
+def _long_number(lines: list[bytes]) -> FormatError:
+    """The error for the first row with a number of too many characters."""
+    for number, line in enumerate(lines, 1):
+        word = max(line.replace(b":", b" ").split(), key=len)
+        if len(word) > MOST_CHARACTERS:
+            given = f"{word[:40].decode(errors='replace')}…, {len(word)} characters"
+            return FormatError(f"row {number} has a number that is too long", given, f"write at most {MOST_CHARACTERS} characters")
+    return _wrong_line(lines)
 
 
 def _without_comments(content: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import compress
 
 import numpy as np
 
@@ -119,8 +120,9 @@ def read_libsvm(source: InspectedFile, content: Content, selection: Selection) -
         if not fields:
             continue
         # several labels, and a query, may come before the pairs
-        heads = [k for k, field in enumerate(fields) if k == 0 or ":" not in field or field.startswith("qid:")]
-        pairs = [field for k, field in enumerate(fields) if k not in heads]
+        is_head = [k == 0 or ":" not in field or field.startswith("qid:") for k, field in enumerate(fields)]
+        heads = list(compress(fields, is_head))
+        pairs = [field for field, head in zip(fields, is_head, strict=True) if not head]
         try:
             largest = max([largest, *(int(pair.partition(":")[0]) for pair in pairs)])
         except ValueError as error:
@@ -128,7 +130,7 @@ def read_libsvm(source: InspectedFile, content: Content, selection: Selection) -
         counts.append(len(pairs))
         if len(rows) < selection.count:
             shown = pairs[:SHOWN_NUMBERS] + (["…"] if len(pairs) > SHOWN_NUMBERS else [])
-            rows.append((len(counts) - 1, " ".join(fields[k] for k in heads), " ".join(shown)))
+            rows.append((len(counts) - 1, " ".join(heads), " ".join(shown)))
     if not counts:
         raise FormatError("a LibSVM file without a row", None)
     content.facts["largest index"] = largest

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import FormatError
-from .op_reader import OP_READERS
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, ModelProto, NodeProto
@@ -59,15 +58,23 @@ class Expansion:
             )
 
 
-def check_functions(nodes: Sequence[NodeProto], functions: Functions) -> None:
+def check_functions(nodes: Sequence[NodeProto], functions: Functions, known: Container[str]) -> None:
     """Check how many nodes the calls of a model's functions expand to, before anything expands them.
+
+    Parameters
+    ----------
+    nodes, functions
+        The graph's nodes, and the functions by domain and name.
+    known
+        ONNX's own operators that are not expanded.
 
     Raises
     ------
     FormatError
         If they are too many, or the functions call one another too deeply or in a circle.
     """
-    if functions and _expanded(nodes, functions, {}, 0) > MOST_NODES:
+    own = {key: function for key, function in functions.items() if key[0] not in STANDARD or key[1] not in known}
+    if own and _expanded(nodes, own, {}, 0) > MOST_NODES:
         raise FormatError("onnx: the model's functions expand to too many nodes", f"more than {MOST_NODES}", "export it without functions")
 
 
@@ -80,8 +87,7 @@ def _expanded(nodes: Sequence[NodeProto], functions: Functions, done: dict[tuple
     count = 0
     for node in nodes:
         key = (node.domain, node.op_type)
-        is_read = node.domain in STANDARD and node.op_type in OP_READERS
-        if key in functions and not is_read:
+        if key in functions:
             if key not in done:
                 done[key] = _expanded(functions[key].node, functions, done, level + 1)
             count += done[key]

@@ -95,7 +95,7 @@ class GraphReader:
         graph = self.model.graph
         if not graph.output:
             raise FormatError("onnx: the graph has no outputs", f"{len(graph.node)} nodes", "the file is damaged")
-        check_functions(graph.node, self._functions)
+        check_functions(graph.node, self._functions, OP_READERS)
         for proto in graph.initializer:
             self.tensors[proto.name] = Tensor(self, proto.name, array=array_of(proto))
         for proto in graph.sparse_initializer:
