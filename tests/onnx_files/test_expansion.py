@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -62,7 +62,8 @@ def with_loops(path: str, depth: int, count: int) -> str:
 
 def outputs(path: str) -> list[float]:
     symbol, args, aux = mx.contrib.onnx.import_model(path)
-    return symbol.eval(x=mx.nd.array([-1.0, 2.0]), **args, **aux)[0].asnumpy().tolist()
+    given: dict[str, Any] = {"x": mx.nd.array([-1.0, 2.0]), **args, **aux}
+    return symbol.eval(**given)[0].asnumpy().tolist()
 
 
 def test_functions_and_loops_of_a_usual_size_are_read(path: str):
