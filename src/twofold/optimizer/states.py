@@ -199,7 +199,7 @@ def _check_names(kind: type, given: dict[Any, Any]) -> None:
     for name in given:
         if not isinstance(name, str) or isinstance(getattr_static(kind, name, None), METHODS) or name.startswith("__"):
             raise FormatError(
-                f"optimizer states: {kind.__name__} cannot have an attribute of this name", f"{name!r:.60}", "the file is damaged"
+                f"optimizer states: {kind.__name__} cannot have an attribute of this name", brief_repr(name, 60), "the file is damaged"
             )
 
 
