@@ -20,7 +20,7 @@ HEAD = """# Libraries built on MXNet
 
 Libraries that were written for MXNet 1.x, by Twofold and by MXNet 1.9.1, from source distributions that are unmodified but for what the
 last section lists. `make test-libraries` makes this page (`tools/libraries` says how). Tried on {day}, with Python {python} and NumPy
-{numpy}.
+{numpy}. A run may be of some parts or libraries; the other figures are those of earlier runs, since November 2026.
 
 * **Modules**: how many are imported, of those that are not left out below; in brackets by MXNet.
 * **Networks** of the library's zoo, with parameters drawn alike on both sides: outputs, gradients, hybridized outputs and gradients, the
