@@ -92,3 +92,16 @@ def test_a_recurrent_layer_has_the_size_of_its_weights(kind, path):
 def test_a_layer_that_is_unrolled_has_few_steps(path):
     assert outcome(path, recurrent_model("LSTM", 2, steps=5000))
     assert not outcome(path, recurrent_model("GRU", 2, steps=5000))
+
+
+def test_a_split_has_as_many_parts_as_outputs(path):
+    from onnx import helper
+
+    def model(number):
+        node = helper.make_node("Split", ["x"], ["a", "b"], num_outputs=number)
+        values = [helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", (3,)), ("a", (2,)), ("b", (1,)))]
+        graph = helper.make_graph([node], "g", values[:1], values[1:])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]).SerializeToString()
+
+    assert outcome(path, model(2))
+    assert not outcome(path, model(2**31))

@@ -99,7 +99,9 @@ def Split(graph, data, split=None, *, axis=0, num_outputs=None):
     if split is not None:
         parts = split.integers
     else:
-        count = num_outputs or graph.outputs
+        count = graph.outputs
+        if num_outputs not in (None, count):  # a file may claim 2**31 of them
+            raise unsupported(graph, "num_outputs differs from the number of outputs", f"{num_outputs} for {count}")
         # Rounded up: as ONNX has it, only the last part may be smaller.
         each = -(-size // count)
         parts = [each] * (count - 1) + [size - each * (count - 1)]
