@@ -7,7 +7,7 @@ from typing import Any
 from ..dtype import COMPLEX, INTEGERS, float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, OperatorError, ParameterError, ShapeError
 from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
-from ..opdef.conventions import check_floats, check_legacy, finish_legacy
+from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from ..origin import called_function
 from .ir import TABLES, Application, Constant, Node, const, intern
@@ -155,6 +155,8 @@ def run_rule(xp: Derived, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
     if bound_op.legacy:
         check_legacy(op, [xp.dtype_of(a) for a in arrays if a is not None])
+        if isinstance(op.symbolic.keeps_shape, tuple):
+            check_kept_shape(op, [None if a is None else a.shape for a in arrays])
     out = (getattr(xp, op.name) if op.primitive else partial(op.rule, xp))(*arrays, **bound_op.params, **scalars)
     if op.mutates:
         out, new = out

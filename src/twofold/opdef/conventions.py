@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float, promote
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, ParameterError, ShapeError
 from .spec import BoundOp, Op
 from .vocabulary import Derived, Operand
 
@@ -65,6 +65,21 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
         raise DTypeError(f"{op.spoken}: operands must have the same dtype", ", ".join(same), todo)
     if op.front.real and dtypes and not is_float(dtypes[0]):
         raise DTypeError(f"{op.spoken}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
+
+
+def check_kept_shape(op: Op, shapes: Sequence[tuple[int, ...] | None]) -> None:
+    """Raise unless the arrays that have the result's shape by declaration, such as a weight, its gradient and its states, have one shape.
+
+    Raises
+    ------
+    ShapeError
+        If they do not: arithmetic would broadcast them.
+    """
+    kept = op.symbolic.keeps_shape
+    found = {a.name: shape for a, shape in zip(op.arrays, shapes, strict=False) if isinstance(kept, tuple) and a.name in kept}
+    if len({shape for shape in found.values() if shape is not None}) > 1:
+        given = ", ".join(f"{name} {shape}" for name, shape in found.items())
+        raise ShapeError(f"{op.spoken}: the arrays must have one shape", given, f"pass arrays of the shape of {next(iter(found))}")
 
 
 def check_floats(op: Op, dtypes: Sequence[str | None]) -> None:

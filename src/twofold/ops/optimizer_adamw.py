@@ -22,7 +22,7 @@ def _updated(xp, weight, grad, mean, var, rescale_grad, *, lr, eta, wd, beta1, b
     return [xp.where(applies, after, before) for after, before in ((new, weight), (new_mean, mean), (new_var, var))]
 
 
-@op("_adamw_update", mutates=("mean", "var"), differentiable=False, keeps_shape=True)
+@op("_adamw_update", mutates=("mean", "var"), differentiable=False, keeps_shape=("weight", "grad", "mean", "var"))
 def adamw_update(
     xp,
     weight,
@@ -48,7 +48,13 @@ def adamw_update(
     return new, {"mean": mean, "var": var}
 
 
-@op("_mp_adamw_update", like=adamw_update, mutates=("mean", "var", "weight32"), differentiable=False, keeps_shape=True)
+@op(
+    "_mp_adamw_update",
+    like=adamw_update,
+    mutates=("mean", "var", "weight32"),
+    differentiable=False,
+    keeps_shape=("weight", "grad", "mean", "var", "weight32"),
+)
 def mp_adamw_update(xp, weight, grad, mean, var, weight32, rescale_grad, **params):
     """`adamw_update` on the float32 master weight; returns it cast to the weight's dtype."""
     new, mean, var = _updated(xp, weight32, xp.cast_like(grad, weight32), mean, var, rescale_grad, **params)

@@ -11,7 +11,15 @@ def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return whole if clip_gradient < 0 else xp.clip(whole, -clip_gradient, clip_gradient)
 
 
-@op("adam_update", "_sparse_adam_update", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True, lazy=True)
+@op(
+    "adam_update",
+    "_sparse_adam_update",
+    mutates=("mean", "var"),
+    differentiable=False,
+    alike=True,
+    keeps_shape=("weight", "grad", "mean", "var"),
+    lazy=True,
+)
 def adam_update(
     xp,
     weight,
@@ -43,7 +51,7 @@ def _bounded(xp, weight, clip_weights):
     return weight if clip_weights <= 0 else xp.clip(weight, -clip_weights, clip_weights)
 
 
-@op("rmspropalex_update", mutates=("n", "g", "delta"), differentiable=False, alike=True, keeps_shape=True)
+@op("rmspropalex_update", mutates=("n", "g", "delta"), differentiable=False, alike=True, keeps_shape=("weight", "grad", "n", "g", "delta"))
 def rmspropalex_update(
     xp,
     weight,
@@ -70,7 +78,15 @@ def rmspropalex_update(
     return _bounded(xp, weight + delta, clip_weights), {"n": n, "g": g, "delta": delta}
 
 
-@op("rmsprop_update", like=rmspropalex_update, without=("gamma2",), mutates=("n",), differentiable=False, alike=True, keeps_shape=True)
+@op(
+    "rmsprop_update",
+    like=rmspropalex_update,
+    without=("gamma2",),
+    mutates=("n",),
+    differentiable=False,
+    alike=True,
+    keeps_shape=("weight", "grad", "n"),
+)
 def rmsprop_update(xp, weight, grad, n, *, lr, gamma1, epsilon, clip_weights, **params):
     """``weight - lr · grad / sqrt(n + epsilon)``, n being the running average of the squared gradient; optionally clips the weights.
 
@@ -81,7 +97,7 @@ def rmsprop_update(xp, weight, grad, n, *, lr, gamma1, epsilon, clip_weights, **
     return _bounded(xp, weight - lr * gradient / xp.sqrt(n + epsilon), clip_weights), {"n": n}
 
 
-@op("ftml_update", mutates=("d", "v", "z"), differentiable=False, alike=True, keeps_shape=True)
+@op("ftml_update", mutates=("d", "v", "z"), differentiable=False, alike=True, keeps_shape=("weight", "grad", "d", "v", "z"))
 def ftml_update(
     xp,
     weight,
@@ -113,7 +129,7 @@ def ftml_update(
     return -z / size, {"d": size, "v": v, "z": z}
 
 
-@op("_contrib_group_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=True, lazy=True)
+@op("_contrib_group_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=("weight", "grad"), lazy=True)
 def group_adagrad_update(
     xp, weight, grad, history, *, lr: Scalar, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, epsilon: Scalar = 1e-5
 ):
@@ -128,7 +144,7 @@ def group_adagrad_update(
     return weight - lr * gradient / xp.sqrt(history + epsilon), {"history": history}
 
 
-@op("_sparse_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=True, lazy=True)
+@op("_sparse_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=("weight", "grad", "history"), lazy=True)
 def adagrad_update(
     xp,
     weight,

@@ -33,7 +33,7 @@ def _trust(xp, weight_norm, step_norm, lower_bound, upper_bound):
     return xp.where(both, bounded / step_norm, xp.ones_like(bounded))
 
 
-@op("lamb_update_phase1", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True)
+@op("lamb_update_phase1", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=("weight", "grad", "mean", "var"))
 def lamb_update_phase1(
     xp,
     weight,
@@ -59,7 +59,7 @@ def lamb_update_phase1(
     return _direction(xp, weight, mean, var, beta1, beta2, epsilon, t, wd, bias_correction), {"mean": mean, "var": var}
 
 
-@op("lamb_update_phase2", differentiable=False, alike=True, keeps_shape=True)
+@op("lamb_update_phase2", differentiable=False, alike=True, keeps_shape=("weight", "g"))
 def lamb_update_phase2(xp, weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0):
     """``weight - lr · r1 / r2 · g``, where g is the step, r1 (1,) the norm of the weight, and r2 (1,) that of the step.
 
@@ -68,20 +68,33 @@ def lamb_update_phase2(xp, weight, g, r1, r2, *, lr: Scalar, lower_bound: float 
     return weight - lr * _trust(xp, r1, r2, lower_bound, upper_bound) * g
 
 
-@op("mp_lamb_update_phase1", like=lamb_update_phase1, mutates=("mean", "var"), differentiable=False, keeps_shape=True)
+@op(
+    "mp_lamb_update_phase1",
+    like=lamb_update_phase1,
+    mutates=("mean", "var"),
+    differentiable=False,
+    keeps_shape=("weight", "grad", "mean", "var", "weight32"),
+)
 def mp_lamb_update_phase1(xp, weight, grad, mean, var, weight32, **params):
     """`lamb_update_phase1` of the float32 master weight; its step is float32 too."""
     return lamb_update_phase1.rule(xp, weight32, xp.cast_like(grad, weight32), mean, var, **params)
 
 
-@op("mp_lamb_update_phase2", mutates=("weight32",), differentiable=False, keeps_shape=True)
+@op("mp_lamb_update_phase2", mutates=("weight32",), differentiable=False, keeps_shape=("weight", "g", "weight32"))
 def mp_lamb_update_phase2(xp, weight, g, r1, r2, weight32, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0):
     """`lamb_update_phase2` of the float32 master weight; returns it cast to the weight's dtype."""
     new = weight32 - lr * _trust(xp, r1, r2, lower_bound, upper_bound) * g
     return xp.cast_like(new, weight), {"weight32": new}
 
 
-@op("_lamb_update", like=lamb_update_phase1, mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True)
+@op(
+    "_lamb_update",
+    like=lamb_update_phase1,
+    mutates=("mean", "var"),
+    differentiable=False,
+    alike=True,
+    keeps_shape=("weight", "grad", "mean", "var"),
+)
 def lamb_update(xp, weight, grad, mean, var, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0, **params):
     """Both phases of LAMB with the norms between them."""
     step, states = lamb_update_phase1.rule(xp, weight, grad, mean, var, **params)

@@ -39,7 +39,7 @@ def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return decayed(weight, prepared(xp, grad, rescale_grad, clip_gradient), wd)
 
 
-@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True, keeps_shape=True, lazy=True)
+@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True, keeps_shape=("weight", "grad"), lazy=True)
 def sgd_update(
     xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True
 ):
@@ -47,7 +47,15 @@ def sgd_update(
     return weight - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
 
 
-@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True, lazy=True)
+@op(
+    "sgd_mom_update",
+    "_sparse_sgd_mom_update",
+    mutates=("mom",),
+    differentiable=False,
+    alike=True,
+    keeps_shape=("weight", "grad", "mom"),
+    lazy=True,
+)
 def sgd_mom_update(
     xp,
     weight,
@@ -66,7 +74,15 @@ def sgd_mom_update(
     return weight + mom, {"mom": mom}
 
 
-@op("nag_mom_update", like=sgd_mom_update, without=("lazy_update",), mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
+@op(
+    "nag_mom_update",
+    like=sgd_mom_update,
+    without=("lazy_update",),
+    mutates=("mom",),
+    differentiable=False,
+    alike=True,
+    keeps_shape=("weight", "grad", "mom"),
+)
 def nag_mom_update(xp, weight, grad, mom, *, lr, momentum, **params):
     """Nesterov's momentum: mom ← momentum · mom - lr · (grad + wd · weight); weight + momentum · mom - lr · (grad + wd · weight)."""
     # the new momentum is applied once more: Nesterov's step looks ahead from where momentum leads
@@ -89,13 +105,14 @@ def with_master_weight(update: Op) -> Op:
     settings.insert(1 + arrays, inspect.Parameter("weight32", inspect.Parameter.POSITIONAL_OR_KEYWORD))
     rule.__name__, rule.__signature__ = f"mp_{update.name}", inspect.Signature(settings)
     rule.__doc__ = f"`{update.name}` on the float32 master weight; returns it cast to the weight's dtype."
-    return op(rule.__name__, mutates=(*update.state_names, "weight32"), differentiable=False, keeps_shape=True)(rule)
+    states = *update.state_names, "weight32"
+    return op(rule.__name__, mutates=states, differentiable=False, keeps_shape=("weight", "grad", *states))(rule)
 
 
 mp_sgd_update, mp_sgd_mom_update, mp_nag_mom_update = map(with_master_weight, (sgd_update, sgd_mom_update, nag_mom_update))
 
 
-@op("signsgd_update", like=sgd_update, without=("lazy_update",), differentiable=False, alike=True, keeps_shape=True)
+@op("signsgd_update", like=sgd_update, without=("lazy_update",), differentiable=False, alike=True, keeps_shape=("weight", "grad"))
 def signsgd_update(xp, weight, grad, *, lr, wd, rescale_grad, **_):
     """``weight - lr · (sign(grad) + wd · weight)``; clipping keeps signs: ``clip_gradient`` has no effect.
 
@@ -104,7 +121,7 @@ def signsgd_update(xp, weight, grad, *, lr, wd, rescale_grad, **_):
     return weight - lr * (xp.sign(grad * rescale_grad) + wd * weight)
 
 
-@op("signum_update", like=nag_mom_update, mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
+@op("signum_update", like=nag_mom_update, mutates=("mom",), differentiable=False, alike=True, keeps_shape=("weight", "grad", "mom"))
 def signum_update(xp, weight, grad, mom, *, lr, momentum, wd_lh: Scalar = 0.0, **params):
     """Signum: mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
     gradient = _decayed(xp, weight, grad, **params)
@@ -113,7 +130,15 @@ def signum_update(xp, weight, grad, mom, *, lr, momentum, wd_lh: Scalar = 0.0, *
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
 
 
-@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False, alike=True, keeps_shape=True, lazy="sparse")
+@op(
+    "ftrl_update",
+    "_sparse_ftrl_update",
+    mutates=("z", "n"),
+    differentiable=False,
+    alike=True,
+    keeps_shape=("weight", "grad", "z", "n"),
+    lazy="sparse",
+)
 def ftrl_update(
     xp,
     weight,
