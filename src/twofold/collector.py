@@ -8,8 +8,11 @@ import os
 import threading
 from contextlib import ContextDecorator
 
-#: Objects made in a rest from which they go to the oldest generation at once, and how many may go there without a full collection.
-MANY, MOST = 10_000, 500_000
+#: Objects made in a rest from which they go to the oldest generation at once.
+MANY = 10_000
+#: How many go there before the first full collection, which the first steps of most programs do not reach, and before each later one:
+#: networks that were made and dropped refer to themselves, and hold their arrays until then.
+FIRST, LATER = 200_000, 100_000
 
 
 class _Rest(ContextDecorator):
@@ -17,7 +20,7 @@ class _Rest(ContextDecorator):
 
     def __init__(self) -> None:
         # reentrant: a signal handler or finalizer may fork while this thread holds it
-        self._lock, self._depth, self._was_on, self._moved = threading.RLock(), 0, False, 0
+        self._lock, self._depth, self._was_on, self._left = threading.RLock(), 0, False, FIRST
         # a child is forked with one thread, which may be inside a context itself
         os.register_at_fork(before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._lock.release)
 
@@ -41,9 +44,9 @@ class _Rest(ContextDecorator):
         # nothing is frozen unless a program does it, and then it stays so
         if made < MANY or gc.get_freeze_count():
             return
-        self._moved += made
-        if self._moved > MOST:  # the collector does not count them, and would not look for what was dropped since
-            self._moved = 0
+        self._left -= made
+        if self._left < 0:  # the collector does not count them, and would not look for what was dropped since
+            self._left = LATER
             gc.collect()
         else:
             gc.freeze()
