@@ -15,7 +15,7 @@ from ..errors import FormatError, ParameterError
 from ..formats.pickle_records import MXNET_CLASSES, load_states
 from ..formats.pickle_writer import dump_states
 from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
-from ..formats.value_text import brief_key, brief_repr
+from ..formats.value_text import ELLIPSIS, brief_key, brief_repr
 from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
 from ..ndarray.saving import array_of, record_of
@@ -273,7 +273,7 @@ def check_state(name: Index, given: State, new: State, has_momentum: bool, dtype
     """
     if not _fits(given, new, has_momentum):
         what = f"optimizer states: the state of {brief_key(name)} is not one of this optimizer"
-        raise FormatError(what, f"{_parts(given)[:200]}, expected {_parts(new)}", "load states that the same optimizer has saved")
+        raise FormatError(what, f"{_parts(given)}, expected {_parts(new)}", "load states that the same optimizer has saved")
     for array, own in _pairs(given, new):
         # a weight may change between float dtypes until its first update, but not its shape
         other_dtype = array._dtype != own._dtype and (dtypes or array._dtype not in FLOATS)
@@ -300,9 +300,10 @@ def _pairs(given: State, new: State) -> Iterator[tuple[Array, Array]]:
         yield given, new
 
 
-def _parts(state: State) -> str:
+def _parts(state: State, depth: int = 3) -> str:
+    """What a state is made of; of one from a file, which may be nested and shared to any extent, the beginning."""
     if isinstance(state, list | tuple):
-        return f"({', '.join(map(_parts, state))})"
+        return f"({', '.join(_parts(part, depth - 1) for part in state[:8])})" if depth else ELLIPSIS
     return "array" if isinstance(state, Array) else brief_repr(state, 40)
 
 
