@@ -21,7 +21,7 @@ from twofold.kvstore.optimizer_json import optimizer_from_json, optimizer_to_jso
 from tests.campaign.trials import Ended, Trial, described, measured
 from tests.formats.mutations import mutated
 from tests.formats.test_data_mutations import LISTS, SPARSE, TEXT, compressed, rotated, with_checksums
-from tests.formats.test_mutations import edited_symbol, in_use
+from tests.formats.test_mutations import edited_symbol, in_use, network_of_states
 from tests.formats.test_unclean_errors import TRACE, edited_json, with_right_checksum
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -238,9 +238,7 @@ def _states(path: Path) -> object:
 
 
 def _trainer(path: Path) -> object:
-    net = mx.gluon.nn.Dense(2, in_units=2)
-    net.initialize()
-    trainer = mx.gluon.Trainer(net.collect_params(), "adam")
+    trainer = mx.gluon.Trainer(network_of_states().collect_params(), "adam")
     trainer.load_states(str(path))
     return trainer.learning_rate
 

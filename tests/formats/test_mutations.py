@@ -85,6 +85,14 @@ def in_use(symbol: mx.sym.Symbol) -> None:
             ask()
 
 
+def network_of_states() -> mx.gluon.Block:
+    """The network whose trainer has written the states among the fixtures."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Conv2D(4, 3, in_channels=3), mx.gluon.nn.BatchNorm(in_channels=4), mx.gluon.nn.Dense(5, in_units=36))
+    net.initialize()
+    return net
+
+
 def all_records(data: bytes) -> None:
     """Read a file of records to its end, and find the same by an index of it."""
     reader = RecordReader(io.BytesIO(data))
@@ -176,8 +184,7 @@ def test_optimizer_states_through_set_states(shared: Path):
 
 
 def test_optimizer_states_through_a_trainer(shared: Path, tmp_path: Path):
-    net = mx.gluon.nn.Dense(2, in_units=2)
-    net.initialize()
+    net = network_of_states()
 
     def load(data: bytes) -> None:
         path = tmp_path / "damaged.states"
