@@ -11,6 +11,7 @@ import zlib
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..errors import FormatError
+from .datasets import GZIP_MAGIC
 from .files import open_file
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ FAULTS = (
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 #: How many times as large as its archive a file may be. Deflate reaches 1000, but not with numbers that mean anything.
 RATIO = 100
-GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_zipped(archive: str | os.PathLike[str], name: str, most: int) -> bytes:

@@ -155,8 +155,9 @@ def run_rule(xp: Derived, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
     if bound_op.legacy:
         check_legacy(op, [xp.dtype_of(a) for a in arrays if a is not None])
-        if isinstance(op.symbolic.keeps_shape, tuple) and not op.elementwise:
-            check_kept_shape(op, [None if a is None else a.shape for a in arrays])
+        kept = op.symbolic.keeps_shape
+        if isinstance(kept, tuple) and not op.elementwise:
+            check_kept_shape(op, kept, [None if a is None else a.shape for a in arrays])
     out = (getattr(xp, op.name) if op.primitive else partial(op.rule, xp))(*arrays, **bound_op.params, **scalars)
     if op.mutates:
         out, new = out

@@ -67,7 +67,7 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
         raise DTypeError(f"{op.spoken}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 
 
-def check_kept_shape(op: Op, shapes: Sequence[tuple[int, ...] | None]) -> None:
+def check_kept_shape(op: Op, kept: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) -> None:
     """Raise unless the arrays that have the result's shape by declaration, such as a weight, its gradient and its states, have one shape.
 
     Raises
@@ -75,8 +75,7 @@ def check_kept_shape(op: Op, shapes: Sequence[tuple[int, ...] | None]) -> None:
     ShapeError
         If they do not: arithmetic would broadcast them.
     """
-    kept = op.symbolic.keeps_shape
-    found = {a.name: shape for a, shape in zip(op.arrays, shapes, strict=False) if isinstance(kept, tuple) and a.name in kept}
+    found = {a.name: shape for a, shape in zip(op.arrays, shapes, strict=False) if a.name in kept}
     if len({shape for shape in found.values() if shape is not None}) > 1:
         given = ", ".join(f"{name} {shape}" for name, shape in found.items())
         raise ShapeError(f"{op.spoken}: the arrays must have one shape", given, f"pass arrays of the shape of {next(iter(found))}")

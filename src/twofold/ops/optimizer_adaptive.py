@@ -1,7 +1,7 @@
 """Optimizer updates scaled by running second moments: Adam, RMSProp, FTML, group AdaGrad. See `optimizer_sgd` for the conventions."""
 
 from ..opdef import Scalar, op
-from .optimizer_sgd import average, decayed, like, prepared, rescaled
+from .optimizer_sgd import average, decayed, like, prepared, rescaled, weight_update
 
 
 def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
@@ -11,15 +11,7 @@ def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return whole if clip_gradient < 0 else xp.clip(whole, -clip_gradient, clip_gradient)
 
 
-@op(
-    "adam_update",
-    "_sparse_adam_update",
-    mutates=("mean", "var"),
-    differentiable=False,
-    alike=True,
-    keeps_shape=("weight", "grad", "mean", "var"),
-    lazy=True,
-)
+@weight_update("adam_update", "_sparse_adam_update", mutates=("mean", "var"), lazy=True)
 def adam_update(
     xp,
     weight,
@@ -51,7 +43,7 @@ def _bounded(xp, weight, clip_weights):
     return weight if clip_weights <= 0 else xp.clip(weight, -clip_weights, clip_weights)
 
 
-@op("rmspropalex_update", mutates=("n", "g", "delta"), differentiable=False, alike=True, keeps_shape=("weight", "grad", "n", "g", "delta"))
+@weight_update("rmspropalex_update", mutates=("n", "g", "delta"))
 def rmspropalex_update(
     xp,
     weight,
@@ -78,15 +70,7 @@ def rmspropalex_update(
     return _bounded(xp, weight + delta, clip_weights), {"n": n, "g": g, "delta": delta}
 
 
-@op(
-    "rmsprop_update",
-    like=rmspropalex_update,
-    without=("gamma2",),
-    mutates=("n",),
-    differentiable=False,
-    alike=True,
-    keeps_shape=("weight", "grad", "n"),
-)
+@weight_update("rmsprop_update", like=rmspropalex_update, without=("gamma2",), mutates=("n",))
 def rmsprop_update(xp, weight, grad, n, *, lr, gamma1, epsilon, clip_weights, **params):
     """``weight - lr · grad / sqrt(n + epsilon)``, n being the running average of the squared gradient; optionally clips the weights.
 
@@ -97,7 +81,7 @@ def rmsprop_update(xp, weight, grad, n, *, lr, gamma1, epsilon, clip_weights, **
     return _bounded(xp, weight - lr * gradient / xp.sqrt(n + epsilon), clip_weights), {"n": n}
 
 
-@op("ftml_update", mutates=("d", "v", "z"), differentiable=False, alike=True, keeps_shape=("weight", "grad", "d", "v", "z"))
+@weight_update("ftml_update", mutates=("d", "v", "z"))
 def ftml_update(
     xp,
     weight,
@@ -144,7 +128,7 @@ def group_adagrad_update(
     return weight - lr * gradient / xp.sqrt(history + epsilon), {"history": history}
 
 
-@op("_sparse_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=("weight", "grad", "history"), lazy=True)
+@weight_update("_sparse_adagrad_update", mutates=("history",), lazy=True)
 def adagrad_update(
     xp,
     weight,

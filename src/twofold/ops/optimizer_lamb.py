@@ -5,7 +5,7 @@ Source: You et al., "Large batch optimization for deep learning: training BERT i
 
 from ..opdef import Count, Floats, Scalar, Shape, op
 from .optimizer_multi import grouped, norm, updated_in_turn, written_states
-from .optimizer_sgd import average, decayed, like, prepared
+from .optimizer_sgd import average, decayed, like, prepared, weight_update
 
 
 def _direction(xp, weight, mean, var, beta1, beta2, epsilon, t, wd, bias_correction):
@@ -33,7 +33,7 @@ def _trust(xp, weight_norm, step_norm, lower_bound, upper_bound):
     return xp.where(both, bounded / step_norm, xp.ones_like(bounded))
 
 
-@op("lamb_update_phase1", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=("weight", "grad", "mean", "var"))
+@weight_update("lamb_update_phase1", mutates=("mean", "var"))
 def lamb_update_phase1(
     xp,
     weight,
@@ -87,14 +87,7 @@ def mp_lamb_update_phase2(xp, weight, g, r1, r2, weight32, *, lr: Scalar, lower_
     return xp.cast_like(new, weight), {"weight32": new}
 
 
-@op(
-    "_lamb_update",
-    like=lamb_update_phase1,
-    mutates=("mean", "var"),
-    differentiable=False,
-    alike=True,
-    keeps_shape=("weight", "grad", "mean", "var"),
-)
+@weight_update("_lamb_update", like=lamb_update_phase1, mutates=("mean", "var"))
 def lamb_update(xp, weight, grad, mean, var, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0, **params):
     """Both phases of LAMB with the norms between them."""
     step, states = lamb_update_phase1.rule(xp, weight, grad, mean, var, **params)

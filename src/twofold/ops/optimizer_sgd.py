@@ -39,7 +39,12 @@ def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return decayed(weight, prepared(xp, grad, rescale_grad, clip_gradient), wd)
 
 
-@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True, keeps_shape=("weight", "grad"), lazy=True)
+def weight_update(*names, mutates=(), **facts):
+    """Declare the update of a weight, whose gradient and states, the ``mutates``, have its dtype and shape."""
+    return op(*names, mutates=mutates, differentiable=False, alike=True, keeps_shape=("weight", "grad", *mutates), **facts)
+
+
+@weight_update("sgd_update", "_sparse_sgd_update", lazy=True)
 def sgd_update(
     xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True
 ):
@@ -47,15 +52,7 @@ def sgd_update(
     return weight - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
 
 
-@op(
-    "sgd_mom_update",
-    "_sparse_sgd_mom_update",
-    mutates=("mom",),
-    differentiable=False,
-    alike=True,
-    keeps_shape=("weight", "grad", "mom"),
-    lazy=True,
-)
+@weight_update("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), lazy=True)
 def sgd_mom_update(
     xp,
     weight,
@@ -74,15 +71,7 @@ def sgd_mom_update(
     return weight + mom, {"mom": mom}
 
 
-@op(
-    "nag_mom_update",
-    like=sgd_mom_update,
-    without=("lazy_update",),
-    mutates=("mom",),
-    differentiable=False,
-    alike=True,
-    keeps_shape=("weight", "grad", "mom"),
-)
+@weight_update("nag_mom_update", like=sgd_mom_update, without=("lazy_update",), mutates=("mom",))
 def nag_mom_update(xp, weight, grad, mom, *, lr, momentum, **params):
     """Nesterov's momentum: mom ← momentum · mom - lr · (grad + wd · weight); weight + momentum · mom - lr · (grad + wd · weight)."""
     # the new momentum is applied once more: Nesterov's step looks ahead from where momentum leads
@@ -112,7 +101,7 @@ def with_master_weight(update: Op) -> Op:
 mp_sgd_update, mp_sgd_mom_update, mp_nag_mom_update = map(with_master_weight, (sgd_update, sgd_mom_update, nag_mom_update))
 
 
-@op("signsgd_update", like=sgd_update, without=("lazy_update",), differentiable=False, alike=True, keeps_shape=("weight", "grad"))
+@weight_update("signsgd_update", like=sgd_update, without=("lazy_update",))
 def signsgd_update(xp, weight, grad, *, lr, wd, rescale_grad, **_):
     """``weight - lr · (sign(grad) + wd · weight)``; clipping keeps signs: ``clip_gradient`` has no effect.
 
@@ -121,7 +110,7 @@ def signsgd_update(xp, weight, grad, *, lr, wd, rescale_grad, **_):
     return weight - lr * (xp.sign(grad * rescale_grad) + wd * weight)
 
 
-@op("signum_update", like=nag_mom_update, mutates=("mom",), differentiable=False, alike=True, keeps_shape=("weight", "grad", "mom"))
+@weight_update("signum_update", like=nag_mom_update, mutates=("mom",))
 def signum_update(xp, weight, grad, mom, *, lr, momentum, wd_lh: Scalar = 0.0, **params):
     """Signum: mom ← momentum · mom - (1 - momentum) · (grad + wd · weight); weight + lr · (sign(mom) - wd_lh · weight)."""
     gradient = _decayed(xp, weight, grad, **params)
@@ -130,15 +119,7 @@ def signum_update(xp, weight, grad, mom, *, lr, momentum, wd_lh: Scalar = 0.0, *
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
 
 
-@op(
-    "ftrl_update",
-    "_sparse_ftrl_update",
-    mutates=("z", "n"),
-    differentiable=False,
-    alike=True,
-    keeps_shape=("weight", "grad", "z", "n"),
-    lazy="sparse",
-)
+@weight_update("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), lazy="sparse")
 def ftrl_update(
     xp,
     weight,

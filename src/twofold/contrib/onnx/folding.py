@@ -150,12 +150,16 @@ def _count(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> int:
     return int(min(abs((float(limit.ravel()[0]) - float(start.ravel()[0])) / step), 2**62)) if step else 2**62
 
 
+def _gathered(data: np.ndarray, indices: np.ndarray) -> int:
+    return indices.size * data.size // min((n for n in data.shape if n), default=1)
+
+
 #: The number of a result's elements, for operators whose results can be larger than their inputs.
 _GROWING: dict[str, Callable[..., int]] = {
     "ConstantOfShape": _product,
     "Expand": lambda data, shape: _product(shape) * max(data.size, 1),
-    "Gather": lambda data, indices: indices.size * data.size // min((n for n in data.shape if n), default=1),
-    "GatherND": lambda data, indices: indices.size * data.size // min((n for n in data.shape if n), default=1),
+    "Gather": _gathered,
+    "GatherND": _gathered,
     "Range": _count,
     "Tile": lambda data, repeats, *axis: _product(repeats) * max(data.size, 1),
 }
