@@ -1,5 +1,7 @@
 """The CuPy adapter's implementation of the protocol."""
 
+import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -33,7 +35,7 @@ from .operands import constant, dtype_of, is_constant
 from .reductions import PART
 from .rows import row_kernel
 from .scalar_inputs import ScalarInput
-from .streams import Consumer, Mark, Stream, Streams, entered
+from .streams import Consumer, Mark, Stream, Streams, current_device, entered
 from .transfers import Transfers
 
 Result = TypeVar("Result")
@@ -89,6 +91,7 @@ class CupyBackend(Backend):
         self._xp: CupyNamespace = type("CupyNamespaceOfAdapter", (CupyNamespace,), held)()
         self._transfers = Transfers(self._xp)
         self.graphs = Graphs(self.memory)
+        os.register_at_fork(after_in_child=partial(_lose, weakref.ref(self)))
 
     @property
     def target(self) -> Target:
@@ -151,7 +154,7 @@ class CupyBackend(Backend):
     def empty(self, shape: tuple[int, ...], dtype: str) -> cupy.ndarray:
         """A new uninitialized array on the device of the entered stream, else on the current device."""
         if entered() is None:
-            return self._on(runtime.getDevice(), self.memory.empty, tuple(shape), NUMPY[dtype])
+            return self._on(current_device(), self.memory.empty, tuple(shape), NUMPY[dtype])
         return self.memory.empty(tuple(shape), NUMPY[dtype])
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], cupy.ndarray]:
@@ -306,7 +309,7 @@ class CupyBackend(Backend):
         kind, device = source.__dlpack_device__()
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
-            return self.from_host(np.from_dlpack(source), Device("gpu", runtime.getDevice() if inner is None else inner.device))
+            return self.from_host(np.from_dlpack(source), Device("gpu", current_device() if inner is None else inner.device))
         with cupy.cuda.Device(self._existing(device)):  # outside of our stream: a producer that also uses CuPy reads the current one
             capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device("gpu", device)).cuda.ptr))
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
@@ -316,6 +319,14 @@ class CupyBackend(Backend):
         """A capsule; the consumer's stream waits for the current one, and the memory is kept until the consumer's stream has used it."""
         shared = self.memory.lent(array, Consumer(self.streams.of(array.device.id), stream))
         return self._on(array.device.id, partial(shared.__dlpack__, stream=stream, **options))
+
+
+def _lose(reference: Callable[[], CupyBackend | None]) -> None:
+    """In a forked process: CUDA refuses every call, so nothing that its parent has issued is waited for, and new work raises."""
+    backend = reference()
+    if backend is not None:
+        for part in (backend.streams, backend.memory, backend.checks):
+            part.lose()
 
 
 class _Given(NamedTuple):

@@ -22,7 +22,7 @@ from .dry_run import arrays_in, in_dry_run
 from .launch import each, function, run
 from .memory import Memory
 from .operands import dtype_of
-from .streams import Mark, Stream
+from .streams import LOST, Mark, Stream
 
 Result = TypeVar("Result")
 
@@ -139,6 +139,11 @@ class Checks:
     def raise_first(self) -> None:
         """Raise the first error of any array that was not raised yet. Reading an array that depends on it raises it again."""
         self._raise_first_of(set(self._open))
+
+    def lose(self) -> None:
+        """In a forked process: no check can be read any more."""
+        LOST.extend([self._open, self.checks_of_array])
+        self._open, self.checks_of_array, self._lock = [], {}, threading.RLock()
 
     def _raise_first_of(self, checks: set[Check]) -> None:
         with self._lock:

@@ -44,6 +44,12 @@ STICKY = {
 }
 
 
+def after_fork() -> DeviceError:
+    """The error for the use of a GPU in a forked process whose parent has started CUDA, which no child of it can use."""
+    todo = "make arrays on mx.cpu() there, pass thread_pool=True to DataLoader, or start processes by multiprocessing's method 'spawn'"
+    return DeviceError("gpu: a forked process cannot use GPUs", "CUDA was started before the fork", todo)
+
+
 def unavailable(error: Exception) -> BackendUnavailable:
     """The error for a machine without a usable GPU, from the exception that counting the devices raised."""
     reason, todo = NO_DEVICE.get(getattr(error, "status", -1), (str(error), "check nvidia-smi and `python -m twofold doctor`"))

@@ -23,7 +23,7 @@ from . import limits
 from .dry_run import ACTIVE, in_dry_run, placeholder
 from .library import cupyx, runtime
 from .library import memory as cupy_memory
-from .streams import Consumer, Mark, Stream, Streams
+from .streams import LOST, Consumer, Mark, Stream, Streams
 from .views import span
 
 Result = TypeVar("Result")
@@ -143,6 +143,11 @@ class Memory:
         cupy.get_default_memory_pool().free_all_blocks()
         cupy.get_default_pinned_memory_pool().free_all_blocks()
         limits.apply()
+
+    def lose(self) -> None:
+        """In a forked process: held blocks stay as they are, since their events cannot be queried."""
+        LOST.extend([self._held, self._returned])
+        self._held, self._returned = deque(), deque()
 
     @property
     def held(self) -> int:

@@ -30,7 +30,7 @@ from .philox import random_bits
 from .reductions import arg_extremum, reduce_middle, result_dtype
 from .scans import scan
 from .sorting import argsort_rows, write_iota
-from .streams import Streams, entered
+from .streams import Streams, current_device, entered
 
 
 class CupyNamespace(PortableNamespace):
@@ -347,7 +347,7 @@ def device_of_first(args: Sequence[Array]) -> int:
         for x in a if isinstance(a, (list, tuple)) else (a,):
             if isinstance(x, cupy.ndarray):
                 return x.device.id
-    return runtime.getDevice()
+    return current_device()
 
 
 def _rows(x: cupy.ndarray) -> cupy.ndarray:

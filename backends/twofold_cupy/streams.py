@@ -11,11 +11,16 @@ from typing import Any, NamedTuple
 
 import cupy
 
+from . import failures
 from .library import runtime
 
 PURPOSES = ("compute", "h2d", "d2h")
 #: CUDA's handles of the default streams: the legacy one, and the per-thread one.
 LEGACY, PER_THREAD = 1, 2
+
+
+#: What a forked process must neither use nor free: the streams and events of its parent. Filled in the child.
+LOST: list[Any] = []
 
 
 class Mark(NamedTuple):
@@ -159,6 +164,19 @@ def entered() -> Stream | None:
     return streams[-1] if streams else None
 
 
+def current_device() -> int:
+    """The number of the thread's current device.
+
+    Raises
+    ------
+    DeviceError
+        In a forked process whose parent has used GPUs.
+    """
+    if LOST:
+        raise failures.after_fork()
+    return int(runtime.getDevice())
+
+
 class Streams:
     """All streams of an adapter, created on first use."""
 
@@ -169,9 +187,17 @@ class Streams:
         self.on_created: Callable[[], None] = lambda: None
 
     def of(self, device: int, purpose: str = "compute") -> Stream:
-        """The stream of a device for a purpose, the same each time."""
+        """The stream of a device for a purpose, the same each time.
+
+        Raises
+        ------
+        DeviceError
+            In a forked process whose parent has used GPUs.
+        """
         found = self._known.get((device, purpose))  # without the lock, which is only taken to create a stream once
         if found is None:
+            if LOST:
+                raise failures.after_fork()
             with self._lock:
                 found = self._known.get((device, purpose))
                 if found is None:
@@ -184,6 +210,11 @@ class Streams:
         """The stream for this thread's work on a device: the one that it has entered, else the compute stream."""
         inner = entered()
         return inner if inner is not None and inner.device == device else self.of(device)
+
+    def lose(self) -> None:
+        """In a forked process: there are no streams any more, and none can be created."""
+        LOST.append(self._known)
+        self._known, self._lock = {}, threading.RLock()
 
     def on(self, device: int) -> list[Stream]:
         """The streams of a device that exist."""

@@ -96,6 +96,7 @@ class Simulation:
         self._waiting: dict[str, KernelText] = {}
         self._places: dict[str, tuple[str, str]] = {}
         self._lock = threading.RLock()  # several threads compile kernels
+        os.register_at_fork(after_in_child=self._library.begin_child)
         self._library.set_schedule.argtypes = [ctypes.c_int, ctypes.c_ulonglong]
 
     def devices(self, count: int) -> None:
@@ -274,7 +275,12 @@ def _compiled_together(texts: dict[str, KernelText]) -> dict[str, tuple[str, str
     return {key: (str(built), f"t{key}_") for key in texts}
 
 
-HOST_OPTIONS = ("-w", "-fpermissive", "-fwrapv", "-ffp-contract=off", "-D__CUDACC_VER_MAJOR__=12", f"-I{SOURCES}", f"-I{SOURCES / 'stub'}")
+#: Casts of floats to integers that they do not fit, where CUDA and the host differ, call a function of ``runtime.cpp``.
+CHECKED = "-fsanitize=float-cast-overflow"
+HOST_OPTIONS = (
+    *("-w", "-fpermissive", "-fwrapv", "-ffp-contract=off", CHECKED),
+    *("-D__CUDACC_VER_MAJOR__=12", f"-I{SOURCES}", f"-I{SOURCES / 'stub'}"),
+)
 
 
 GXX = ("-std=c++17", "-fPIC")

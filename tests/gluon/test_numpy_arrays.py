@@ -395,7 +395,8 @@ def test_hooks_see_arrays_of_np():
 @pytest.mark.parametrize("kind", ["np", "switch"])
 def test_loaders_give_arrays_of_np(kind, workers):
     values, labels = numpy.arange(8.0).reshape(4, 2), numpy.arange(4)
-    data = gluon.data.ArrayDataset(*((np.array(values), np.array(labels)) if kind == "np" else (values, labels)))
+    arrays = np.array(values, ctx=mx.cpu()), np.array(labels, ctx=mx.cpu())  # worker processes cannot read GPUs
+    data = gluon.data.ArrayDataset(*(arrays if kind == "np" else (values, labels)))
     loader = gluon.data.DataLoader(data, 2, num_workers=workers)
     with npx.np_array(kind == "switch"):
         batches = list(loader)

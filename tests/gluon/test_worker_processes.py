@@ -76,10 +76,10 @@ def test_batches_are_loaded_by_other_processes_in_order() -> None:
 
 def test_arrays_arrive_in_shared_memory_and_are_ordinary() -> None:
     images = np.random.default_rng(0).random((12, 3, 20, 20), "float32")
-    for k, (data, label) in enumerate(DataLoader(ArrayDataset(nd.array(images), np.arange(12.0)), 4, num_workers=2)):
+    for k, (data, label) in enumerate(DataLoader(ArrayDataset(nd.array(images, ctx=mx.cpu()), np.arange(12.0)), 4, num_workers=2)):
         assert type(data) is nd.NDArray
         assert data.shape == (4, 3, 20, 20)
-        assert data.context == mx.current_context()
+        assert data.context == mx.cpu()
         np.testing.assert_array_equal(data.asnumpy(), images[4 * k : 4 * k + 4])
         assert label.dtype == np.float64
         data += 1  # writable, and nobody else's

@@ -174,7 +174,7 @@ class _Slow(mx.io.DataIter):
             self.may_end.wait()
         if self.count == 3:
             raise StopIteration
-        return mx.io.DataBatch([mx.nd.ones((2,)) * self.count], pad=0)
+        return mx.io.DataBatch([mx.nd.ones((2,), ctx=mx.cpu()) * self.count], pad=0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

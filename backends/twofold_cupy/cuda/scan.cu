@@ -14,7 +14,7 @@ TF_KERNEL NAME(
             const long long at = row * n + begin + lane;
             const bool live = row < rows && begin + lane < end;
             int now = 0;  // double buffering: a step reads one buffer and writes the other, with one barrier in between
-            part[now][own] = live ? (KIND)READ : (KIND)START;
+            part[now][own] = live ? tf_cast<KIND>(READ) : (KIND)START;
             __syncthreads();
             for (int step = 1; step < width; step *= 2) {
                 part[1 - now][own] = lane < step ? part[now][own] : tf_join(part[now][own - step], part[now][own]);

@@ -1,3 +1,3 @@
 VALUE_AT
 
-#define TF_VALUE(k) ((KIND)READ(value[from + tf_value_at(order[k], AXES)]))
+#define TF_VALUE(k) tf_cast<KIND>(READ(value[from + tf_value_at(order[k], AXES)]))

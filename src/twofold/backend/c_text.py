@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dtype import NAME_OF, NUMPY
+from ..dtype import FLOATS, NAME_OF, NUMPY
 from ..errors import KernelCompileError
 from . import special_functions
 from .kernel import KernelStep, Ref, RowProgram
@@ -110,7 +110,13 @@ def step_line(program: RowProgram, k: int) -> str:
     """The C statement that computes step k of a kernel as ``v{k}``."""
     step = program.steps[k]
     # C computes 8- and 16-bit integers as int; the cast makes them wrap around as NumPy's do
-    return f"const {C_TYPES[step.dtype]} v{k} = ({C_TYPES[step.dtype]})({step_text(step, _operands(program, step))});"
+    return f"const {C_TYPES[step.dtype]} v{k} = {cast_text(step_text(step, _operands(program, step)), step.dtype)};"
+
+
+def cast_text(text: str, dtype: str) -> str:
+    """The C expression that casts another one to a dtype's type, as NumPy does where a float does not fit an integer."""
+    kind = C_TYPES[dtype]
+    return f"({kind})({text})" if dtype == "bool" or dtype in FLOATS else f"tf_cast<{kind}>({text})"
 
 
 def write_line(k: int, dtype: str, place: str, value: str) -> str:
@@ -164,14 +170,13 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
     if step.c is None:
         raise KernelCompileError(f"kernel: the primitive {step.op} has no C expression", None, "declare one, or do not fuse it")
     wanted = operand_dtypes(step, [dtype for _, dtype in operands])
-    texts = [t if C_TYPES[d] == C_TYPES[w] else f"({C_TYPES[w]}){t}" for (t, d), w in zip(operands, wanted, strict=True)]
+    texts = [t if C_TYPES[d] == C_TYPES[w] else cast_text(t, w) for (t, d), w in zip(operands, wanted, strict=True)]
     params = dict(step.params)
     if sorted(wanted) == ["int64", "uint64"]:  # a comparison: C would convert both operands to unsigned first
         texts = [f"tf_order({', '.join(texts)})", "0"]
     if step.result == "dtype":
         if step.dtype in ROUNDED:
             return f"{ROUNDED[step.dtype]}({texts[0]})"
-        params["dtype"] = C_TYPES[step.dtype]
     return step.c.format(*texts, **params)
 
 

@@ -407,7 +407,7 @@ def _(make):
 
 
 @primitive(
-    "Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="({dtype})({0})", complex_gradient=True
+    "Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="{0}", complex_gradient=True
 )
 def astype(xp, data, *, dtype: DType):
     """``data`` cast to a dtype; floats are truncated to integers."""

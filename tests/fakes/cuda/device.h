@@ -43,6 +43,30 @@ inline float __logf(float x) { return logf(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float sinpif(float x) { return sinf(M_PI * x); }
 template <class T> inline T __ldg(const T *p) { return *p; }
+// CUDA's conversions give the nearest number that fits, and 0 for NaN. The plain ones of C are checked instead, see simulation.py.
+template <class To, class From> inline To sim_nearest(From x) {
+    const bool is_unsigned = (To)-1 > (To)0;
+    const To least = is_unsigned ? (To)0 : (To)((To)1 << (8 * sizeof(To) - 1)), most = (To)~least;
+    const From end = ldexp((From)1, (int)(8 * sizeof(To)) - !is_unsigned);
+    return x != x ? (To)0 : x >= end ? most : x <= (From)least ? least : (To)x;
+}
+inline int __float2int_rz(float x) { return sim_nearest<int>(x); }
+inline int __double2int_rz(double x) { return sim_nearest<int>(x); }
+inline long long __float2ll_rz(float x) { return sim_nearest<long long>(x); }
+inline long long __double2ll_rz(double x) { return sim_nearest<long long>(x); }
+inline unsigned long long __float2ull_rz(float x) { return sim_nearest<unsigned long long>(x); }
+inline unsigned long long __double2ull_rz(double x) { return sim_nearest<unsigned long long>(x); }
+
+// CUDA's powers are not the nearest numbers, not even where the power is a whole number: here none is.
+template <class T> inline T sim_pow_of(T base, T exponent) {
+    const T value = std::pow(base, exponent);
+    const bool is_exact = value == 0 || value - value != 0 || std::fabs(base) == 1 || exponent == 0;
+    return is_exact ? value : std::nextafter(value, (T)0);
+}
+inline float sim_pow(float base, float exponent) { return sim_pow_of(base, exponent); }
+inline double sim_pow(double base, double exponent) { return sim_pow_of(base, exponent); }
+#define pow sim_pow
+
 inline long long __float2ll_rn(float x) { return llrintf(x); }
 inline long long __double2ll_rn(double x) { return llrint(x); }
 template <class To, class From> inline To sim_bits(From x) {

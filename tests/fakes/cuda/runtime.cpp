@@ -23,7 +23,7 @@ using Work = std::function<void()>;
 #include "launches.h"
 
 enum Schedule { LATE, EAGER, RANDOM };
-enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900, BROKEN_CAPTURE = 901, UNJOINED_CAPTURE = 904, OUTSIDE_CAPTURE = 905 };
+enum Status { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, BAD_DEVICE = 101, BAD_HANDLE = 400, ILLEGAL_ADDRESS = 700, NOT_READY = 600, CAPTURING = 900, BROKEN_CAPTURE = 901, UNJOINED_CAPTURE = 904, OUTSIDE_CAPTURE = 905 };
 const int FRESH = 0xCB, FREED = 0xDD, STAGING = 0xCA;
 const size_t MEMORY = size_t(1) << 30;  // of a device
 
@@ -157,6 +157,17 @@ static PyObject *runtime_module;
 
 static PyObject *none() { Py_RETURN_NONE; }
 
+static bool is_cast_wrong;  // whether a kernel has cast a float to an integer that it does not fit, in C, since the host last waited
+
+API void __ubsan_handle_float_cast_overflow(void *, void *) { is_cast_wrong = true; }
+
+static PyObject *waited() {
+    if (!is_cast_wrong) return none();
+    is_cast_wrong = false;
+    PyErr_SetString(PyExc_RuntimeError, "simulation: a kernel casts a float to an integer that it does not fit, which CUDA does in its own way: use tf_cast");
+    return nullptr;
+}
+
 static PyObject *fail(int status) {
     PyObject *type = PyObject_GetAttrString(runtime_module, "CUDARuntimeError");
     PyObject *error = PyObject_CallFunction(type, "i", status);
@@ -165,6 +176,10 @@ static PyObject *fail(int status) {
     Py_DECREF(type);
     return nullptr;
 }
+
+static bool is_used, is_forked;  // in a child that was forked after its parent had used CUDA it refuses every call
+
+API void begin_child() { is_forked = is_used; }
 
 // What CUDA forbids while streams are captured: their captures give no graph.
 static PyObject *refuse(Stream *stream, int status = CAPTURING) {
@@ -190,6 +205,7 @@ static bool is_captured(const Graph *graph) {
 API Address sim_streamCreate(int) { return 0; }  // a legacy-blocking stream is never asked for
 
 static Address new_stream(bool blocking) {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
     auto *stream = new Stream;
     stream->blocking = blocking;
     stream->device = current;
@@ -202,6 +218,7 @@ API Address sim_streamCreateWithFlags(unsigned flags, int) { return new_stream(!
 API Address sim_streamCreateWithPriority(unsigned flags, int, int) { return new_stream(!(flags & 1)); }
 
 API PyObject *sim_streamDestroy(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     auto found = streams.find(at);
     if (found != streams.end()) {
         finish(found->second);
@@ -212,6 +229,7 @@ API PyObject *sim_streamDestroy(Address at, int) {
 }
 
 API PyObject *sim_streamSynchronize(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     Stream *stream = stream_of(at);
     if (!stream) return fail(BAD_HANDLE);
     if (stream->capture) return refuse(stream);
@@ -219,10 +237,11 @@ API PyObject *sim_streamSynchronize(Address at, int) {
     ++synchronisations;
     if (stream == &legacy) ++legacy_uses, finish_blocking();
     finish(stream);
-    return none();
+    return waited();
 }
 
 API PyObject *sim_streamQuery(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     Stream *stream = stream_of(at);
     return stream->capture ? refuse(stream) : PyLong_FromLong(stream->queue.empty() ? 0 : NOT_READY);
 }
@@ -230,14 +249,16 @@ API unsigned sim_streamGetFlags(Address at, int) { return !stream_of(at)->blocki
 API int sim_streamGetPriority(Address, int) { return 0; }
 
 API PyObject *sim_deviceSynchronize(int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     if (any_capture()) return refuse(nullptr);
     if (failing_status) return fail(failing_status);
     ++synchronisations;
     finish_all();
-    return none();
+    return waited();
 }
 
 API PyObject *sim_launchHostFunc(Address at, PyObject *function, Address argument, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     Py_INCREF(function);
     issue(stream_of(at), {[=] {
         PyObject *result = PyObject_CallFunction(function, "n", Py_ssize_t(argument));
@@ -250,6 +271,7 @@ API PyObject *sim_launchHostFunc(Address at, PyObject *function, Address argumen
 // ------------------------------------------------------------------------------------------------------------- events
 
 static Address new_event() {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
     auto event = std::make_shared<Event>();
     event->device = current;
     events[Address(event.get())] = event;
@@ -259,11 +281,13 @@ static Address new_event() {
 API Address sim_eventCreate(int) { return new_event(); }
 API Address sim_eventCreateWithFlags(unsigned, int) { return new_event(); }
 API PyObject *sim_eventDestroy(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     events.erase(at);
     return none();
 }
 
 API PyObject *sim_eventRecord(Address at, Address stream, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     Stream *target = stream_of(stream);
     if (!target) return fail(BAD_HANDLE);
     auto event = events.at(at);
@@ -279,6 +303,7 @@ API PyObject *sim_eventRecord(Address at, Address stream, int) {
 }
 
 API PyObject *sim_streamWaitEvent(Address stream, Address at, int, void *) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     Item item;
     item.awaited = events.at(at);
     item.number = item.awaited->recorded;
@@ -300,18 +325,20 @@ API PyObject *sim_streamWaitEvent(Address stream, Address at, int, void *) {
 }
 
 API PyObject *sim_eventQuery(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     auto &event = events.at(at);
     if (event->captured) return refuse(nullptr);
     return PyLong_FromLong(event->reached >= event->recorded ? 0 : NOT_READY);
 }
 
 API PyObject *sim_eventSynchronize(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     if (failing_status) return fail(failing_status);
     auto event = events.at(at);
     if (event->captured) return refuse(nullptr);
     ++synchronisations;
     if (event->stream && event->reached < event->recorded) run_until(event->stream, event.get(), event->recorded);
-    return none();
+    return waited();
 }
 
 API float sim_eventElapsedTime(Address, Address, int) { return 0.001f; }
@@ -324,6 +351,7 @@ API int sim_streamIsCapturing(Address at, int) {
 }
 
 API PyObject *sim_streamBeginCapture(Address at, int, void *) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     Stream *stream = stream_of(at);
     if (!stream || stream == &legacy || stream->blocking) return fail(CAPTURING);
     if (stream->capture) return refuse(stream);
@@ -347,6 +375,7 @@ static bool are_joined(const Graph &graph, std::vector<size_t> waiting) {
 }
 
 API Address sim_streamEndCapture(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
     Stream *stream = stream_of(at);
     Graph *graph = stream->capture;
     if (!graph || graph->origin != stream) return fail(INVALID_VALUE), 0;
@@ -387,9 +416,13 @@ static std::vector<size_t> order_of(const Graph &graph) {
     return order;
 }
 
-API Address sim_graphInstantiate(Address graph, int) { return Address(new Graph(*(Graph *)graph)); }
+API Address sim_graphInstantiate(Address graph, int) {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
+    return Address(new Graph(*(Graph *)graph));
+}
 
 API PyObject *sim_graphLaunch(Address at, Address stream, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     auto *graph = (Graph *)at;
     Stream *target = stream_of(stream);
     if (!target || target->device != graph->device) return fail(BAD_HANDLE);
@@ -400,12 +433,14 @@ API PyObject *sim_graphLaunch(Address at, Address stream, int) {
     return none();
 }
 
-API PyObject *sim_graphUpload(Address, Address, int) { return none(); }
+API PyObject *sim_graphUpload(Address, Address, int) { return is_forked ? fail(NOT_INITIALIZED) : none(); }
 API PyObject *sim_graphDestroy(Address graph, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     delete (Graph *)graph;
     return none();
 }
-API PyObject *sim_graphExecDestroy(Address graph, int) {  // what was launched runs to its end
+API PyObject *sim_graphExecDestroy(Address graph, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);  // what was launched runs to its end
     delete (Graph *)graph;
     return none();
 }
@@ -414,12 +449,18 @@ API PyObject *sim_graphExecDestroy(Address graph, int) {  // what was launched r
 
 static int device_count;
 
-API int sim_getDevice(int) { return current; }
+API int sim_getDevice(int) {
+    if (is_forked) return fail(NOT_INITIALIZED), -1;
+    return current;
+}
 API int sim_getDeviceCount(int) {
-    if (device_count == 0) fail(NO_DEVICE);
+    if (device_count == 0) return fail(NO_DEVICE), 0;
+    if (is_forked) return fail(NOT_INITIALIZED), -1;
+    is_used = true;
     return device_count;
 }
 API PyObject *sim_setDevice(int device, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     if (device < 0 || device >= device_count) return fail(BAD_DEVICE);
     current = device;
     return none();
@@ -477,9 +518,13 @@ static Address allocate(std::map<Address, Block> &blocks, size_t size, int patte
     return Address(memory);
 }
 
-API PyObject *sim_memGetInfo(int) { return Py_BuildValue("(nn)", Py_ssize_t(MEMORY - used[current]), Py_ssize_t(MEMORY)); }
+API PyObject *sim_memGetInfo(int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
+    return Py_BuildValue("(nn)", Py_ssize_t(MEMORY - used[current]), Py_ssize_t(MEMORY));
+}
 
 API Address sim_malloc(size_t size, int) {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
     if (size == 0) return 0;
     if (size > MEMORY - used[current]) {
         fail(OUT_OF_MEMORY);
@@ -492,6 +537,7 @@ API Address sim_malloc(size_t size, int) {
 }
 
 API PyObject *sim_free(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     if (!at) return none();
     finish_all();  // as cudaFree does
     auto found = device_blocks.find(at);
@@ -503,8 +549,12 @@ API PyObject *sim_free(Address at, int) {
     return none();
 }
 
-API Address sim_hostAlloc(size_t size, unsigned, int) { return allocate(pinned_blocks, size ? size : 1, STAGING); }
+API Address sim_hostAlloc(size_t size, unsigned, int) {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
+    return allocate(pinned_blocks, size ? size : 1, STAGING);
+}
 API PyObject *sim_freeHost(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     finish_all();
     pinned_blocks.erase(at);
     ::free((void *)at);
@@ -512,6 +562,7 @@ API PyObject *sim_freeHost(Address at, int) {
 }
 
 static PyObject *copy(Address to, Address from, size_t size, Address at, bool waits) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     Stream *stream = stream_of(at);
     if (!stream) return fail(BAD_HANDLE);
     ++(stream->capture ? captured : copies);
@@ -532,6 +583,7 @@ static PyObject *copy(Address to, Address from, size_t size, Address at, bool wa
     if (!is_device(to) && !is_pinned(to)) {  // and written before it returns
         ++synchronisations;
         finish(stream);
+        return waited();
     }
     return none();
 }
@@ -541,17 +593,20 @@ API PyObject *sim_memcpyAsync(Address to, Address from, size_t size, int, Addres
 API PyObject *sim_memcpyPeer(Address to, int, Address from, int, size_t size, int) { return copy(to, from, size, 0, true); }
 API PyObject *sim_memcpyPeerAsync(Address to, int, Address from, int, size_t size, Address at, int) { return copy(to, from, size, at, false); }
 API PyObject *sim_memset(Address at, int value, size_t size, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     ++legacy_uses;
     finish_all();
     memset((void *)at, value, size);
     return none();
 }
 API PyObject *sim_memsetAsync(Address at, int value, size_t size, Address stream, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     issue(stream_of(stream), {[=] { memset((void *)at, value, size); }});
     return none();
 }
 
 API PyObject *sim_pointerGetAttributes(Address at, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     PyObject *type = PyObject_GetAttrString(runtime_module, "PointerAttributes");
     auto found = block_of(device_blocks, at);
     const bool device = found != device_blocks.end(), pinned = is_pinned(at);
@@ -575,6 +630,7 @@ static PyObject *locate;        // key to (path of a library, prefix of its name
 static bool gathering = false;  // launch nothing: texts are only collected
 
 API Address sim_moduleLoadData(PyObject *bytes, int) {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
     const char *text = PyBytes_AsString(bytes);
     if (!text) return 0;
     if (capturing) return refuse(nullptr), 0;  // stricter than CUDA: a module loaded in a capture may or may not wait for the device
@@ -582,9 +638,10 @@ API Address sim_moduleLoadData(PyObject *bytes, int) {
     PyErr_SetString(PyExc_RuntimeError, "simulation: this is a GPU's code, and there is none");
     return 0;
 }
-API PyObject *sim_moduleUnload(Address, int) { return none(); }
+API PyObject *sim_moduleUnload(Address, int) { return is_forked ? fail(NOT_INITIALIZED) : none(); }
 
 API Address sim_moduleGetFunction(Address module, PyObject *name, int) {
+    if (is_forked) return fail(NOT_INITIALIZED), 0;
     auto *function = new Function;
     function->key = *(std::string *)module;
     function->name = PyUnicode_AsUTF8(name);
@@ -616,6 +673,7 @@ API void use_memory(const void *at) {  // a kernel's argument
 
 API PyObject *sim_launchKernel(
     Address at, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Address stream, Address arguments, Address, int) {
+    if (is_forked) return fail(NOT_INITIALIZED);
     auto *function = (Function *)at;
     Stream *target = stream_of(stream);
     if (!target) return fail(BAD_HANDLE);

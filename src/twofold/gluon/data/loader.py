@@ -36,7 +36,8 @@ class DataLoader:
     Workers are processes, for transformations written in Python, or threads, which run in parallel only while samples are read from
     files or computed by NumPy and operators, but start immediately and see what the program changes in the dataset. Processes are forked at
     the first iteration, and again after an error that ended them; their batches come back in shared memory. Random numbers that are drawn
-    in a process depend on NumPy's global state when the iteration starts and on the batch, not on the number of workers.
+    in a process depend on NumPy's global state when the iteration starts and on the batch, not on the number of workers. The default
+    context of these processes is ``cpu()``, also where that of the program is a GPU, which no forked process can use.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import random as arrays_random
+from ...device import CPU, set_default_device
 from ...errors import EngineError
 from ...imperative.array import Array, adopted
 from ...imperative.invoke import host_of
@@ -270,6 +271,8 @@ def _work(
     pipe: pipes.Connection, worker: int, places: Places, load: Callable[..., Loaded], worker_init: Callable[[int], object] | None
 ) -> None:
     """Load batches until the parent closes the pipe or is gone."""
+    # the program's default may be a GPU, which no forked process can use
+    set_default_device(CPU)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles the interrupt: it ends its workers
     # a handler that the program has installed must not keep a worker from ending
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
