@@ -32,8 +32,8 @@ def cast(values, dtype):
         return numpy.concatenate([values[k : k + 1].astype(NUMPY[dtype]) for k in range(len(values))])
 
 
-@pytest.mark.parametrize("to", ("bool", *INTEGERS, *FLOATS))
-@pytest.mark.parametrize("source", ("bool", *INTEGERS, *FLOATS))
+@pytest.mark.parametrize("to", ["bool", *INTEGERS, *FLOATS])
+@pytest.mark.parametrize("source", ["bool", *INTEGERS, *FLOATS])
 def test_a_cast_is_numpys(gpus, source, to):
     values = values_of(source)
     given = mx.nd.array(values, ctx=gpus[0], dtype=source)
@@ -44,7 +44,7 @@ def test_a_cast_is_numpys(gpus, source, to):
         numpy.testing.assert_array_equal(found, want)
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_float_is_cast_by_every_kernel_as_by_numpy(gpus, dtype):
     values = numpy.array([-1, 300, 3e9, numpy.inf, numpy.nan], dtype)
     with gpus[0]:
@@ -57,7 +57,7 @@ def test_a_float_is_cast_by_every_kernel_as_by_numpy(gpus, dtype):
         assert target.tolist() == cast(values, "uint8")[::-1].tolist()
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_whole_powers_are_exact(gpus, dtype):
     base = numpy.array([-7, -3, -2, -1, -0.0, 0, 1, 2, 3, 5, 10, 19, 120, numpy.inf, -numpy.inf, numpy.nan], dtype)
     for exponent in (0, 1, 2, 3, 4, 5, 7, -1, -2, -3, numpy.inf, -numpy.inf, numpy.nan):
@@ -72,7 +72,7 @@ def test_whole_powers_are_exact(gpus, dtype):
         numpy.testing.assert_array_max_ulp(found.asnumpy()[numpy.isfinite(want)], want[numpy.isfinite(want)], 4)
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_power_of_one_half_is_a_square_root(gpus, dtype):
     base = numpy.array([2, 3, 0.1, 0, -0.0, -1, numpy.inf, -numpy.inf, numpy.nan], dtype)
     with numpy.errstate(all="ignore"):

@@ -54,7 +54,7 @@ def test_the_use_of_a_gpu_says_what_to_do(gpus, use):
     mx.nd.waitall()
 
     def check():
-        with pytest.raises(DeviceError, match="a forked process cannot use GPUs.*mx.cpu.*thread_pool=True.*spawn"):
+        with pytest.raises(DeviceError, match=r"a forked process cannot use GPUs.*mx.cpu.*thread_pool=True.*spawn"):
             USES[use](gpus[0], x)
 
     assert in_child(check) == ""

@@ -174,9 +174,8 @@ def step_text(step: KernelStep, operands: list[tuple[str, str]]) -> str:
     params = dict(step.params)
     if sorted(wanted) == ["int64", "uint64"]:  # a comparison: C would convert both operands to unsigned first
         texts = [f"tf_order({', '.join(texts)})", "0"]
-    if step.result == "dtype":
-        if step.dtype in ROUNDED:
-            return f"{ROUNDED[step.dtype]}({texts[0]})"
+    if step.result == "dtype" and step.dtype in ROUNDED:
+        return f"{ROUNDED[step.dtype]}({texts[0]})"
     return step.c.format(*texts, **params)
 
 

@@ -406,9 +406,7 @@ def _(make):
     yield make(make.numbers((0, 4), "float32"), 0.0, 2.0, want=want)
 
 
-@primitive(
-    "Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="{0}", complex_gradient=True
-)
+@primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="{0}", complex_gradient=True)
 def astype(xp, data, *, dtype: DType):
     """``data`` cast to a dtype; floats are truncated to integers."""
 
