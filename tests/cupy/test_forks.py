@@ -1,8 +1,6 @@
 """Processes that were forked after the program has used a GPU: they compute on the CPU, and what would need a GPU says so."""
 
 import os
-import signal
-import warnings
 
 import numpy
 import pytest
@@ -11,30 +9,9 @@ import twofold as mx
 from twofold.errors import DeviceError
 from twofold.gluon.data import DataLoader, SimpleDataset
 
+from tests.forked import in_child
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-
-
-def in_child(check):
-    """Run a function in a forked process; what it wrote to stderr. It fails if the function does."""
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads at a fork
-        child = os.fork()
-    if not child:
-        signal.alarm(60)  # it ends a child that hangs
-        status = 3
-        os.dup2(writing, 2)
-        try:
-            check()
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        told = pipe.read()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, told
-    return told
-
 
 USES = {
     "an array is made": lambda gpu, x: mx.nd.ones((2,), ctx=gpu),

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cupy.conftest import SIMULATION, WHY_NOT
 from tests.fakes import simulation
+from tests.forked import in_child
 
 pytestmark = [pytest.mark.skipif(SIMULATION is None, reason=WHY_NOT or "a real GPU is used"), pytest.mark.usefixtures("gpus")]
 INCREMENT = 'extern "C" __global__ void increment(const float *in, float *out) { out[threadIdx.x] = in[threadIdx.x] + 1; }'
@@ -268,3 +269,51 @@ def test_a_graph_of_another_device_is_rejected(cp):
         pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="cudaErrorInvalid"),
     ):
         graph.launch(other)
+
+
+CASTS = """
+extern "C" __global__ void cast_in_c(const float *in, int *out) { out[threadIdx.x] = (int)in[threadIdx.x]; }
+extern "C" __global__ void cast_by_cuda(const float *in, int *out) { out[threadIdx.x] = __float2int_rz(in[threadIdx.x]); }
+extern "C" __global__ void square(const float *in, float *out) { out[threadIdx.x] = pow(in[threadIdx.x], 2.0f); }
+"""
+
+
+def computed(cp, name, numbers, dtype):
+    """What a kernel of `CASTS` makes of numbers."""
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        x, out = cp.ndarray((len(numbers),), np.float32), cp.ndarray((len(numbers),), dtype)
+        x.set(np.array(numbers, np.float32), stream=stream)
+        cp.RawModule(code=CASTS).get_function(name)((1,), (x.size,), (x, out))
+        return out.get(stream=stream).tolist()
+
+
+def test_a_float_that_does_not_fit_is_cast_as_by_cuda_and_by_c_never(cp):
+    assert computed(cp, "cast_in_c", [-2.5, 7], np.int32) == [-2, 7]
+    for number in (3e9, -3e9, np.inf, np.nan):
+        with pytest.raises(RuntimeError, match="use tf_cast"):
+            computed(cp, "cast_in_c", [1, number], np.int32)
+    assert computed(cp, "cast_in_c", [1], np.int32) == [1]
+    most, least = 2**31 - 1, -(2**31)
+    assert computed(cp, "cast_by_cuda", [-2.5, 3e9, -3e9, np.inf, -np.inf, np.nan], np.int32) == [-2, most, least, most, least, 0]
+
+
+def test_powers_are_not_the_nearest_numbers(cp):
+    below = np.nextafter(np.float32([4, 9]), np.float32(0)).tolist()
+    assert computed(cp, "square", [2, 3, 1, 0, np.inf], np.float32) == [*below, 1, 0, np.inf]
+
+
+@pytest.mark.parametrize("use", ["the device", "a stream", "memory"])
+def test_cuda_refuses_every_call_in_a_forked_process(cp, use):
+    uses = {
+        "the device": cp.cuda.runtime.getDevice,
+        "a stream": lambda: cp.cuda.Stream(non_blocking=True),
+        "memory": cp.cuda.runtime.memGetInfo,
+    }
+    uses[use]()
+
+    def check():
+        with pytest.raises(cp.cuda.runtime.CUDARuntimeError, match="InitializationError"):
+            uses[use]()
+
+    assert in_child(check) == ""
+    uses[use]()
