@@ -4,6 +4,8 @@ The operands: ``x`` (2, 3, 4), ``m`` and ``n`` (3, 3), ``v`` (7,), ``w`` (4,), d
 ``g`` (3, 5) with NaN, ``t`` (6,) with ties, which move together; ``z`` (2, 3), ``u`` (5,), ``q`` (3, 3) complex.
 """
 
+import numpy
+
 from tests.numpy.expressions import listed
 
 STATISTICS = listed("""
@@ -176,10 +178,12 @@ OTHERS = listed("""
     np.column_stack([w, w]); np.concat([v, w]); np.copysign(v, -w[0]); np.cumulative_prod(v); np.cumulative_sum(v, include_initial=True)
     np.diagflat(m); np.divmod(v, 0.3)[1]; np.dsplit(x, 2)[1]; np.expand_dims(v, 0); np.fabs(v - 1); np.fliplr(m); np.flipud(m)
     np.fmod(v, 0.3); np.full(3, w[0]); np.full_like(m, w[:3]); np.heaviside([0.0, 1.0, -1.0], v[:3]); np.hsplit(x, 3)[1]
-    np.matmul(m, v[:3]); np.row_stack([w, w]); np.matrix_transpose(m); np.mod(v, 0.3); np.nanprod(g, 1); np.negative(v)
+    np.matmul(m, v[:3]); np.matrix_transpose(m); np.mod(v, 0.3); np.nanprod(g, 1); np.negative(v)
     np.permute_dims(x, (2, 0, 1)); np.pow(v, 2.5); np.rad2deg(v); np.radians(v); np.ravel(x); np.remainder(v, 0.3); np.rollaxis(x, 2)
     np.vstack([w, w]); np.swapaxes(x, 0, 2); np.transpose(x); np.true_divide(v, 2); np.unstack(x)[1]; np.vsplit(x, 2)[1]; np.floor(v) * v
     np.ceil(v) * v; np.trunc(v) * v; np.rint(v) * v; np.sign(v) * v; np.floor_divide(v, 0.3) * v; np.linalg.diagonal(x)
     np.linalg.matmul(m, m); np.linalg.matrix_transpose(m); np.linalg.outer(v, w); np.linalg.tensordot(m, m, axes=1)
     np.linalg.vecdot(m, m)
 """)
+if "row_stack" in dir(numpy):  # up to 2.4
+    OTHERS.append("np.row_stack([w, w])")

@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import twofold as mx
+from twofold.config import SETTINGS
 from twofold.errors import MXNetError
 
 from tests.devices import fake_gpus
@@ -58,9 +59,27 @@ def test_sorting_downwards(dtype):
     x, upwards = np.array(values), values.astype("int64")
     for axis in (0, 1, -1):
         expected = numpy.argsort(-upwards, axis, kind="stable")
-        numpy.testing.assert_array_equal(np.argsort(x, axis, descending=True).asnumpy(), expected)
+        numpy.testing.assert_array_equal(np.argsort(x, axis, stable=True, descending=True).asnumpy(), expected)
         numpy.testing.assert_array_equal(np.sort(x, axis, descending=True).asnumpy(), numpy.flip(numpy.sort(values, axis), axis))
     numpy.testing.assert_array_equal(np.sort(x, None, descending=True).asnumpy(), numpy.sort(values, None)[::-1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("elements", [1, 1 << 40], ids=["deferred", "at once"])
+def test_nan_comes_last_downwards_too(monkeypatch, dtype, elements):
+    monkeypatch.setattr(SETTINGS, "defer_elements", elements)
+    x = np.array([[3, numpy.nan, -1, numpy.inf], [0, -numpy.inf, 2, 5]]).astype(dtype)
+    first, second = [numpy.inf, 3, -1, numpy.nan], [5, 2, 0, -numpy.inf]
+    x.attach_grad()
+    with mx.autograd.record():
+        y = np.sort(x, descending=True)
+        (y[:, 0] * np.array([2, 3]).astype(dtype)).sum().real.backward()
+    z = x.copy()
+    z.sort(descending=True)
+    for found in (y, z, np.sort(x.copy(), descending=True)):
+        numpy.testing.assert_array_equal(found.asnumpy().astype("complex64"), numpy.array([first, second], "complex64"))
+    assert x.grad.astype("complex64").asnumpy().tolist() == [[0, 0, 0, 2], [0, 0, 0, 3]]
+    assert np.argsort(x, descending=True).tolist() == x.argsort(descending=True).tolist() == [[3, 0, 2, 1], [3, 2, 0, 1]]
 
 
 def test_distinct_values_come_in_order():

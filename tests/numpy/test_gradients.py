@@ -38,7 +38,7 @@ FUNCTIONS = [
         np.linalg.qr(n[:2])[0]; np.linalg.qr(n, 'r'); np.linalg.svd(n, compute_uv=False)
         np.abs(np.linalg.svd(n[:, :2], full_matrices=False)[0]); np.abs(np.linalg.svd(n[:2], full_matrices=False)[2])
         np.abs(np.linalg.svd(n @ n.T, hermitian=True)[0]); np.linalg.svdvals(n[:2]); np.linalg.eigvalsh(n + n.T)
-        np.linalg.eigh(n + n.T)[0]; np.abs(np.linalg.eigh(n + n.T, 'U')[1]); np.sort(np.linalg.eigvals(n)); np.abs(np.linalg.eig(n)[1])
+        np.linalg.eigh(n + n.T)[0]; np.abs(np.linalg.eigh(n + n.T, 'U')[1]); np.sort(np.linalg.eigvals(n).real); np.abs(np.linalg.eig(n)[1])
         np.linalg.matrix_power(n, -3); np.linalg.matrix_power(n, 5); np.linalg.multi_dot([n, m, m[0]]); np.linalg.norm(n, 2)
         np.linalg.norm(n, -2); np.linalg.norm(n, 'nuc'); np.linalg.norm(n, 1); np.linalg.norm(n, -np.inf, keepdims=True)
         np.linalg.cond(n); np.linalg.cond(n, 'fro'); np.linalg.matrix_norm(x); np.linalg.norm(x, 'nuc', (0, 2))

@@ -7,6 +7,7 @@ import hashlib
 import io
 import pickle
 import sys
+import warnings
 
 import numpy as real
 import pytest
@@ -222,6 +223,17 @@ def test_shape_and_dtype_can_be_set():
     assert (x + 1).dtype == real.int64
 
 
+@pytest.mark.parametrize(("name", "value"), [("shape", (250, 400)), ("dtype", real.int64), ("strides", (8,))])
+def test_what_is_deprecated_warns_at_the_users_line(name, value):
+    warned = []
+    for x in (ramp(), real.arange(float(N))):
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            setattr(x, name, value)
+        warned.append([(str(w.message), w.category, w.filename, w.lineno) for w in issued])
+    assert warned[0] == warned[1]
+
+
 def test_resize_refuses_what_others_look_at():
     x = ramp()
     piece = x[:3]
@@ -243,6 +255,7 @@ def test_column_major_memory_of_a_palindromic_shape_keeps_its_strides():
     assert x[1, 2, 3] == 60 * 50 + 2 * 50 + 3
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # from NumPy 2.5 on
 def test_an_array_owns_its_memory_after_its_shape_was_set():
     x = ramp()
     piece = x[:5]

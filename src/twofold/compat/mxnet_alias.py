@@ -183,7 +183,9 @@ class _Proxy(ModuleType):
                 return value
         if name in self.__all__ and (place := _star_tables()["from_elsewhere"].get(name)):
             return resolve_name(place)
-        raise MissingName(*_missing(full))
+        error = MissingName(*_missing(full))
+        error.obj = self  # else Python sets it and the name, and prints a suggestion of its own after ours
+        raise error
 
 
 class _Starred(NamedTuple):

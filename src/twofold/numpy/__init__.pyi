@@ -85,7 +85,6 @@ from .reductions import std as std
 from .reductions import sum as sum
 from .reductions import var as var
 from .selecting import allclose as allclose
-from .selecting import argsort as argsort
 from .selecting import argwhere as argwhere
 from .selecting import around as around
 from .selecting import array_equal as array_equal
@@ -99,7 +98,6 @@ from .selecting import isclose as isclose
 from .selecting import nan_to_num as nan_to_num
 from .selecting import nonzero as nonzero
 from .selecting import round as round
-from .selecting import sort as sort
 from .selecting import take as take
 from .selecting import take_along_axis as take_along_axis
 from .selecting import where as where
@@ -139,6 +137,8 @@ from .shapes import trace as trace
 from .shapes import transpose as transpose
 from .shapes import tril as tril
 from .shapes import triu as triu
+from .sorting import argsort as argsort
+from .sorting import sort as sort
 
 class _Single(ufunc):
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> ndarray: ...

@@ -15,7 +15,7 @@ from ..imperative.array import Array
 from ..imperative.cell import PINNED, Value
 from ..imperative.views import ViewMixin
 from ..ndarray.types import ArrayLike, Shape
-from . import linalg, linear, reductions, selecting, shapes, stride_tricks
+from . import linalg, linear, reductions, selecting, shapes, sorting, stride_tricks
 from .array import Out, ndarray, ndarrayElement, ndarrayView
 from .creation import read_only
 from .fallback import by_numpy
@@ -27,7 +27,8 @@ from .ufuncs import function_of
 #: Functions that become methods directly: their first argument is the array.
 METHODS = {
     reductions: "all any argmax argmin cumprod cumsum max mean min prod std sum var",
-    selecting: "argsort clip nonzero round take",
+    selecting: "clip nonzero round take",
+    sorting: "argsort",
     shapes: "diagonal repeat trace",
     linear: "dot",
 }
@@ -86,16 +87,25 @@ def _compress(self: ndarray, condition: ArrayLike, axis: int | None = None, out:
     return selecting.compress(condition, self, axis, out)
 
 
-def _sort(self: ndarray, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
+def _sort(
+    self: ndarray,
+    axis: int = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> None:
     """Sort in place along an axis; parameters as for the function."""
-    if order is not None or self.dtype.kind not in "biuf" or not _sorted_inline(self, axis, kind, stable):
-        self[...] = selecting.sort(self, axis, kind, order, stable=stable)
+    is_numpys = order is None and self.dtype.kind in "biuf" and (sorting.DESCENDS or not descending)
+    if not is_numpys or not _sorted_inline(self, axis, kind, {"stable": stable} | ({"descending": True} if descending else {})):
+        self[...] = sorting.sort(self, axis, kind, order, stable=stable, descending=descending)
 
 
-def _sorted_inline(x: ndarray, axis: int, kind: Any, stable: bool | None) -> bool:
+def _sorted_inline(x: ndarray, axis: int, kind: Any, options: dict[str, Any]) -> bool:
     """Sort an array's memory with NumPy if that is possible now; whether it was."""
     try:
-        return changed_inline(x, lambda memory: memory.sort(axis, kind, stable=stable))
+        return changed_inline(x, lambda memory: memory.sort(axis, kind, **options))
     except (ValueError, TypeError):  # the function raises an error that says what to do
         return False
 

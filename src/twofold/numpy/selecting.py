@@ -1,4 +1,4 @@
-"""Functions of ``twofold.np`` that select, sort and compare elements."""
+"""Functions of ``twofold.np`` that select and compare elements."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, overload
@@ -7,23 +7,21 @@ import ml_dtypes
 import numpy as np
 
 from ..calls.host_calls import to_numpy
-from ..device import CPU
 from ..dtype import INTEGERS, is_float, promote
-from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, own_error
+from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative import trace
 from ..imperative.array import adopted
-from ..imperative.cell import HOST, wrap
-from ..imperative.counters import COUNTERS
+from ..imperative.cell import wrap
 from ..imperative.guards import is_tracked
-from ..imperative.invoke import content, host_of, invoke
+from ..imperative.invoke import invoke
 from ..ndarray.types import ArrayLike
 from ..opdef import normalized_axis
-from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
+from ..ops import elementwise_math, primitive_gather, primitive_math
 from .array import Out, ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
 from .fixed_sizes import host_of_selected, nonzero_of_size
-from .indexing import INDEXER, is_followed, memory_of, root_of
+from .indexing import INDEXER, is_followed, root_of
 from .masked_selection import BY_MASK
 from .operators import NUMBERS, applied, holds, name_of_operand
 from .parts import concatenate, stack
@@ -57,13 +55,19 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 
 
 def _wrapped(value: Any, other: Any) -> Any:
-    """A choice of `where`: a Python integer beside integers wraps around in their dtype, and a complex number widens none, as in NumPy."""
+    """A choice of `where`, as NumPy takes it: a complex number widens none.
+
+    Raises
+    ------
+    OverflowError
+        If a Python integer is out of range of the other choice's dtype; up to NumPy 2.4 it wraps around instead.
+    """
     if value.__class__ is complex and isinstance(other, ndarray):
         return np.asarray(value, np.result_type(other.dtype, np.complex64))
     if value.__class__ is not int or 0 <= value < 128:  # every dtype holds these
         return value
     dtype = promote(name_of_operand(other if isinstance(other, NUMBERS) else operand(other)), "weaki")
-    return value if holds(dtype, value) else int(np.asarray(value).astype(dtype))
+    return value if holds(dtype, value) else int(np.where(True, value, np.zeros((), dtype)))
 
 
 def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Fill = None) -> tuple[ndarray, ...]:
@@ -272,74 +276,6 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float 
         return result
     a[...] = result
     return a
-
-
-# order
-
-
-def sort(
-    a: ArrayLike,
-    axis: int | None = -1,
-    kind: str | None = None,
-    order: None = None,
-    *,
-    stable: bool | None = None,
-    descending: bool = False,
-) -> ndarray:
-    """The elements sorted along an axis (flattened if None), by NumPy's algorithm for the ``kind`` unless it is recorded or on a device.
-
-    ``descending`` is the array API's: the largest element comes first.
-
-    Raises
-    ------
-    ParameterError
-        If ``order`` is given: arrays have no fields.
-    """
-    x, axis = operand(a), _sortable(axis, order)
-    memory = memory_of(x) if x.dtype.kind in "biuf" and not descending else None
-    if memory is not None:
-        try:
-            named: Any = kind  # of any text, which NumPy refuses
-            found = np.sort(memory, axis, named, stable=stable)
-        except np.exceptions.AxisError:
-            return run(ordering.sort_axis, x, axis=axis)  # its error says what to do
-        except ValueError as error:
-            raise own_error("sort: the kind is not NumPy's", error) from error
-        COUNTERS.inline += 1
-        return wrap(ndarray, content(HOST.as_array(found), CPU))
-    _sorted(np.sort, np.empty(0), -1, kind, stable)  # rejects the options that NumPy rejects
-    return run(ordering.sort_axis, x, axis=axis, is_ascend=not descending)
-
-
-def argsort(
-    a: ArrayLike,
-    axis: int | None = -1,
-    kind: str | None = None,
-    order: None = None,
-    *,
-    stable: bool | None = None,
-    descending: bool = False,
-) -> ndarray:
-    """The indices that sort the elements along an axis; parameters as for `sort`. On a device the order of equal elements is kept."""
-    x, axis = operand(a), _sortable(axis, order)
-    if x.context is not CPU or x.dtype.kind not in "biuf" or descending or trace.is_followed(x):
-        _sorted(np.argsort, np.empty(0), -1, kind, stable)
-        return run(ordering.argsort_axis, x, axis=axis, is_ascend=not descending, dtype="int64")
-    COUNTERS.inline += 1
-    return wrap(ndarray, content(_sorted(np.argsort, host_of(x), axis, kind, stable), CPU))
-
-
-def _sorted(function: Callable[..., np.ndarray], memory: np.ndarray, axis: int | None, kind: object, stable: bool | None) -> np.ndarray:
-    try:
-        return function(memory, axis, kind, stable=stable)
-    except (ValueError, TypeError) as error:
-        raise own_error(f"{function.__name__}: NumPy refuses", error) from error
-
-
-def _sortable(axis: int | None, order: object) -> int | None:
-    if order is not None:
-        raise ParameterError("Cannot specify order when the array has no fields.", repr(order), "leave order out")
-    return axis
 
 
 # comparison

@@ -5,6 +5,7 @@ This file has the states, indexing and Python's protocols. `folding_operators` a
 
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex, final
 from weakref import ref
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..assembly import attach_method
 from ..config import SETTINGS
+from ..origin import warn
 from .chain import ChainNode
 from .memory import ArrayOperand, Memory
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
@@ -24,8 +26,17 @@ LEAST = SETTINGS.fold_elements
 NDARRAY = np.ndarray
 #: Called before the first folding array is made.
 BEFORE_FIRST: list[Callable[[], None]] = []
-#: Bytes of the garbage collector's header, which `sys.getsizeof` adds.
-COLLECTED = sys.getsizeof([]) - [].__sizeof__()
+
+
+class _Empty:
+    __slots__ = ("__weakref__",)
+
+    def __sizeof__(self) -> int:
+        return 0
+
+
+#: Bytes that `sys.getsizeof` adds: the garbage collector's header and, from Python 3.13 on, that of weak references.
+HEADERS = sys.getsizeof(_Empty())
 new = object.__new__
 
 
@@ -228,7 +239,11 @@ class FoldingArray(metaclass=_Class):
         array, memory = self.ready(), self.memory
         # On a new view: pending operations hold `array` as an operand, and rely on its shape and dtype.
         view = array.view()
-        setattr(view, name, value)
+        with warnings.catch_warnings(record=True) as issued:  # NumPy deprecates this from 2.5 on
+            warnings.simplefilter("always")
+            setattr(view, name, value)
+        for each in issued:
+            warn(str(each.message), each.category)
         self.replace(view)
         if array is memory.owner and name == "shape":
             memory.owner = view  # it still owns its memory
@@ -330,7 +345,7 @@ class FoldingArray(metaclass=_Class):
         return format(self.ready(), spec)
 
     def __sizeof__(self) -> int:
-        return self.ready().__sizeof__() - COLLECTED  # so that `sys.getsizeof` is NumPy's, whose arrays have no such header
+        return self.ready().__sizeof__() - HEADERS  # so that `sys.getsizeof` is NumPy's, whose arrays have no such headers
 
     def __bytes__(self) -> bytes:
         return self.ready().tobytes()

@@ -18,8 +18,9 @@ from ..fallback import by_numpy, ordered_unique_values
 from ..forms import form_of
 from ..parts import concatenate, stack
 from ..reductions import run
-from ..selecting import FOLLOWED, argsort, take, take_along_axis
+from ..selecting import FOLLOWED, take, take_along_axis
 from ..shapes import broadcast_arrays, elements_at, expand_dims
+from ..sorting import argsort
 from ..ufuncs import deliver
 
 

@@ -18,8 +18,9 @@ from ..creation import broadcast_view, ones_like, operand, operands, zeros_like
 from ..forms import form_of
 from ..parts import concatenate, stack
 from ..reductions import cumsum, run, sum
-from ..selecting import argsort, clip, diff, where
+from ..selecting import clip, diff, where
 from ..shapes import elements_at, expand_dims, moveaxis
+from ..sorting import argsort
 from ..ufuncs import chosen, function_of
 
 # convolution
