@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import struct
+import sys
 import zlib
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from twofold.errors import FormatError
-from twofold.formats.datasets import load_idx
+from twofold.formats.datasets import IdxReader, load_idx
 
 from tests.formats.arrays import assert_same
 
@@ -32,6 +34,22 @@ def idx(array: np.ndarray, shape: tuple[int, ...] | None = None) -> bytes:
 def test_every_element_type_is_read(dtype: str, pack):
     array = (np.arange(24) - 7).astype(dtype).reshape(2, 3, 4)
     assert_same(load_idx(pack(idx(array))), array)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    "read", [lambda path: load_idx(path.read_bytes()).data, lambda path: IdxReader(path.open("rb"))], ids=["all", "rows"]
+)
+def test_what_is_read_leaves_no_warning_among_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack, read):
+    path = tmp_path / "images"
+    path.write_bytes(pack(idx(np.arange(24, dtype="uint8"))))
+    warned = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda given: warned.append(repr(given.exc_value)))
+    cycle = [read(path)]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    assert warned == []
 
 
 def test_mnist_files_are_read_as_by_mxnet(shared: Path):

@@ -64,7 +64,7 @@ def test_sorting_downwards(dtype):
     numpy.testing.assert_array_equal(np.sort(x, None, descending=True).asnumpy(), numpy.sort(values, None)[::-1])
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("elements", [1, 1 << 40], ids=["deferred", "at once"])
 def test_nan_comes_last_downwards_too(monkeypatch, dtype, elements):
     monkeypatch.setattr(SETTINGS, "defer_elements", elements)
@@ -73,12 +73,12 @@ def test_nan_comes_last_downwards_too(monkeypatch, dtype, elements):
     x.attach_grad()
     with mx.autograd.record():
         y = np.sort(x, descending=True)
-        (y[:, 0] * np.array([2, 3]).astype(dtype)).sum().real.backward()
+        (y[:, 0] * np.array([2, 3]).astype(dtype)).sum().backward()
     z = x.copy()
     z.sort(descending=True)
     for found in (y, z, np.sort(x.copy(), descending=True)):
-        numpy.testing.assert_array_equal(found.asnumpy().astype("complex64"), numpy.array([first, second], "complex64"))
-    assert x.grad.astype("complex64").asnumpy().tolist() == [[0, 0, 0, 2], [0, 0, 0, 3]]
+        numpy.testing.assert_array_equal(found.asnumpy(), numpy.array([first, second], dtype))
+    assert x.grad.tolist() == [[0, 0, 0, 2], [0, 0, 0, 3]]
     assert np.argsort(x, descending=True).tolist() == x.argsort(descending=True).tolist() == [[3, 0, 2, 1], [3, 2, 0, 1]]
 
 

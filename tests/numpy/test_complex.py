@@ -8,6 +8,7 @@ import pytest
 
 import twofold as mx
 from twofold import np
+from twofold.config import SETTINGS
 from twofold.errors import AutogradError
 
 CASES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
@@ -139,6 +140,15 @@ def test_an_operation_without_a_rule_for_complex_numbers_raises(text):
     for _ in range(2):
         with mx.autograd.record(), pytest.raises(AutogradError, match="no gradient"):
             eval(text, {"np": np, "z": z})
+
+
+@pytest.mark.parametrize("elements", [1, 1 << 40], ids=["deferred", "at once"])
+def test_complex_numbers_are_sorted_downwards_by_real_parts_first(monkeypatch, elements):
+    monkeypatch.setattr(SETTINGS, "defer_elements", elements)
+    z = np.array([1 + 2j, numpy.nan, 3 - 1j, 1 + 3j], dtype="complex64")
+    order = [2, 3, 0, 1]
+    assert np.argsort(z, descending=True).tolist() == order
+    numpy.testing.assert_array_equal(np.sort(z, descending=True).asnumpy(), z.asnumpy()[order])
 
 
 def test_the_error_names_the_operator():

@@ -7,6 +7,7 @@ import math
 import operator
 import os
 import sys
+import weakref
 import zlib
 from array import array
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ def load_idx(data: Buffer) -> ArrayRecord:
     if view[: len(GZIP_MAGIC)] == GZIP_MAGIC:
         whole = io.BytesIO()
         _unpack(io.BytesIO(data), whole)
-        view = whole.getbuffer().toreadonly()
+        view = memoryview(whole.getvalue())
     reader = Reader(view)
     dtype, shape = _parsed_header(reader)
     _check_size(len(view), reader.offset, math.prod(shape) * ITEM_SIZES[dtype])
@@ -69,6 +70,8 @@ class IdxReader:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = _unpacked(file)
+        # no `__del__`: in a cycle of garbage Python may find the file first, and warn that it is open
+        weakref.finalize(self, self._file.close)
         self._bytes_at = reading_at(self._file)
         reader = Reader(self._bytes_at(LARGEST_HEADER, 0))
         self.dtype, self.shape = _parsed_header(reader)
@@ -78,10 +81,6 @@ class IdxReader:
 
     def __len__(self) -> int:
         return self.shape[0] if self.shape else 1
-
-    def __del__(self) -> None:
-        if "_file" in self.__dict__:
-            self._file.close()
 
     def rows(self, numbers: Sequence[int]) -> Buffer:
         """The elements of some rows, little-endian.

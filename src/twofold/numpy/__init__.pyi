@@ -137,8 +137,8 @@ from .shapes import trace as trace
 from .shapes import transpose as transpose
 from .shapes import tril as tril
 from .shapes import triu as triu
-from .sorting import argsort as argsort
-from .sorting import sort as sort
+from .sort_order import argsort as argsort
+from .sort_order import sort as sort
 
 class _Single(ufunc):
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> ndarray: ...

@@ -15,7 +15,7 @@ from ..imperative.array import Array
 from ..imperative.cell import PINNED, Value
 from ..imperative.views import ViewMixin
 from ..ndarray.types import ArrayLike, Shape
-from . import linalg, linear, reductions, selecting, shapes, sorting, stride_tricks
+from . import linalg, linear, reductions, selecting, shapes, sort_order, stride_tricks
 from .array import Out, ndarray, ndarrayElement, ndarrayView
 from .creation import read_only
 from .fallback import by_numpy
@@ -28,7 +28,7 @@ from .ufuncs import function_of
 METHODS = {
     reductions: "all any argmax argmin cumprod cumsum max mean min prod std sum var",
     selecting: "clip nonzero round take",
-    sorting: "argsort",
+    sort_order: "argsort",
     shapes: "diagonal repeat trace",
     linear: "dot",
 }
@@ -97,9 +97,9 @@ def _sort(
     descending: bool = False,
 ) -> None:
     """Sort in place along an axis; parameters as for the function."""
-    is_numpys = order is None and self.dtype.kind in "biuf" and (sorting.DESCENDS or not descending)
+    is_numpys = order is None and self.dtype.kind in "biuf" and (sort_order.DESCENDS or not descending)
     if not is_numpys or not _sorted_inline(self, axis, kind, {"stable": stable} | ({"descending": True} if descending else {})):
-        self[...] = sorting.sort(self, axis, kind, order, stable=stable, descending=descending)
+        self[...] = sort_order.sort(self, axis, kind, order, stable=stable, descending=descending)
 
 
 def _sorted_inline(x: ndarray, axis: int, kind: Any, options: dict[str, Any]) -> bool:

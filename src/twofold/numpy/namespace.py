@@ -13,7 +13,7 @@ from ..ndarray.types import ArrayLike
 from ..opdef import OPS, Op
 from ..opdef.numpy_rows import Row, rows_of
 from ..suggestions import missing_name
-from . import archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sorting
+from . import archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order
 from .array import ndarray
 from .creation import operands
 from .fallback import attribute, guarded
@@ -23,7 +23,7 @@ from .ufuncs import deliver, function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-MODULES = (archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sorting)
+MODULES = (archives, creation, fixed_sizes, linear, parts, reductions, selecting, shapes, sort_order)
 
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -42,7 +42,7 @@ OWN = (
     | functions_in(parts)
     | functions_in(reductions)
     | functions_in(selecting)
-    | functions_in(sorting)
+    | functions_in(sort_order)
     | functions_in(shapes)
 )
 

@@ -368,7 +368,7 @@ def _wrapped(cls: type[Array], array: np.ndarray) -> Array:
 
 
 #: A pickle, and the memory of the arrays in it.
-Pickled = tuple[io.BytesIO, list[pickle.PickleBuffer]]
+Pickled = tuple[bytes, list[pickle.PickleBuffer]]
 
 
 def _pickled(message: object) -> Pickled:
@@ -376,16 +376,16 @@ def _pickled(message: object) -> Pickled:
     body = io.BytesIO()
     # protocol 5 hands large buffers to the callback instead of copying them into the pickle
     _Pickler(body, 5, buffer_callback=buffers.append).dump(message)
-    return body, buffers
+    return body.getvalue(), buffers
 
 
 def _send(pipe: pipes.Connection, message: object) -> None:
     _send_pickled(pipe, *_pickled(message))
 
 
-def _send_pickled(pipe: pipes.Connection, body: io.BytesIO, buffers: list[pickle.PickleBuffer]) -> None:
+def _send_pickled(pipe: pipes.Connection, body: bytes, buffers: list[pickle.PickleBuffer]) -> None:
     """Send a message. Its arrays and other large parts go through a memory file."""
-    parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
+    parts = [memoryview(body), *(buffer.raw() for buffer in buffers)]
     ends, end = [], 0
     for part in parts:
         # rounded up, so that arrays lie on cache lines in the shared memory
@@ -393,7 +393,7 @@ def _send_pickled(pipe: pipes.Connection, body: io.BytesIO, buffers: list[pickle
         end = start + part.nbytes
         ends.append((start, end))
     small = not buffers and end <= SMALL
-    pipe.send_bytes(pickle.dumps((ends, body.getvalue() if small else None)))
+    pipe.send_bytes(pickle.dumps((ends, body if small else None)))
     if small:
         return
     file = _memory_file(end)

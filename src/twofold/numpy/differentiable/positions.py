@@ -20,7 +20,7 @@ from ..parts import concatenate, stack
 from ..reductions import run
 from ..selecting import FOLLOWED, take, take_along_axis
 from ..shapes import broadcast_arrays, elements_at, expand_dims
-from ..sorting import argsort
+from ..sort_order import argsort
 from ..ufuncs import deliver
 
 

@@ -20,7 +20,7 @@ from ..parts import concatenate, stack
 from ..reductions import cumsum, run, sum
 from ..selecting import clip, diff, where
 from ..shapes import elements_at, expand_dims, moveaxis
-from ..sorting import argsort
+from ..sort_order import argsort
 from ..ufuncs import chosen, function_of
 
 # convolution

@@ -21,7 +21,7 @@ from ..linear import dot
 from ..reductions import all, average, cumprod, cumsum, max, min, sum
 from ..selecting import diff, take_along_axis
 from ..shapes import elements_at
-from ..sorting import sort
+from ..sort_order import sort
 from ..ufuncs import chosen, deliver, function_of
 
 isnan, sqrt = function_of("isnan"), function_of("sqrt")
