@@ -90,6 +90,8 @@ class MXNetError(RuntimeError):
         message = self._message()
         super().__init__(message)
         self.args = (message,)  # OSError of Python 3.14 leaves them empty
+        if todo and isinstance(self, AttributeError):
+            self.obj = None  # else Python sets it and the name, and prints a suggestion of its own after ours
 
     def _message(self) -> str:
         what_and_given = f"{self.what}: given {self.given}" if self.given else self.what

@@ -183,9 +183,7 @@ class _Proxy(ModuleType):
                 return value
         if name in self.__all__ and (place := _star_tables()["from_elsewhere"].get(name)):
             return resolve_name(place)
-        error = MissingName(*_missing(full))
-        error.obj = self  # else Python sets it and the name, and prints a suggestion of its own after ours
-        raise error
+        raise MissingName(*_missing(full))
 
 
 class _Starred(NamedTuple):
