@@ -2,6 +2,8 @@
 
 The source depends on the program's steps and on the layout of each operand: a scalar, contiguous, or strided along certain axes.
 Sizes and strides are arguments. 16-bit floats are computed in float32 and rounded once.
+
+A thread computes a pack: up to 16 bytes of adjacent elements of the widest operand, which it reads and writes at once.
 """
 
 import re
@@ -11,17 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
+from twofold.backend.c_text import C_TYPES, ENCODED, STORED, preamble, read_line, step_line, write_line
 from twofold.backend.kernel import Array, RowProgram
 from twofold.backend.strides import Sizes, Space, broadcast_strides, merge_axes
+from twofold.dtype import NUMPY
 from twofold.errors import DTypeError
 
-from .launch import THREADS, Kernel, blocks_for, function
+from .launch import THREADS, Kernel, blocks_for, cuda_text, function
 from .operands import is_constant, scalar_of
 
-#: Layouts of an operand: a scalar passed by value, an array of one element, contiguous; else the axes with a nonzero stride.
-SCALAR, ONE, PACKED = "scalar", "one", "packed"
+#: Layouts of an operand: a scalar passed by value, an array of one element, contiguous; else the axes with a nonzero stride, the last one
+#: as `NEXT` if its stride is 1.
+SCALAR, ONE, PACKED, NEXT = "scalar", "one", "packed", -1
 Layout = str | tuple[int, ...]
+#: Bytes that a thread reads at once, elements of a pack at most, and steps up to which kernels are written for packs: each is printed into
+#: the code once for each element.
+PACK_BYTES, MOST_IN_PACK, MOST_STEPS = 16, 8, 48
 
 
 class ProgramLaunch(NamedTuple):
@@ -86,10 +93,28 @@ def launch_of(program: RowProgram, arrays: Sequence[Array]) -> ProgramLaunch:
     # 32-bit arithmetic where it suffices: GPUs emulate 64-bit division
     index = "long long" if space.is_long else "int"
     name = f"{name_of(program)}_each"
+    pack = pack_of(program, space.sizes, layouts)
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
-    kernel = function(kernel_source(bare, name, len(space.sizes), layouts, index, constants_of(program)), name)
+    kernel = function(kernel_source(bare, name, len(space.sizes), layouts, index, pack, constants_of(program)), name)
     integer = np.int64 if space.is_long else np.int32
-    return ProgramLaunch(kernel, blocks_for(count), tuple(map(integer, [count, *space.sizes[1:], *_listed_strides(space, layouts)])))
+    numbers = [count, *space.sizes[1:], *_listed_strides(space, layouts)]
+    return ProgramLaunch(kernel, blocks_for(-(-count // pack)), tuple(map(integer, numbers)))
+
+
+def pack_of(program: RowProgram, sizes: Sizes, layouts: Sequence[Layout]) -> int:
+    """The number of adjacent elements that each thread computes: a power of two, which divides the last of several axes."""
+    results = layouts[len(program.inputs) :]
+    if len(program.steps) > MOST_STEPS or not all(map(_is_adjacent, results)):
+        return 1
+    kinds = [program.steps[s].dtype for s in program.outputs]
+    kinds += [t.dtype for t, own in zip(program.inputs, layouts, strict=False) if own != SCALAR]
+    pack = min(PACK_BYTES // max(NUMPY[kind].itemsize for kind in kinds), MOST_IN_PACK)
+    return pack if len(sizes) < 2 or sizes[-1] % pack == 0 else 1
+
+
+def _is_adjacent(own: Layout) -> bool:
+    """Whether an operand's elements along the last axis are next to one another."""
+    return own == PACKED or (isinstance(own, tuple) and NEXT in own)
 
 
 def name_of(program: RowProgram) -> str:
@@ -110,11 +135,12 @@ def layout(space: Space, k: int) -> Layout:
     own = space.strides[k]
     if own == space.contiguous:
         return PACKED
-    return tuple(axis for axis, s in enumerate(own) if s) or ONE
+    last = len(own) - 1
+    return tuple(NEXT if axis == last and s == 1 else axis for axis, s in enumerate(own) if s) or ONE
 
 
 def _listed_strides(space: Space, layouts: Sequence[Layout]) -> list[int]:
-    return [space.strides[k][axis] for k, own in enumerate(layouts) if isinstance(own, tuple) for axis in own]
+    return [space.strides[k][axis] for k, own in enumerate(layouts) if isinstance(own, tuple) for axis in own if axis != NEXT]
 
 
 def scalar_argument(a: np.ndarray) -> np.generic:
@@ -130,9 +156,15 @@ def constants_of(program: RowProgram) -> tuple[str, ...]:
 
 @cache
 def kernel_source(
-    program: RowProgram, name: str, rank: int, layouts: tuple[Layout, ...], index: str, constants: tuple[str, ...] = ()
+    program: RowProgram,
+    name: str,
+    rank: int,
+    layouts: tuple[Layout, ...],
+    index: str,
+    pack: int = 1,
+    constants: tuple[str, ...] = (),
 ) -> str:
-    """The source of a kernel ``name(count, sizes…, strides…, inputs…, outputs…)`` with one thread per element.
+    """The source of a kernel ``name(count, sizes…, strides…, inputs…, outputs…)`` with one thread per pack of elements.
 
     Parameters
     ----------
@@ -146,28 +178,65 @@ def kernel_source(
         Layouts of the inputs, then of the outputs.
     index
         The C type of element indices.
+    pack
+        Number of adjacent elements that a thread computes; with more than one axis, it divides the last.
     constants
         Part of the cache key only, see `constants_of`.
     """
     inputs, outputs = len(program.inputs), len(program.outputs)
     parameters = [f"const {index} count", *[f"const {index} size{axis}" for axis in range(1, rank)]]
-    parameters += [f"const {index} stride{k}_{axis}" for k, own in enumerate(layouts) if isinstance(own, tuple) for axis in own]
+    strided = [(k, axis) for k, own in enumerate(layouts) if isinstance(own, tuple) for axis in own if axis != NEXT]
+    parameters += [f"const {index} stride{k}_{axis}" for k, axis in strided]
     for k, t in enumerate(program.inputs):
         parameters.append(f"const {C_TYPES[t.dtype]} in{k}" if layouts[k] == SCALAR else f"const {STORED[t.dtype]} *in{k}")
     parameters += [f"{STORED[program.steps[s].dtype]} *out{k}" for k, s in enumerate(program.outputs)]
-    places = [place(k, own) for k, own in enumerate(layouts)]
-    body = coordinates(index, rank) if any(isinstance(own, tuple) for own in layouts) else []
-    for k, t in enumerate(program.inputs):
-        body.append(f"const {C_TYPES[t.dtype]} x{k} = in{k};" if layouts[k] == SCALAR else read_line(k, t.dtype, places[k]))
-    body += [step_line(program, k) for k in range(len(program.steps))]
-    body += [write_line(k, program.steps[s].dtype, places[inputs + k], f"v{s}") for k, s in enumerate(program.outputs)]
     assert len(layouts) == inputs + outputs
-    return whole_source([program], name, parameters, f"TF_EACH({index}, i, count)", body)
+    places = [place(k, own, rank) for k, own in enumerate(layouts)]
+    before = coordinates(index, rank) if any(isinstance(own, tuple) for own in layouts) else []
+    steps = [step_line(program, k) for k in range(len(program.steps))]
+    if pack == 1:
+        body = [*before, *[_read(program, k, layouts[k], places[k]) for k in range(inputs)], *steps]
+        body += [write_line(k, program.steps[s].dtype, places[inputs + k], f"v{s}") for k, s in enumerate(program.outputs)]
+        return whole_source([program], name, parameters, f"TF_EACH({index}, i, count)", body)
+    body = [*before, *_packed(program, layouts, places, rank, pack, steps)]
+    head = f"const {index} i = (({index})blockIdx.x * blockDim.x + threadIdx.x) * {pack};", "if (i < count)"
+    return whole_source([program], name, parameters, "\n    ".join(head), body, [cuda_text("packs")])
 
 
-def whole_source(programs: Sequence[RowProgram], name: str, parameters: Sequence[str], head: str, body: Sequence[str]) -> str:
-    """The complete source of a kernel, with the declarations that its steps need."""
-    lines = [*preamble(programs), f"TF_KERNEL {name}({', '.join(parameters)}) {{", f"    {head} {{"]
+def _read(program: RowProgram, k: int, own: Layout, at: str) -> str:
+    dtype = program.inputs[k].dtype
+    return f"const {C_TYPES[dtype]} x{k} = in{k};" if own == SCALAR else read_line(k, dtype, at)
+
+
+def _packed(program: RowProgram, layouts: Sequence[Layout], places: Sequence[str], rank: int, pack: int, steps: Sequence[str]) -> list[str]:
+    """The statements that compute a pack: reads of packs and of what all its elements share, a loop over its elements, writes of packs."""
+    before, inner, after = ["const long long left = count - i;"], [], []
+    for k, t in enumerate(program.inputs):
+        own = layouts[k]
+        if _is_adjacent(own):
+            before += [f"tf_pack<{STORED[t.dtype]}, {pack}> pack{k};", f"tf_load(pack{k}, in{k} + ({places[k]}), left);"]
+            element = f"tf_float(pack{k}.at[e])" if t.dtype in ENCODED else f"pack{k}.at[e]"
+            inner.append(f"const {C_TYPES[t.dtype]} x{k} = {element};")
+        elif isinstance(own, tuple) and rank - 1 in own:
+            # with one axis the last pack may not be full: its other elements are not read
+            inner.append(read_line(k, t.dtype, f"{places[k]} + (e < left ? e : 0) * stride{k}_{rank - 1}"))
+        else:
+            before.append(_read(program, k, own, places[k]))
+    inner += steps
+    for k, s in enumerate(program.outputs):
+        dtype = program.steps[s].dtype
+        before.append(f"tf_pack<{STORED[dtype]}, {pack}> result{k};")
+        inner.append(f"result{k}.at[e] = {ENCODED[dtype]}(v{s});" if dtype in ENCODED else f"result{k}.at[e] = v{s};")
+        after.append(f"tf_store(out{k} + ({places[len(program.inputs) + k]}), result{k}, left);")
+    loop = ["#pragma unroll", f"for (int e = 0; e < {pack}; ++e) {{", *[f"    {line}" for line in inner], "}"]
+    return [*before, *loop, *after]
+
+
+def whole_source(
+    programs: Sequence[RowProgram], name: str, parameters: Sequence[str], head: str, body: Sequence[str], also: Sequence[str] = ()
+) -> str:
+    """The complete source of a kernel, with the declarations that its steps need and further ones."""
+    lines = [*preamble(programs), *also, f"TF_KERNEL {name}({', '.join(parameters)}) {{", f"    {head} {{"]
     return "\n".join([*lines, *[f"        {line}" for line in body], "    }", "}", ""])
 
 
@@ -181,8 +250,8 @@ def coordinates(index: str, rank: int) -> list[str]:
     return [*lines, f"const {index} c0 = {'rest' if rank > 1 else 'i'};"]
 
 
-def place(k: int, own: Layout) -> str:
-    """The C expression of an element's index in operand k."""
+def place(k: int, own: Layout, rank: int = 1) -> str:
+    """The C expression of an element's index in operand k, over a space with so many axes."""
     if isinstance(own, tuple):
-        return " + ".join(f"c{axis} * stride{k}_{axis}" for axis in own)
+        return " + ".join(f"c{rank - 1}" if axis == NEXT else f"c{axis} * stride{k}_{axis}" for axis in own)
     return "i" if own == PACKED else "0"

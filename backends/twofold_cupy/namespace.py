@@ -25,7 +25,7 @@ from .gathers import Selection, as_places, gather, scatter, selection
 from .kernels import elementwise
 from .library import runtime
 from .memory import Memory
-from .operands import constant, dtype_of, is_array, is_constant
+from .operands import computed_in, constant, dtype_of, is_array, is_constant
 from .philox import random_bits
 from .reductions import arg_extremum, reduce_middle, result_dtype
 from .scans import scan
@@ -169,22 +169,23 @@ class CupyNamespace(PortableNamespace):
 
     def reduction(self, x: Array, *, name: str, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> cupy.ndarray:
         """A reduction over some axes, or all of them."""
-        axes, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
+        axes, shape = _reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, result_dtype(name, dtype_of(x)))
-        reduce_middle(self.memory, name, self._with_adjacent_axes(x, axes), outer, n, inner, out)
+        x, runs = self.packed(x), _runs(axes)
+        while runs:
+            # the last run first: its elements are next to one another; what is left of it stays as accumulated until the end
+            run = runs.pop()
+            sizes = tuple(1 if k in run else n for k, n in enumerate(x.shape))
+            into = self.empty(sizes, computed_in(dtype_of(out))) if runs else out
+            reduce_middle(self.memory, name, x, *_around(x.shape, run), into)
+            x = into
         return out
-
-    def _with_adjacent_axes(self, x: Array, axes: tuple[int, ...]) -> cupy.ndarray:
-        """A contiguous array whose given axes are adjacent; if they are not, they are moved to the end."""
-        if axes and axes != tuple(range(axes[0], axes[-1] + 1)):
-            x = self.permute_dims(x, axes=(*[k for k in range(len(x.shape)) if k not in axes], *axes))
-        return self.packed(x)
 
     def index_of_extremum(self, x: Array, *, name: str, axis: int | None = None, keepdims: bool = False) -> cupy.ndarray:
         """The index of the first extremum along an axis, or in the flattened array."""
-        _, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
+        axes, shape = _reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, "int64")
-        arg_extremum(self.memory, name, self.packed(x), outer, n, inner, out)
+        arg_extremum(self.memory, name, self.packed(x), *_around(x.shape, axes), out)
         return out
 
     def cumulative(self, x: Array, *, name: str, axis: int) -> cupy.ndarray:
@@ -364,22 +365,30 @@ def _move_axis_last(ndim: int, axis: int) -> tuple[tuple[int, ...], tuple[int, .
     return order, tuple(int(k) for k in np.argsort(order))
 
 
-def _reduced_axes(
-    shape: tuple[int, ...], axis: int | tuple[int, ...] | None, keepdims: bool
-) -> tuple[tuple[int, ...], tuple[int, int, int], tuple[int, ...]]:
-    """The reduced axes in order, the sizes (outer, n, inner) before, in and after them, and the result's shape.
-
-    Axes that are not adjacent count as moved to the end, see `_with_adjacent_axes`.
-    """
+def _reduced_axes(shape: tuple[int, ...], axis: int | tuple[int, ...] | None, keepdims: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The reduced axes in order, and the result's shape."""
     ndim = len(shape)
     given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes: tuple[int, ...] = tuple(sorted({k % ndim for k in given})) if ndim else ()
-    left = tuple(n for k, n in enumerate(shape) if k not in axes)
-    n = math.prod(shape[k] for k in axes)
-    kept = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else left
-    adjacent = bool(axes) and axes == tuple(range(min(axes), max(axes) + 1))
-    outer = math.prod(shape[: min(axes)]) if adjacent else math.prod(left)
-    return axes, (outer, n, math.prod(left) // outer if outer and adjacent else 1), kept
+    if keepdims:
+        return axes, tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return axes, tuple(n for k, n in enumerate(shape) if k not in axes)
+
+
+def _runs(axes: Sequence[int]) -> list[list[int]]:
+    """Sorted axes as runs of adjacent ones; one empty run for none."""
+    runs: list[list[int]] = [[]]
+    for axis in axes:
+        if runs[-1] and axis != runs[-1][-1] + 1:
+            runs.append([])
+        runs[-1].append(axis)
+    return runs
+
+
+def _around(shape: tuple[int, ...], run: Sequence[int]) -> tuple[int, int, int]:
+    """The sizes (outer, n, inner) before, in and after a run of axes; all of a shape is before an empty run."""
+    begin, end = (run[0], run[-1] + 1) if run else (len(shape), len(shape))
+    return math.prod(shape[:begin]), math.prod(shape[begin:end]), math.prod(shape[end:])
 
 
 @lru_cache(4096)

@@ -21,8 +21,9 @@ from .launch import THREADS, Kernel, filled, function, grid_of
 from .memory import Memory
 from .operands import computed_in, dtype_of
 
-#: Longer rows are cut into parts of this length, unless there are this many results; the second length is that of argmax and argmin.
-PART, SEARCH_PART = 65_536, 4096
+#: Longer rows are cut into parts of this length, unless there are this many results; the second length is that of argmax and argmin, the
+#: third that of columns, whose elements are so far apart that many thread blocks must read at once.
+PART, SEARCH_PART, COLUMN_PART = 65_536, 4096, 256
 #: A row gets one thread for every four elements.
 ITEMS_PER_THREAD = 4
 #: Threads of a block along the inner axis, so that a warp reads adjacent columns.
@@ -82,12 +83,13 @@ def reduce_middle(memory: Memory, op: str, x: cupy.ndarray, outer: int, n: int, 
     if n == 0 and op in ("max", "min") and outer * inner:
         raise ParameterError(f"{op}: an empty axis has no extremum", f"shape {x.shape}", "reduce an axis that has elements")
     # this many results fill the device with one thread block each
-    if n <= PART or outer * inner >= PART:
+    length = PART if inner == 1 else COLUMN_PART
+    if n <= length or outer * inner >= PART:
         reduce_parts(op, x, outer, n, inner, n, out)
         return
-    parts = -(-n // PART)
+    parts = -(-n // length)
     between = memory.empty((outer, parts, inner), NUMPY[computed_in(dtype_of(out))])
-    reduce_parts(op, x, outer, n, inner, PART, between)
+    reduce_parts(op, x, outer, n, inner, length, between)
     reduce_middle(memory, op, between, outer, parts, inner, out)
 
 

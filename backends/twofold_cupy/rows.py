@@ -19,8 +19,8 @@ from .launch import THREADS, Kernel, cuda_text, function
 from .operands import is_constant
 from .reductions import reduction, threads_of_row
 
-#: Elements of a row per thread up to which values are kept in registers between passes.
-MAX_REGISTERS = 8
+#: Elements of a row per thread, and values of all of them together, up to which values are kept in registers between passes.
+MAX_ITEMS, MAX_REGISTERS = 32, 64
 #: The column layout of an input whose stride along the row is neither 0 nor 1; the stride is an argument.
 STRIDED = "strided"
 
@@ -213,12 +213,14 @@ class _Printer:
     def _over_row(self, wanted: Sequence[Ref], then: Sequence[str], round_: int) -> None:
         """A loop over a thread's elements that computes the wanted values, then runs statements."""
         inputs, steps = self._needed(wanted)
-        keeps = self.items <= MAX_REGISTERS
-        later = self._needed_later(round_) if keeps else set()
+        unrolls = self.items <= MAX_ITEMS
+        later = self._needed_later(round_) if unrolls else set()
         new = [v for v in [*(-1 - k for k in inputs), *steps] if v in later and v not in self.in_registers]
+        if self.items * (len(self.in_registers) + len(new)) > MAX_REGISTERS:
+            new = []
         self.lines += [f"{C_TYPES[self._dtype(v)]} {_register(v)}[{max(self.items, 1)}];" for v in new]
         # the array's elements are registers only if the loop is unrolled: with a dynamic index the array is in local memory
-        self.lines += ["#pragma unroll" if keeps else "#pragma unroll 1", f"for (int e = 0; e < {self.items}; ++e) {{"]
+        self.lines += ["#pragma unroll" if unrolls else "#pragma unroll 1", f"for (int e = 0; e < {self.items}; ++e) {{"]
         self.lines += [f"    const {self.index} j = lane + e * {self.width};", f"    if (live && j < {self.n}) {{"]
         body = []
         for k in inputs:

@@ -19,6 +19,7 @@ from weakref import ref
 
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
+from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
 from ..errors import EngineError, MXNetError
@@ -45,6 +46,16 @@ LAUNCHED = 1 << 20
 #: Windows of all threads that may still be open or have failed, by serial number, and the devices that ever had one.
 OPEN: "dict[int, ref[Window]]" = {}
 USED: set[Device] = set()
+
+#: What the setting ``window_bytes`` is unless it is set, by device.
+LEAST_ROOM = 1 << 30
+_ROOM: dict[Device, int] = {}
+
+
+def _room_of(device: Device) -> int:
+    """Bytes of pending results at which a device's windows are full: where chains of operations end, so more where there is memory."""
+    memory = 0 if device.is_host else backend_for(device).memory_info(device)[1]
+    return _ROOM.setdefault(device, max(LEAST_ROOM, memory // 8))
 
 
 class Window(Task):
@@ -75,6 +86,8 @@ class Window(Task):
         For each operation its nodes, and where the user's code issued it; the thread that issues them.
     tape
         The serial number of the one tape whose nodes it contains, or 0. Two tapes use the same numbers for their leaves.
+    room
+        Bytes of pending results at which it is full.
     taken
         Locked by the one call that closes the window.
     work
@@ -84,7 +97,7 @@ class Window(Task):
     """
 
     __slots__ = (
-        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "outs", "owner", "records", "saved",
+        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "outs", "owner", "records", "room", "saved",
         "stages", "taken", "tape", "work",
     )  # fmt: skip
     reports = False  # readers of the results find the error in their Values
@@ -92,6 +105,7 @@ class Window(Task):
     def __init__(self, device: Device) -> None:
         super().__init__(self._run_closed, compute_lane(device))
         self.device = device
+        self.room = SETTINGS.window_bytes or _ROOM.get(device) or _room_of(device)
         # `data` holds an input's array strongly, `holders` its Value weakly: if the Value is dead at the end, the array's memory may take a
         # result. A node is in both dictionaries or in neither.
         self.data: dict[Node, Data] = {}
@@ -257,7 +271,7 @@ def is_closed(w: Window) -> bool:
 @fragment
 def is_full(w: Window) -> bool:
     """Whether a window has reached its limit of operations or bytes."""
-    return len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes
+    return len(w.issued) >= SETTINGS.window_operations or w.nbytes > w.room
 
 
 @fragment
