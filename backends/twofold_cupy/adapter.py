@@ -59,6 +59,7 @@ TARGET = Target(
     row_reductions=True,
     whole_rows=True,
     few_kernels=True,
+    plane_sums=PART,
     keeps_scratch=False,  # a captured graph has memory of its own
     fuses_from=lambda op, operands, dtype: 1,  # a launch costs as much as thousands of elements
     compute_capability=lambda device: int(cupy.cuda.Device(device.device_id).compute_capability),

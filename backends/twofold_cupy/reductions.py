@@ -24,8 +24,10 @@ from .operands import computed_in, dtype_of
 #: Longer rows are cut into parts of this length, unless there are this many results; the second length is that of argmax and argmin, the
 #: third that of columns, whose elements are so far apart that many thread blocks must read at once.
 PART, SEARCH_PART, COLUMN_PART = 65_536, 4096, 256
-#: A row gets one thread for every four elements.
-ITEMS_PER_THREAD = 4
+#: A row gets one thread for every eight elements.
+ITEMS_PER_THREAD = 8
+#: Threads that run together.
+WARP = 32
 #: Threads of a block along the inner axis, so that a warp reads adjacent columns.
 COLUMNS = 32
 
@@ -130,7 +132,7 @@ def _filled(name: str, join: str, kinds: tuple[str, str, str], parts: dict[str, 
     """The source of a reduction: its types (read, combined, written), the file with ``tf_join``, and the C expressions that differ."""
     along, inner = ("x", "1") if rows else ("y", "inner")
     own = dict(zip(("READ", "JOINED", "WRITTEN"), kinds, strict=True)) | {"NAME": f"{name}_{'rows' if rows else 'columns'}"}
-    sizes = {"ALONG": along, "BESIDE": "y" if rows else "x", "INNER": inner, "COUNT": str(THREADS)}
+    sizes = {"ALONG": along, "BESIDE": "y" if rows else "x", "INNER": inner, "COUNT": str(THREADS), "WARP": str(WARP if rows else 0)}
     return filled(own | parts | sizes, "tree", join, "reduce")
 
 

@@ -17,7 +17,7 @@ from twofold.backend.strides import merge_axes
 from .kernels import SCALAR, check_dtypes, constants_of, coordinates, name_of, scalar_argument, strides_over
 from .launch import THREADS, Kernel, cuda_text, function
 from .operands import is_constant
-from .reductions import reduction, threads_of_row
+from .reductions import WARP, reduction, threads_of_row
 
 #: Elements of a row per thread, and values of all of them together, up to which values are kept in registers between passes.
 MAX_ITEMS, MAX_REGISTERS = 32, 64
@@ -188,7 +188,7 @@ class _Printer:
         self._over_row([r for k in now for r in steps[k].args], adds, round_)
         for k in now:
             kind = C_TYPES[steps[k].dtype]
-            tree = f"TF_TREE({self.width}, {_join(steps[k])})"
+            tree = f"TF_TREE({self.width}, {_join(steps[k])}, {WARP})"
             self.lines += [f"{kind} v{k};", f"{{ {kind} *part = ({kind} *)shared; const {kind} value = a{k}; {tree} v{k} = part[first]; }}"]
         self._follow(round_ + 1)
 

@@ -188,7 +188,7 @@ def test_axes_merge_if_every_operand_allows_it(shape, strides, sizes):
 
 
 def test_threads_per_row_depend_on_its_length_alone():
-    for n, threads in ((1, 1), (4, 1), (5, 2), (10, 4), (1000, 256), (10**6, 256)):
+    for n, threads in ((1, 1), (8, 1), (9, 2), (20, 4), (1000, 128), (10**6, 256)):
         assert rows.threads_of_row(n) == threads
 
 

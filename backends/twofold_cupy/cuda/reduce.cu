@@ -10,11 +10,12 @@ TF_KERNEL NAME(
         const long long end = begin + length < n ? begin + length : n;
         JOINED value = START;
         if (own < results)
+#pragma unroll 4
             for (long long j = begin + lane; j < end; j += width) {
                 const long long at = (row * n + j) * INNER + column;
                 value = tf_join(value, ELEMENT);
             }
-        TF_TREE(width, tf_join)
+        TF_TREE(width, tf_join, WARP)
         if (own < results && lane == 0) out[(row * parts + cut) * INNER + column] = RESULT;
     }
 }

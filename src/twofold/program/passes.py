@@ -13,6 +13,7 @@ from ..backend.protocol import Target
 from ..config import SETTINGS
 from ..graph.channels_last import with_channels_last
 from ..graph.ir import Application, Leaf, Node, operators_of
+from ..graph.planes import sum_rows_of_planes
 from ..graph.rewrite import lower, simplify
 from ..graph.row_columns import keep_columns
 from ..graph.rows import compare_places, narrow_gathers, take_scattered_sums
@@ -21,6 +22,7 @@ from ..graph.verify import verify
 from ..opdef import Op
 from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
 from ..ops.primitive_gather import index_add, take_along_axis
+from ..ops.primitive_reduce import sum
 from ..ops.primitive_shape import contiguous, reshape, slice
 from .constants import fold_constants
 
@@ -105,6 +107,13 @@ PASSES: tuple[Pass, ...] = (
         lambda o, c: keep_columns(o),
         concerns=frozenset({reshape}),
         is_wanted=lambda c: c.target.row_reductions,
+    ),
+    Pass(
+        "sums of planes by rows",
+        "sums over several axes add up rows first, so that kernels over rows compute them together with what they add up",
+        lambda o, c: sum_rows_of_planes(o, c.target.plane_sums),
+        concerns=frozenset({sum}),
+        is_wanted=lambda c: c.target.row_reductions and c.target.plane_sums > 0,
     ),
     Pass(
         "places by comparison",

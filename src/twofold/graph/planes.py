@@ -1,0 +1,100 @@
+"""Sums over planes as sums over rows.
+
+A kernel over rows computes a sum over the last axis together with what is added up. A batch norm adds up planes: images (n, c, h, w)
+over all axes but c. This pass makes the last adjacent axes of such a sum one, (n, c, h w), from the operands on, and adds up the rows'
+results afterwards. So data are read once for several sums over them, and what is only added up is never in memory.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from ..opdef import normalized_axes
+from ..ops.primitive_reduce import sum
+from .build import G, apply
+from .ir import Application, Node, applies, fill_of
+from .rewrite import by_rule, simplify
+
+#: Operators that are applied to rows again at most, and arrays that they read at most: beyond them the sum reads the result instead.
+MOST_OPERATORS, MOST_ARRAYS = 16, 4
+
+
+def sum_rows_of_planes(outputs: Sequence[Node], longest: int) -> list[Node]:
+    """Take sums over several axes row by row, in a lowered and simplified graph, if no row has more than ``longest`` elements."""
+    return simplify(by_rule(outputs, partial(_rewritten, longest=longest)))
+
+
+def _rewritten(n: Application, longest: int) -> Node:
+    if not applies(n, sum):
+        return n
+    (x,) = n.operands
+    rank = len(x.shape)
+    axes = normalized_axes(n.bound_op.params["axis"], rank)
+    begin = rank
+    while begin - 1 in axes:
+        begin -= 1
+    size = math.prod(x.shape[begin:])
+    # one axis is a row already; all of them are a single row, which few threads would read
+    if begin == rank or not begin or len(axes) == 1 or x.dtype not in ("float32", "float64") or not 1 < size <= longest:
+        return n
+    rows = G.sum(_Merged(x.shape, begin).of_sum(x), axis=-1, keepdims=True)
+    rest = tuple(k for k in axes if k < begin)
+    return G.reshape(G.sum(rows, axis=rest) if rest else rows, shape=n.shape)
+
+
+class _Merged:
+    """Makes the last axes of nodes one.
+
+    Parameters
+    ----------
+    shape
+        The whole shape.
+    begin
+        The first of the axes.
+    """
+
+    def __init__(self, shape: tuple[int, ...], begin: int) -> None:
+        self._shape, self._begin = shape, begin
+        self._found: dict[Node, Node] = {}
+        self._operators, self._arrays = 0, 0
+
+    def of_sum(self, x: Node) -> Node:
+        """What is added up: its operators on merged operands, or itself reshaped if these are too many."""
+        found = self._of(x)
+        return found if self._operators <= MOST_OPERATORS and self._arrays <= MOST_ARRAYS else self._reshaped(x)
+
+    def _of(self, i: Node) -> Node:
+        if i.shape == ():
+            return i
+        if i not in self._found:
+            self._found[i] = self._new(i)
+        return self._found[i]
+
+    def _new(self, i: Node) -> Node:
+        shape = self._full(i)
+        value = fill_of(i)
+        if value is not None:
+            return G.full(shape=self._merged(shape), value=value, dtype=i.dtype)
+        is_whole = shape[self._begin :] == self._shape[self._begin :]
+        is_elementwise = is_whole and isinstance(i, Application) and i.bound_op.op.elementwise
+        if is_elementwise and self._operators <= MOST_OPERATORS and all(map(self._merges, i.operands)):
+            self._operators += 1
+            return apply(i.bound_op, tuple(map(self._of, i.operands)))
+        self._arrays += is_whole
+        return self._reshaped(i)
+
+    def _full(self, i: Node) -> tuple[int, ...]:
+        """The shape with as many axes as the whole."""
+        return (*[1] * (len(self._shape) - len(i.shape)), *i.shape)
+
+    def _merged(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*shape[: self._begin], math.prod(shape[self._begin :]))
+
+    def _merges(self, i: Node) -> bool:
+        """Whether the axes of an operand can be one: all of them are there, or none."""
+        own = self._full(i)[self._begin :]
+        return own == self._shape[self._begin :] or math.prod(own) == 1
+
+    def _reshaped(self, i: Node) -> Node:
+        merged = self._merged(self._full(i))
+        return i if i.shape == merged else G.reshape(i, shape=merged)
