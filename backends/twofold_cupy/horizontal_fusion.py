@@ -10,12 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.c_text import C_TYPES, STORED, preamble, read_line, step_line, write_line
+from twofold.backend.c_text import C_TYPES, STORED, preamble
 from twofold.backend.kernel import Array, RowProgram
 from twofold.backend.strides import LONG
 
-from .kernels import ONE, PACKED, SCALAR, Layout, constants_of, elementwise, name_of, place, scalar_argument
-from .launch import THREADS, Kernel, function
+from .kernels import (
+    ONE,
+    PACKED,
+    SCALAR,
+    Layout,
+    constants_of,
+    element_body,
+    elementwise,
+    name_of,
+    pack_of,
+    packed_body,
+    place,
+    scalar_argument,
+)
+from .launch import THREADS, Kernel, cuda_text, function
 
 #: Bytes of kernel arguments that every device accepts.
 ARGUMENT_BYTES = 4096
@@ -75,10 +88,12 @@ def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[
     name = f"{name_of(program)}_horizontal"
     # without facts that do not affect the source, so that programs of other shapes share the kernel
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
-    kernel = function(kernel_source(bare, name, layouts, index, capacity, constants_of(program)), name)
+    pack = pack_of(program, (), layouts)
+    kernel = function(kernel_source(bare, name, layouts, index, capacity, pack, constants_of(program)), name)
     struct = _struct(_kinds(program, layouts), index, capacity)
+    elements = THREADS * pack
     for begin in range(0, len(members), capacity):
-        _run(kernel, struct, layouts, members[begin : begin + capacity], results)
+        _run(kernel, struct, layouts, members[begin : begin + capacity], results, elements)
 
 
 def _capacities(program: RowProgram, layouts: Sequence[Layout], index: str) -> list[int]:
@@ -87,11 +102,14 @@ def _capacities(program: RowProgram, layouts: Sequence[Layout], index: str) -> l
     return [capacity for capacity in CAPACITIES if _struct(kinds, index, capacity).itemsize <= ARGUMENT_BYTES]
 
 
-def _run(kernel: Kernel, struct: np.dtype[Any], layouts: Sequence[Layout], members: Sequence[tuple[Any, ...]], results: int) -> None:
+def _run(
+    kernel: Kernel, struct: np.dtype[Any], layouts: Sequence[Layout], members: Sequence[tuple[Any, ...]], results: int, elements: int
+) -> None:
+    """Launch a kernel for some members, whose thread blocks compute so many elements each."""
     given = np.zeros((), struct)  # unused slots stay 0; no thread block reads them
     sizes = [operands[results].size for operands in members]
     # where each member's thread blocks end
-    ends = np.cumsum([-(-n // THREADS) for n in sizes])
+    ends = np.cumsum([-(-n // elements) for n in sizes])
     given["size"][: len(sizes)] = sizes
     given["end"][: len(sizes)] = ends
     for k, own in enumerate(layouts):
@@ -125,13 +143,13 @@ def _scalar_dtype(dtype: str) -> np.dtype[Any]:
 
 @cache
 def kernel_source(
-    program: RowProgram, name: str, layouts: tuple[Layout, ...], index: str, capacity: int, constants: tuple[str, ...] = ()
+    program: RowProgram, name: str, layouts: tuple[Layout, ...], index: str, capacity: int, pack: int = 1, constants: tuple[str, ...] = ()
 ) -> str:
     """The source of a kernel ``name(struct)`` for up to ``capacity`` members.
 
     Parameters
     ----------
-    program, name, index, constants
+    program, name, index, pack, constants
         As for `kernels.kernel_source`.
     layouts
         Layouts of the inputs, then of the outputs: `SCALAR`, `ONE` or `PACKED`.
@@ -143,18 +161,21 @@ def kernel_source(
     for k, own in enumerate(layouts):
         kind = C_TYPES[program.inputs[k].dtype] + " " if own == SCALAR else stored[k]
         fields.append(f"{kind}at{k}[{capacity}];")
-        variable = f"const {kind}x{k}" if own == SCALAR else f"{kind}in{k}" if k < inputs else f"{kind}out{k - inputs}"
+        variable = f"const {kind}in{k}" if own == SCALAR else f"{kind}in{k}" if k < inputs else f"{kind}out{k - inputs}"
         body.append(f"{variable} = given.at{k}[k];")
-    body += [read_line(k, t.dtype, place(k, layouts[k])) for k, t in enumerate(program.inputs) if layouts[k] != SCALAR]
-    body += [step_line(program, k) for k in range(len(program.steps))]
-    body += [write_line(k, program.steps[s].dtype, place(inputs + k, layouts[inputs + k]), f"v{s}") for k, s in enumerate(program.outputs)]
+    places = [place(k, own) for k, own in enumerate(layouts)]
+    if pack == 1:
+        body += element_body(program, layouts, places)
+    else:
+        body += packed_body(program, layouts, places, 1, pack, "given.size[k]")
     # a thread block finds its member by a linear search over the members' last blocks; all its threads take the same branch
     head = [
         "int k = 0, begin = 0;",
         "while ((int)blockIdx.x >= given.end[k]) begin = given.end[k++];",
-        f"const {index} i = ({index})((int)blockIdx.x - begin) * {THREADS} + threadIdx.x;",
+        f"const {index} i = ({index})((int)blockIdx.x - begin) * {THREADS * pack} + threadIdx.x * {pack};",
         "if (i >= given.size[k]) return;",
     ]
     struct = ["struct tf_given {", *[f"    {field}" for field in [*fields, f"{index} size[{capacity}];", f"int end[{capacity}];"]], "};"]
+    packs = [cuda_text("packs")] if pack > 1 else []
     kernel = [f"TF_KERNEL {name}(const tf_given given) {{", *[f"    {line}" for line in head + body], "}"]
-    return "\n".join([*preamble([program]), *struct, *kernel, ""])
+    return "\n".join([*preamble([program]), *packs, *struct, *kernel, ""])

@@ -193,12 +193,10 @@ def kernel_source(
     assert len(layouts) == inputs + outputs
     places = [place(k, own, rank) for k, own in enumerate(layouts)]
     before = coordinates(index, rank) if any(isinstance(own, tuple) for own in layouts) else []
-    steps = [step_line(program, k) for k in range(len(program.steps))]
     if pack == 1:
-        body = [*before, *[_read(program, k, layouts[k], places[k]) for k in range(inputs)], *steps]
-        body += [write_line(k, program.steps[s].dtype, places[inputs + k], f"v{s}") for k, s in enumerate(program.outputs)]
+        body = [*before, *element_body(program, layouts, places)]
         return whole_source([program], name, parameters, f"TF_EACH({index}, i, count)", body)
-    body = [*before, *_packed(program, layouts, places, rank, pack, steps)]
+    body = [*before, *packed_body(program, layouts, places, rank, pack)]
     head = f"const {index} i = (({index})blockIdx.x * blockDim.x + threadIdx.x) * {pack};", "if (i < count)"
     return whole_source([program], name, parameters, "\n    ".join(head), body, [cuda_text("packs")])
 
@@ -208,9 +206,19 @@ def _read(program: RowProgram, k: int, own: Layout, at: str) -> str:
     return f"const {C_TYPES[dtype]} x{k} = in{k};" if own == SCALAR else read_line(k, dtype, at)
 
 
-def _packed(program: RowProgram, layouts: Sequence[Layout], places: Sequence[str], rank: int, pack: int, steps: Sequence[str]) -> list[str]:
+def element_body(program: RowProgram, layouts: Sequence[Layout], places: Sequence[str]) -> list[str]:
+    """The statements that compute an element."""
+    inputs = len(program.inputs)
+    body = [_read(program, k, layouts[k], places[k]) for k in range(inputs)]
+    body += [step_line(program, k) for k in range(len(program.steps))]
+    return body + [write_line(k, program.steps[s].dtype, places[inputs + k], f"v{s}") for k, s in enumerate(program.outputs)]
+
+
+def packed_body(
+    program: RowProgram, layouts: Sequence[Layout], places: Sequence[str], rank: int, pack: int, count: str = "count"
+) -> list[str]:
     """The statements that compute a pack: reads of packs and of what all its elements share, a loop over its elements, writes of packs."""
-    before, inner, after = ["const long long left = count - i;"], [], []
+    before, inner, after = [f"const long long left = {count} - i;"], list[str](), list[str]()
     for k, t in enumerate(program.inputs):
         own = layouts[k]
         if _is_adjacent(own):
@@ -222,7 +230,7 @@ def _packed(program: RowProgram, layouts: Sequence[Layout], places: Sequence[str
             inner.append(read_line(k, t.dtype, f"{places[k]} + (e < left ? e : 0) * stride{k}_{rank - 1}"))
         else:
             before.append(_read(program, k, own, places[k]))
-    inner += steps
+    inner += [step_line(program, k) for k in range(len(program.steps))]
     for k, s in enumerate(program.outputs):
         dtype = program.steps[s].dtype
         before.append(f"tf_pack<{STORED[dtype]}, {pack}> result{k};")

@@ -22,7 +22,8 @@ def is_array(x: Array) -> bool:
 
 def constant(value: complex | np.generic, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """A constant of a shape and dtype."""
-    return np.broadcast_to(np.asarray(value).astype(NUMPY[dtype]), shape)
+    number = np.asarray(value).astype(NUMPY[dtype])
+    return np.broadcast_to(number, shape) if shape else number
 
 
 def scalar_of(x: np.ndarray) -> np.generic:

@@ -346,10 +346,10 @@ def test_a_copy_and_a_computation_overlap(backend, streams):
 
     for work in (computed, copied):
         timed(work)
-    alone = timed(computed) + timed(copied)
-    both = timed(lambda: (computed(), copied()))
+    # the least of a few: others may use the device, too
+    computing, copying, both = (min(timed(work) for _ in range(5)) for work in (computed, copied, lambda: (computed(), copied())))
     gc.collect()
-    assert both < alone
+    assert both < computing + copying
 
 
 def test_an_imported_array_is_released_once_our_stream_has_passed(gpus):

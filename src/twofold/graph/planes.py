@@ -71,17 +71,23 @@ class _Merged:
         return self._found[i]
 
     def _new(self, i: Node) -> Node:
-        shape = self._full(i)
         value = fill_of(i)
         if value is not None:
-            return G.full(shape=self._merged(shape), value=value, dtype=i.dtype)
-        is_whole = shape[self._begin :] == self._shape[self._begin :]
-        is_elementwise = is_whole and isinstance(i, Application) and i.bound_op.op.elementwise
-        if is_elementwise and self._operators <= MOST_OPERATORS and all(map(self._merges, i.operands)):
+            return G.full(shape=self._merged(self._full(i)), value=value, dtype=i.dtype)
+        if isinstance(i, Application) and self._operators <= MOST_OPERATORS and self._is_computed(i):
             self._operators += 1
             return apply(i.bound_op, tuple(map(self._of, i.operands)))
-        self._arrays += is_whole
+        self._arrays += self._is_whole(i)
         return self._reshaped(i)
+
+    def _is_whole(self, i: Node) -> bool:
+        """Whether a node has all of the axes."""
+        return self._full(i)[self._begin :] == self._shape[self._begin :]
+
+    def _is_computed(self, i: Application) -> bool:
+        """Whether a node can be computed from merged operands: element by element, from operands that have all of the axes or none."""
+        whole_or_none = [self._is_whole(o) or math.prod(self._full(o)[self._begin :]) == 1 for o in i.operands]
+        return self._is_whole(i) and i.bound_op.op.elementwise and all(whole_or_none)
 
     def _full(self, i: Node) -> tuple[int, ...]:
         """The shape with as many axes as the whole."""
@@ -89,11 +95,6 @@ class _Merged:
 
     def _merged(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*shape[: self._begin], math.prod(shape[self._begin :]))
-
-    def _merges(self, i: Node) -> bool:
-        """Whether the axes of an operand can be one: all of them are there, or none."""
-        own = self._full(i)[self._begin :]
-        return own == self._shape[self._begin :] or math.prod(own) == 1
 
     def _reshaped(self, i: Node) -> Node:
         merged = self._merged(self._full(i))
