@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from asv_benchmarks.gpu import plot, report
 from asv_benchmarks.gpu.items import FULL, GROUPS, SMOKE, Sizes, items
 from asv_benchmarks.gpu.table import OWN, libraries
-from asv_benchmarks.gpu.targets import bandwidth, verdicts
+from asv_benchmarks.gpu.targets import Verdict, bandwidth, verdicts
 from asv_benchmarks.peers.contest import Contest, Effort, Measured, contest
 from asv_benchmarks.peers.report import write
 from asv_benchmarks.peers.table import ROOT
 
 RESULTS, PICTURE = ROOT / "asv_benchmarks" / "results", ROOT / "docs" / "inside" / "gpu.svg"
-EFFORT = Effort(rounds=9, turn=0.2, compiled=True, patience=(0.5, 60))
+EFFORT = Effort(rounds=5, turn=0.2, compiled=True, patience=(0.1, 10))
 #: A single turn of one call.
 BRIEF = Effort(rounds=1, turn=1e-6, compiled=True, patience=(0, 0))
 
@@ -46,8 +47,8 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def measure(running: Contest, sizes: Sizes, only: Sequence[str]) -> list[Measured]:
-    """Measure the items one by one, and print each result."""
+def measure(running: Contest, sizes: Sizes, only: Sequence[str], keep: Callable[[list[Measured]], object]) -> list[Measured]:
+    """Measure the items one by one, print each result, and keep all of them so far."""
     found: list[Measured] = []
     for item in items(sizes):
         if only and item.group not in only:
@@ -55,7 +56,16 @@ def measure(running: Contest, sizes: Sizes, only: Sequence[str]) -> list[Measure
         found.append(running.measure(item))
         rate = bandwidth({m.item.key: m.medians for m in found}, sizes)
         print("\n" + report.table(found[-1], rate), flush=True)
+        keep(found)
     return found
+
+
+def judge(running: Contest, found: list[Measured], sizes: Sizes, command: str) -> tuple[list[Verdict], dict[str, Any]]:
+    """The verdicts on the targets, and the record of all results."""
+    medians = {m.item.key: m.medians for m in found}
+    left_out = {f"{m.item.key}: {name}": reason for m in found for name, reason in m.wrong.items()}
+    judged = verdicts(medians, {**running.absent, **left_out}, sizes)
+    return judged, report.record(running, found, judged, bandwidth(medians, sizes), command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,18 +78,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("`python -m twofold doctor` says more", file=sys.stderr)
             return 1
         print(report.heading(running), flush=True)
-        found = measure(running, sizes, options.only)
-        medians = {m.item.key: m.medians for m in found}
-        left_out = {f"{m.item.key}: {name}": reason for m in found for name, reason in m.wrong.items()}
-        judged, rate = verdicts(medians, {**running.absent, **left_out}, sizes), bandwidth(medians, sizes)
-        print(f"\n{'tiny arrays, one run: the figures are meaningless' if options.smoke else ''}\n{report.verdict_table(judged)}")
         command = " ".join(["python -m asv_benchmarks.gpu", *(sys.argv[1:] if arguments is None else arguments)])
-        record = report.record(running, found, judged, rate, command)
         is_whole = not (options.smoke or options.only or options.json or options.plot)
         json_file = RESULTS / report.file_name(report.device_of(running)) if is_whole else options.json
         picture = PICTURE if is_whole else options.plot
-        if json_file is not None:
-            write(record, json_file)
+
+        def keep(found: list[Measured]) -> None:
+            if json_file is not None:  # after each item: a run that is cut off keeps what it has measured
+                write(judge(running, found, sizes, command)[1], json_file)
+
+        found = measure(running, sizes, options.only, keep)
+        judged, record = judge(running, found, sizes, command)
+        print(f"\n{'tiny arrays, one run: the figures are meaningless' if options.smoke else ''}\n{report.verdict_table(judged)}")
         if picture is not None:
             plot.draw(record, picture)
     return 1 if any(name.startswith(OWN) for m in found for name in m.wrong) else 0

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -163,15 +164,31 @@ class Contest:
 
     def _compare(self, found: Measured) -> None:
         """Compute the results of every variant, and compare them with the first's."""
+        self._prepare(found)
         for name, way in self.ways(found.item):
             label = f"{name} {way}"
+            if label in found.wrong:
+                continue
             try:
-                self.workers[name].ask("prepare", work=found.item.work, size=found.item.size, way=way)
                 seconds = self._compute(self.workers[name], found, way)
             except WorkerFailed as error:
                 found.wrong[label] = str(error)
                 continue
             found.first[label], found.medians[label] = seconds["first"], seconds["last"]
+
+    def _prepare(self, found: Measured) -> None:
+        """Let all workers draw their arrays, side by side."""
+        ways = self.ways(found.item)
+
+        def prepare(name: str) -> None:
+            for way in [way for other, way in ways if other == name]:
+                try:
+                    self.workers[name].ask("prepare", work=found.item.work, size=found.item.size, way=way)
+                except WorkerFailed as error:
+                    found.wrong[f"{name} {way}"] = str(error)
+
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(prepare, dict.fromkeys(name for name, _ in ways)))
 
     def _compute(self, worker: Process, found: Measured, way: str) -> dict[str, float]:
         """Let a worker compute and compare its results; return the durations of its first and last call.
