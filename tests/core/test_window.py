@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.context import cpu
-from twofold.device import CPU
+from twofold.device import CPU, Device
 from twofold.graph.ir import drop_generation
 from twofold.imperative import deferral, window, window_program
 from twofold.imperative.cell import Value
@@ -131,6 +132,16 @@ def test_a_window_is_bounded(monkeypatch, setting):
     assert COUNTERS.windows == 2
     for k, y in enumerate(results):
         same(y, ramp() + k)
+
+
+def test_windows_have_more_room_where_devices_have_more_memory(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "window_bytes", 0)
+    monkeypatch.setattr(window, "_ROOM", {})
+    for memory, room in ((1 << 32, window.LEAST_ROOM), (1 << 40, 1 << 37)):
+        monkeypatch.setattr(window, "backend_for", lambda device, memory=memory: SimpleNamespace(memory_info=lambda device: (0, memory)))
+        window._ROOM.clear()
+        assert window.Window(Device("gpu", 0)).room == room
+        assert window.Window(Device("cpu", 0)).room == window.LEAST_ROOM
 
 
 def test_an_operation_reads_results_of_a_window_that_has_run(monkeypatch):

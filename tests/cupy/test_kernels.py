@@ -147,6 +147,40 @@ def test_operands_lie_as_they_like(backend):
         np.testing.assert_array_equal(backend.to_host(backend.xp.add(got, got)), want + want)
 
 
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64"])
+def test_packs_end_where_arrays_end(backend, dtype):
+    """At any length, from any address, with operands that have one element, or each second one."""
+    x = np.arange(1, 41).astype(dtype)
+    there = backend.from_host(x, GPU)
+    for first in range(3):
+        for length in (*range(1, 11), 17, 37):
+            part, spread = slice(first, first + length), slice(first, first + 2 * length, 2)
+            want = x[part] + x[:1]
+            np.testing.assert_array_equal(backend.to_host(backend.xp.add(there[part], there[:1])), want)
+            if first + 2 * length <= x.size:
+                np.testing.assert_array_equal(backend.to_host(backend.xp.add(there[part], there[spread])), x[part] + x[spread])
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 6, 8])
+def test_packs_lie_within_rows(backend, columns):
+    x = np.random.default_rng(columns).normal(size=(3, 5, columns)).astype(np.float32)
+    row, column = x[0, 0], x[:, :1, :1]
+    there, along, across = (backend.from_host(np.ascontiguousarray(a), GPU) for a in (x, row, column))
+    for seen, host in ((there, x), (there[:, ::2], x[:, ::2]), (there[..., ::-1], x[..., ::-1])):
+        np.testing.assert_array_equal(backend.to_host(backend.xp.multiply(backend.xp.add(seen, along), across)), (host + row) * column)
+
+
+def test_a_pack_has_the_size_that_a_thread_reads_at_once():
+    def pack(dtype, sizes, layouts=(kernels.PACKED, kernels.PACKED)):
+        one = RowProgram("negative", (), (ArrayType((), dtype),), (step("negative", Ref("in", 0), dtype=dtype, operand_dtype=dtype),), (0,))
+        return kernels.pack_of(one, sizes, layouts)
+
+    assert [pack(dtype, (1000,)) for dtype in ("int8", "float16", "float32", "float64")] == [8, 8, 4, 2]
+    assert pack("float32", (7, 8), ((0,), (0, kernels.NEXT))) == 4
+    assert pack("float32", (8, 7), ((0,), (0, kernels.NEXT))) == 1, "a pack would reach into the next row"
+
+
 def test_scalars_are_passed_to_kernels_by_value(backend):
     x = backend.from_host(np.ones((2, 2), np.float32), GPU)
     scale = backend.scalar(0.5, "float32")

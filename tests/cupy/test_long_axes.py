@@ -46,6 +46,31 @@ def drawn(*shape, dtype="float32", seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(NUMPY[dtype])
 
 
+# axes apart from one another
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+@pytest.mark.parametrize("axes", [(0, 2), (0, 2, 3), (1, 3), (), None])
+def test_axes_that_are_apart_are_reduced_one_after_the_other(backend, axes, dtype):
+    x = (drawn(3, 4, 5, 6) * 8).astype(dtype)
+    for name in ("sum", "max", "any"):
+        want = getattr(np, name)(x.astype("float64") if name == "sum" else x, axis=axes, keepdims=True)
+        got = on_gpu(backend, name, x, axis=axes, keepdims=True)
+        relative, absolute = (1e-3, 1e-2) if dtype == "float16" else (1e-6, 1e-5)
+        np.testing.assert_allclose(got.astype(float), want.astype(float), relative, absolute)
+
+
+def test_halves_are_accumulated_across_axes_before_they_are_rounded(backend):
+    x = np.full((64, 2, 64), 1 / 3, np.float16)
+    (first, _) = on_gpu(backend, "sum", x, axis=(0, 2))
+    assert first == np.float16(np.float64(np.float16(1 / 3)) * 64 * 64)
+
+
+def test_long_columns_are_cut_into_parts(backend):
+    x = drawn(3, 2 * reductions.COLUMN_PART + 7, 5)
+    np.testing.assert_allclose(on_gpu(backend, "sum", x, axis=1), x.astype("float64").sum(1), 1e-5, 1e-4)
+
+
 # grids
 
 
@@ -69,7 +94,7 @@ def test_grids_cover_all_sizes(launched, shape):
 def test_long_axes_use_many_blocks(launched):
     x, out = (dry_run.placeholder((1, 2**20), np.dtype(dtype)) for dtype in (np.float32, np.float32))
     reductions.arg_extremum(Nowhere(), "argmax", x, 1, 2**20, 1, out)
-    assert launched == [("tf_argmax_rows", (256,), (256, 1)), ("tf_argmax_rows", (1,), (64, 4))]
+    assert launched == [("tf_argmax_rows", (256,), (256, 1)), ("tf_argmax_rows", (1,), (32, 8))]
     launched.clear()
     scans.scan(Nowhere(), "sum", x, out)
     assert [grid for _, grid, _ in launched] == [(256,), (1,), (256,)]
@@ -79,7 +104,7 @@ def test_a_block_handles_several_short_rows(launched):
     x, out = (dry_run.placeholder((1000, 10), np.dtype(dtype)) for dtype in (np.float32, np.float32))
     reductions.arg_extremum(Nowhere(), "argmax", x, 1000, 10, 1, out)
     scans.scan(Nowhere(), "sum", x, out)
-    assert launched == [("tf_argmax_rows", (16,), (4, 64)), ("tf_running_sum", (63,), (16, 16))]
+    assert launched == [("tf_argmax_rows", (8,), (2, 128)), ("tf_running_sum", (63,), (16, 16))]
 
 
 @pytest.mark.sanitizer

@@ -208,6 +208,8 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     delayed = end.nodes
     # constants are printed into the kernels that read them; they are not steps
     order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]
+    if whole_rows:  # views of inputs first: what reads them may then join an earlier kernel over the same rows
+        order.sort(key=lambda n: not n.bound_op.op.view or any(isinstance(i, Application) for i in n.operands))
     known: set[Node] = set()
     read, users = frozenset(outputs), _users_of(order) if rows else {}
     for at, n in enumerate(order):
