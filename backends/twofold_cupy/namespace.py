@@ -3,7 +3,6 @@
 CuPy's functions are used only where results and dtypes are NumPy's in all cases. Results are contiguous unless they are views.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, partialmethod
 from typing import Any, ClassVar
@@ -27,7 +26,7 @@ from .library import runtime
 from .memory import Memory
 from .operands import computed_in, constant, dtype_of, is_array, is_constant
 from .philox import random_bits
-from .reductions import arg_extremum, reduce_middle, result_dtype
+from .reductions import arg_extremum, around, reduce_middle, reduced_axes, result_dtype, runs_of
 from .scans import scan
 from .sorting import argsort_rows, write_iota
 from .streams import Streams, current_device, entered
@@ -169,23 +168,23 @@ class CupyNamespace(PortableNamespace):
 
     def reduction(self, x: Array, *, name: str, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> cupy.ndarray:
         """A reduction over some axes, or all of them."""
-        axes, shape = _reduced_axes(x.shape, axis, keepdims)
+        axes, shape = reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, result_dtype(name, dtype_of(x)))
-        x, runs = self.packed(x), _runs(axes)
+        x, runs = self.packed(x), runs_of(axes)
         while runs:
             # the last run first: its elements are next to one another; what is left of it stays as accumulated until the end
             run = runs.pop()
             sizes = tuple(1 if k in run else n for k, n in enumerate(x.shape))
             into = self.empty(sizes, computed_in(dtype_of(out))) if runs else out
-            reduce_middle(self.memory, name, x, *_around(x.shape, run), into)
+            reduce_middle(self.memory, name, x, *around(x.shape, run), into)
             x = into
         return out
 
     def index_of_extremum(self, x: Array, *, name: str, axis: int | None = None, keepdims: bool = False) -> cupy.ndarray:
         """The index of the first extremum along an axis, or in the flattened array."""
-        axes, shape = _reduced_axes(x.shape, axis, keepdims)
+        axes, shape = reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, "int64")
-        arg_extremum(self.memory, name, self.packed(x), *_around(x.shape, axes), out)
+        arg_extremum(self.memory, name, self.packed(x), *around(x.shape, axes), out)
         return out
 
     def cumulative(self, x: Array, *, name: str, axis: int) -> cupy.ndarray:
@@ -363,32 +362,6 @@ def _move_axis_last(ndim: int, axis: int) -> tuple[tuple[int, ...], tuple[int, .
         return (), ()
     order = (*[k for k in range(ndim) if k != axis % ndim], axis % ndim)
     return order, tuple(int(k) for k in np.argsort(order))
-
-
-def _reduced_axes(shape: tuple[int, ...], axis: int | tuple[int, ...] | None, keepdims: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The reduced axes in order, and the result's shape."""
-    ndim = len(shape)
-    given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes: tuple[int, ...] = tuple(sorted({k % ndim for k in given})) if ndim else ()
-    if keepdims:
-        return axes, tuple(1 if k in axes else n for k, n in enumerate(shape))
-    return axes, tuple(n for k, n in enumerate(shape) if k not in axes)
-
-
-def _runs(axes: Sequence[int]) -> list[list[int]]:
-    """Sorted axes as runs of adjacent ones; one empty run for none."""
-    runs: list[list[int]] = [[]]
-    for axis in axes:
-        if runs[-1] and axis != runs[-1][-1] + 1:
-            runs.append([])
-        runs[-1].append(axis)
-    return runs
-
-
-def _around(shape: tuple[int, ...], run: Sequence[int]) -> tuple[int, int, int]:
-    """The sizes (outer, n, inner) before, in and after a run of axes; all of a shape is before an empty run."""
-    begin, end = (run[0], run[-1] + 1) if run else (len(shape), len(shape))
-    return math.prod(shape[:begin]), math.prod(shape[begin:end]), math.prod(shape[end:])
 
 
 @lru_cache(4096)

@@ -6,7 +6,7 @@ argmin reduce pairs of a value and its index.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -66,6 +66,32 @@ def result_dtype(op: str, dtype: str) -> str:
     if op in ("sum", "prod") and dtype not in FLOATS:
         return "uint64" if dtype.startswith("uint") else "int64"
     return dtype
+
+
+def reduced_axes(shape: tuple[int, ...], axis: int | tuple[int, ...] | None, keepdims: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The reduced axes in order, and the result's shape."""
+    ndim = len(shape)
+    given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes: tuple[int, ...] = tuple(sorted({k % ndim for k in given})) if ndim else ()
+    if keepdims:
+        return axes, tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return axes, tuple(n for k, n in enumerate(shape) if k not in axes)
+
+
+def runs_of(axes: Sequence[int]) -> list[list[int]]:
+    """Sorted axes as runs of adjacent ones; one empty run for none."""
+    runs: list[list[int]] = [[]]
+    for axis in axes:
+        if runs[-1] and axis != runs[-1][-1] + 1:
+            runs.append([])
+        runs[-1].append(axis)
+    return runs
+
+
+def around(shape: tuple[int, ...], run: Sequence[int]) -> tuple[int, int, int]:
+    """The sizes (outer, n, inner) before, in and after a run of axes; all of a shape is before an empty run."""
+    begin, end = (run[0], run[-1] + 1) if run else (len(shape), len(shape))
+    return math.prod(shape[:begin]), math.prod(shape[begin:end]), math.prod(shape[end:])
 
 
 def threads_of_row(n: int) -> int:

@@ -13,7 +13,7 @@ from twofold.config import SETTINGS
 from twofold.context import cpu
 from twofold.device import CPU, Device
 from twofold.graph.ir import drop_generation
-from twofold.imperative import deferral, window, window_program
+from twofold.imperative import deferral, room, window, window_program
 from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS
 from twofold.opdef.registry import OPS
@@ -135,13 +135,12 @@ def test_a_window_is_bounded(monkeypatch, setting):
 
 
 def test_windows_have_more_room_where_devices_have_more_memory(monkeypatch):
-    monkeypatch.setattr(SETTINGS, "window_bytes", 0)
-    monkeypatch.setattr(window, "_ROOM", {})
-    for memory, room in ((1 << 32, window.LEAST_ROOM), (1 << 40, 1 << 37)):
-        monkeypatch.setattr(window, "backend_for", lambda device, memory=memory: SimpleNamespace(memory_info=lambda device: (0, memory)))
-        window._ROOM.clear()
-        assert window.Window(Device("gpu", 0)).room == room
-        assert window.Window(Device("cpu", 0)).room == window.LEAST_ROOM
+    monkeypatch.setattr(room, "ROOM", {})
+    for memory, most in ((1 << 32, room.LEAST), (1 << 40, 1 << 37)):
+        monkeypatch.setattr(room, "backend_for", lambda device, memory=memory: SimpleNamespace(memory_info=lambda device: (0, memory)))
+        room.ROOM.clear()
+        assert room.room_of(Device("gpu", 0)) == most
+        assert room.room_of(Device("cpu", 0)) == room.LEAST
 
 
 def test_an_operation_reads_results_of_a_window_that_has_run(monkeypatch):

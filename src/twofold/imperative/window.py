@@ -19,7 +19,6 @@ from weakref import ref
 
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
-from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import Device
 from ..errors import EngineError, MXNetError
@@ -33,6 +32,7 @@ from .cell import ALWAYS, Value, is_unshared
 from .counters import COUNTERS
 from .failure import Data, Issued, name_origin, salvaged
 from .residuals import cache_of
+from .room import ROOM, room_of
 from .scalars import Scalar, scalar_node
 from .sites import count_window
 from .tape import Tape, TapeEntry
@@ -46,16 +46,6 @@ LAUNCHED = 1 << 20
 #: Windows of all threads that may still be open or have failed, by serial number, and the devices that ever had one.
 OPEN: "dict[int, ref[Window]]" = {}
 USED: set[Device] = set()
-
-#: What the setting ``window_bytes`` is unless it is set, by device.
-LEAST_ROOM = 1 << 30
-_ROOM: dict[Device, int] = {}
-
-
-def _room_of(device: Device) -> int:
-    """Bytes of pending results at which a device's windows are full: where chains of operations end, so more where there is memory."""
-    memory = 0 if device.is_host else backend_for(device).memory_info(device)[1]
-    return _ROOM.setdefault(device, max(LEAST_ROOM, memory // 8))
 
 
 class Window(Task):
@@ -86,10 +76,8 @@ class Window(Task):
         For each operation its nodes, and where the user's code issued it; the thread that issues them.
     tape
         The serial number of the one tape whose nodes it contains, or 0. Two tapes use the same numbers for their leaves.
-    room
-        Bytes of pending results at which it is full.
-    taken
-        Locked by the one call that closes the window.
+    room, taken
+        Bytes of pending results at which it is full; locked by the one call that closes the window.
     work
         The result of `close`, for the run: live results, their nodes, and inputs whose memory may take results.
     stages
@@ -105,9 +93,8 @@ class Window(Task):
     def __init__(self, device: Device) -> None:
         super().__init__(self._run_closed, compute_lane(device))
         self.device = device
-        self.room = SETTINGS.window_bytes or _ROOM.get(device) or _room_of(device)
-        # `data` holds an input's array strongly, `holders` its Value weakly: if the Value is dead at the end, the array's memory may take a
-        # result. A node is in both dictionaries or in neither.
+        self.room = SETTINGS.window_bytes or ROOM.get(device) or room_of(device)
+        # a node is in both dictionaries or in neither; if an input's Value is dead at the end, its array's memory may take a result
         self.data: dict[Node, Data] = {}
         self.holders: dict[Node, ref[Value] | None] = {}
         self.held: dict[Node, Value] = {}
@@ -121,8 +108,7 @@ class Window(Task):
         self.issued: list[Issued] = []
         self.owner = get_ident()
         self.tape = 0
-        # Set by backward, read where the next iteration may begin: without it, windows would be cut at other operations each time,
-        # and no program would be found again.
+        # without it, windows would be cut at other operations in each iteration, and no program would be found again
         self.complete = False
         self.taken = threading.Lock()  # by the one call that closes it
         self.work: Any = None

@@ -1,0 +1,17 @@
+"""Bytes of pending results at which windows are full, unless the setting ``window_bytes`` says so: more where devices have more memory.
+
+Chains of operations end where windows end. An array of results that no one refers to by then is never in memory.
+"""
+
+from ..backend.loader import backend_for
+from ..device import Device
+
+#: The least, and all of them by device.
+LEAST = 1 << 30
+ROOM: dict[Device, int] = {}
+
+
+def room_of(device: Device) -> int:
+    """The bytes for a device: an eighth of a GPU's memory if that is more than the least."""
+    memory = 0 if device.is_host else backend_for(device).memory_info(device)[1]
+    return ROOM.setdefault(device, max(LEAST, memory // 8))
