@@ -256,9 +256,12 @@ def test_a_step_that_writes_follows_all_readers(gpus, backend):
 
 
 def ignoring(number, run, monkeypatch):
-    """A function's results when its capture omits one wait between streams; and for each wait the waiting step and the awaited one."""
-    waits = []
-    real, follow = multi_stream.MultiStreamCapture.run, multi_stream.MultiStreamCapture._wait_for
+    """A function's results when its capture omits one wait between streams; and for each wait the waiting step and the awaited one.
+
+    Also the steps that neither write nor allocate memory: they launch nothing.
+    """
+    waits, views = [], set()
+    real, follow, begin, allocate = (getattr(multi_stream.MultiStreamCapture, name) for name in ("run", "_wait_for", "step", "malloc"))
 
     def captured(self, program, given):
         SIMULATION.ignore_wait(number)
@@ -272,24 +275,32 @@ def ignoring(number, run, monkeypatch):
         waits.append((step, place, self._issued[place].after))
         follow(self, place)
 
+    def begun(self, reads, writes):
+        begin(self, reads, writes)
+        views.add(self._step) if not writes else views.discard(self._step)
+
+    def allocated(self, size):
+        views.discard(self._step)
+        return allocate(self, size)
+
     with monkeypatch.context() as patch:
-        patch.setattr(multi_stream.MultiStreamCapture, "run", captured)
-        patch.setattr(multi_stream.MultiStreamCapture, "_wait_for", followed)
+        for name, own in (("run", captured), ("_wait_for", followed), ("step", begun), ("malloc", allocated)):
+            patch.setattr(multi_stream.MultiStreamCapture, name, own)
         got = bits(run())
-    return got, waits
+    return got, waits, views
 
 
-def needed(waits):
+def needed(waits, views):
     """The numbers of the waits that are not repeated by a later wait of the same step, for memory that it allocates.
 
-    Those for the begin of all are left out: nothing runs there.
+    Those for, and of, steps that launch nothing are left out.
     """
 
     def is_said_again(k):
         step, (stream, count), _ = waits[k]
         return any(other == step and after[stream] >= count for other, _, after in waits[k + 1 :])
 
-    return [k for k, (_, place, _) in enumerate(waits) if place != (0, 1) and not is_said_again(k)]
+    return [k for k, (step, place, _) in enumerate(waits) if step not in views and place not in views and not is_said_again(k)]
 
 
 @simulated
@@ -298,17 +309,17 @@ def test_each_wait_between_branches_is_needed(gpus, monkeypatch, graphs, net):
     """With each omitted in turn, a result is wrong in some order, or CUDA rejects the capture."""
     run = partial(NETS[net], gpus[0])
     SIMULATION.schedule("late")
-    want, waits = ignoring(-1, run, monkeypatch)
+    want, waits, views = ignoring(-1, run, monkeypatch)
     missed = []
-    for number in needed(waits):
+    for number in needed(waits, views):
         for schedule, seed in [("late", 0), *[("random", seed) for seed in range(8)]]:
             drop_generation()
             SIMULATION.schedule(schedule, seed)
             failed = graphs.counts.failed
-            got, _ = ignoring(number, run, monkeypatch)
+            got, *_ = ignoring(number, run, monkeypatch)
             if graphs.counts.failed > failed or not all(map(np.array_equal, got, want)):
                 break
         else:
             missed.append((number, waits[number]))
-    assert len(needed(waits)) > 10
+    assert len(needed(waits, views)) > 5
     assert not missed
