@@ -293,14 +293,15 @@ def ignoring(number, run, monkeypatch):
 def needed(waits, views):
     """The numbers of the waits that are not repeated by a later wait of the same step, for memory that it allocates.
 
-    Those for, and of, steps that launch nothing are left out.
+    Those for, and of, steps that launch nothing are left out, and those for the begin of all.
     """
 
     def is_said_again(k):
         step, (stream, count), _ = waits[k]
         return any(other == step and after[stream] >= count for other, _, after in waits[k + 1 :])
 
-    return [k for k, (step, place, _) in enumerate(waits) if step not in views and place not in views and not is_said_again(k)]
+    idle = {*views, (0, 1)}
+    return [k for k, (step, place, _) in enumerate(waits) if idle.isdisjoint((step, place)) and not is_said_again(k)]
 
 
 @simulated
