@@ -5,11 +5,14 @@ Nondeterministic plans are excluded, and, for float32, plans with reduced precis
 falls back to matrix products over columns.
 """
 
+import atexit
 import importlib
+import os
 import threading
 import warnings
 import weakref
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -149,6 +152,19 @@ def _refused(dtype: str) -> tuple[str, ...]:
 
 _handles: weakref.WeakKeyDictionary[Stream, Convolutions] = weakref.WeakKeyDictionary()
 _plans: dict[int, dict[Shape, CudnnGraph | None]] = {}
+_PROCESS = os.getpid()
+
+
+@atexit.register
+def _forget_plans() -> None:
+    """Drop all plans at the end of the process that made them: the front end reports those that are left when it is unloaded."""
+    if os.getpid() != _PROCESS:
+        return
+    with _lock, suppress(runtime.CUDARuntimeError):
+        for device, plans in _plans.items():
+            with cupy.cuda.Device(device):
+                runtime.deviceSynchronize()
+            plans.clear()
 
 
 def prepare(stream: Stream) -> Convolutions:

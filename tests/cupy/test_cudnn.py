@@ -227,6 +227,19 @@ def test_a_convolution_can_be_reentered_on_the_same_thread(backend, library, mon
     assert all(others), "no lock is held while memory is looked for"
 
 
+def test_plans_are_dropped_at_the_end_of_the_process_that_made_them(backend, library, monkeypatch):
+    arrays, params = operands_of("plain", "convolve")
+    there = [backend.from_host(a, GPU) for a in arrays]
+    result = backend.quietly(lambda: backend.xp.convolve(*there, **params))
+    with monkeypatch.context() as patch:
+        patch.setattr(cudnn, "_PROCESS", -1)
+        cudnn._forget_plans()
+    assert [*map(len, cudnn._plans.values())] == [1], "a forked child leaves its parent's plans alone"
+    cudnn._forget_plans()
+    assert [*map(len, cudnn._plans.values())] == [0]
+    np.testing.assert_allclose(backend.to_host(result), backend_for(CPU).xp.convolve(*arrays, **params), 2e-5, 2e-5)
+
+
 def test_float16_convolutions_may_use_tensor_cores(backend, library):
     arrays, params = operands_of("plain", "convolve")
     there = [backend.xp.astype(backend.from_host(a, GPU), dtype="float16") for a in arrays]
