@@ -27,6 +27,7 @@ from .kernels import (
     packed_body,
     place,
     scalar_argument,
+    without_shapes,
 )
 from .launch import THREADS, Kernel, cuda_text, function
 
@@ -86,10 +87,8 @@ def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[
     capacities = _capacities(program, layouts, index)
     capacity = next((capacity for capacity in capacities if capacity >= len(members)), capacities[-1])
     name = f"{name_of(program)}_horizontal"
-    # without facts that do not affect the source, so that programs of other shapes share the kernel
-    bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     pack = pack_of(program, (), layouts)
-    kernel = function(kernel_source(bare, name, layouts, index, capacity, pack, constants_of(program)), name)
+    kernel = function(kernel_source(without_shapes(program), name, layouts, index, capacity, pack, constants_of(program)), name)
     struct = _struct(_kinds(program, layouts), index, capacity)
     elements = THREADS * pack
     for begin in range(0, len(members), capacity):

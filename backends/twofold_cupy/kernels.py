@@ -94,8 +94,8 @@ def launch_of(program: RowProgram, arrays: Sequence[Array]) -> ProgramLaunch:
     index = "long long" if space.is_long else "int"
     name = f"{name_of(program)}_each"
     pack = pack_of(program, space.sizes, layouts)
-    bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
-    kernel = function(kernel_source(bare, name, len(space.sizes), layouts, index, pack, constants_of(program)), name)
+    source = kernel_source(without_shapes(program), name, len(space.sizes), layouts, index, pack, constants_of(program))
+    kernel = function(source, name)
     integer = np.int64 if space.is_long else np.int32
     numbers = [count, *space.sizes[1:], *_listed_strides(space, layouts)]
     return ProgramLaunch(kernel, blocks_for(-(-count // pack)), tuple(map(integer, numbers)))
@@ -120,6 +120,11 @@ def _is_adjacent(own: Layout) -> bool:
 def name_of(program: RowProgram) -> str:
     """The stem of a kernel's name, which tells profilers what it does."""
     return "tf_" + re.sub(r"\W", "_", program.name)
+
+
+def without_shapes(program: RowProgram, row: tuple[int, ...] = ()) -> RowProgram:
+    """The program without facts that do not affect its source, so that programs of other shapes share the kernel; ``row`` is its shape."""
+    return program._replace(name="", shape=row, inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
 
 
 def strides_over(a: Array, shape: Sizes) -> Sizes:

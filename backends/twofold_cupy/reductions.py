@@ -1,8 +1,8 @@
-"""Reductions over adjacent axes by a fixed tree: each thread of a row combines a strided subset; partial results are combined pairwise.
+"""Reductions over axes by a fixed tree: each thread of a row combines a strided subset; partial results are combined pairwise.
 
-An array is viewed as (outer, n, inner) with n reduced; a long n is cut into parts, whose results are reduced again. The order depends on
-n alone, so results are reproducible, and rows (inner = 1) are summed to the same bits as inside the fused kernels of `rows`. argmax and
-argmin reduce pairs of a value and its index.
+An array is viewed as (outer, n, inner) with n reduced; a long n is cut into parts, whose results are reduced again. Axes that are apart are
+reduced one run of adjacent ones after the other (`runs_of`). The order depends on the shape alone, so results are reproducible, and rows
+(inner = 1) are summed to the same bits as inside the fused kernels of `rows`. argmax and argmin reduce pairs of a value and its index.
 """
 
 import math

@@ -14,7 +14,7 @@ from twofold.backend.c_text import C_TYPES, STORED, literal, preamble, read_line
 from twofold.backend.kernel import ROW_REDUCTIONS, Array, KernelStep, Ref, RowProgram
 from twofold.backend.strides import merge_axes
 
-from .kernels import SCALAR, check_dtypes, constants_of, coordinates, name_of, scalar_argument, strides_over
+from .kernels import SCALAR, check_dtypes, constants_of, coordinates, name_of, scalar_argument, strides_over, without_shapes
 from .launch import THREADS, Kernel, cuda_text, function
 from .operands import is_constant
 from .reductions import WARP, reduction, threads_of_row
@@ -55,8 +55,8 @@ def _plan(program: RowProgram, rows: int, arrays: Sequence[Array]) -> tuple[Kern
     index = "long long" if is_long else "int"
     name = f"{name_of(program)}_by_rows"
     n = program.shape[-1]
-    bare = program._replace(name="", shape=(n,), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
-    kernel = function(kernel_source(bare, name, len(space.sizes), axes, columns, index, constants_of(program)), name)
+    source = kernel_source(without_shapes(program, (n,)), name, len(space.sizes), axes, columns, index, constants_of(program))
+    kernel = function(source, name)
     width = threads_of_row(n)
     strides = [space.strides[k][axis] for k, own in enumerate(axes) for axis in own]
     strides += [s for s, own in zip(right, columns, strict=True) if own == STRIDED]

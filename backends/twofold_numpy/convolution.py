@@ -7,6 +7,7 @@ is the same in every mode of execution.
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from types import ModuleType
 from typing import TypedDict, Unpack, get_args
 
 import numpy as np
@@ -135,7 +136,12 @@ def _is_accepted(x: np.ndarray, compute: Algorithm) -> bool:
 
 def takes_channels_last(compute: Algorithm) -> bool:
     """Whether an algorithm takes images with channels last in memory, with the same results bit for bit."""
-    return isinstance(compute, partial) and compute.func.__module__ in (patches.__name__, winograd.__name__)
+    return _is_of(compute, patches, winograd)
+
+
+def _is_of(compute: Algorithm, *modules: ModuleType) -> bool:
+    """Whether an algorithm is a function of one of these modules with parameters given."""
+    return isinstance(compute, partial) and compute.func.__module__ in [module.__name__ for module in modules]
 
 
 def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str) -> float | None:
@@ -195,7 +201,7 @@ def _pays_by_frames(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_w
         return True
     # the columns of a frame repeat those of its neighbors for each tap along the depth, while those of a volume are copied in longer runs
     planes = [chosen(kind, run.plane, dtype, with_winograd) for run in frames.runs(kind, g)]
-    return not any(isinstance(compute, partial) and compute.func.__module__ in (columns.__name__, patches.__name__) for compute in planes)
+    return not any(_is_of(compute, columns, patches) for compute in planes)
 
 
 def _compute(

@@ -5,6 +5,8 @@ import os
 import stat
 from pathlib import Path
 
+from ..formats.replacing import is_own
+
 #: Bytes of a digest.
 _DIGEST = 32
 #: The end of the names of all files that a cache writes, and so of those that it may remove: the folder may be one of the user's own.
@@ -43,7 +45,8 @@ class DiskCache:
         try:
             path = self.path(key)
             with os.fdopen(os.open(path, _READ), "rb") as file:
-                if not _is_own(os.fstat(file.fileno())):
+                facts = os.fstat(file.fileno())
+                if not is_own(facts) or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                     return None
                 whole = file.read()
             # the time of the last use, which `_prune` reads: file systems often do not record reads
@@ -87,12 +90,6 @@ class DiskCache:
             total -= size
             if total <= self.limit * 3 // 4:
                 return
-
-
-def _is_own(found: os.stat_result) -> bool:
-    """Whether only this user can have written a file, and put it where it is."""
-    shared = stat.S_IWGRP | stat.S_IWOTH
-    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1 and not found.st_mode & shared
 
 
 def _digest(key: str, content: bytes) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import stat
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
@@ -121,6 +122,11 @@ def digits_of(text: str) -> str:
     import hashlib  # loads OpenSSL, which programs that write no file need not
 
     return hashlib.sha1(text.encode()).hexdigest()[:8]
+
+
+def is_own(facts: os.stat_result) -> bool:
+    """Whether a file is a regular one of this user, with one name: a second name may be that of a file to be kept."""
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1 and facts.st_uid == os.geteuid()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,7 +8,6 @@ another one.
 import contextlib
 import os
 import shutil
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from ..errors import FileAccessError
-from .replacing import LONGEST, digits_of, is_locked_now, remove_unlocked, replace_file
+from .replacing import LONGEST, digits_of, is_locked_now, is_own, remove_unlocked, replace_file
 from .urls import RangedFile, is_url
 
 if TYPE_CHECKING:
@@ -231,12 +230,7 @@ def _locked(path: str) -> BinaryIO | None:
     with contextlib.suppress(FileNotFoundError):  # in the meantime the file got its final name
         # check that it is still the same file: after it was opened, its writer may have given it its final name, and another process may
         # have made a new one
-        if _is_own(os.fstat(file.fileno())) and is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
+        if is_own(os.fstat(file.fileno())) and is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
             return file
     file.close()
     return None
-
-
-def _is_own(facts: os.stat_result) -> bool:
-    """Whether a file is a regular one of this user, with one name: a second name may be that of a file to be kept."""
-    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1 and facts.st_uid == os.geteuid()

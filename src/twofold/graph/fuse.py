@@ -209,7 +209,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     # constants are printed into the kernels that read them; they are not steps
     order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]
     if whole_rows:  # views of inputs first: what reads them may then join an earlier kernel over the same rows
-        order.sort(key=lambda n: not n.bound_op.op.view or any(isinstance(i, Application) for i in n.operands))
+        order.sort(key=lambda n: not _is_view_of_input(n))
     known: set[Node] = set()
     read, users = frozenset(outputs), _users_of(order) if rows else {}
     for at, n in enumerate(order):
@@ -232,6 +232,10 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
                 steps.append(Step((n,)))
         known.add(n)
     return [*steps, *group.closed(), *[_in_one_call(g, end.numbers) for g in end.groups]]
+
+
+def _is_view_of_input(n: Application) -> bool:
+    return n.bound_op.op.view and not any(isinstance(i, Application) for i in n.operands)
 
 
 def _users_of(nodes: Sequence[Application]) -> dict[Node, list[Application]]:

@@ -97,8 +97,8 @@ def _sort(
     descending: bool = False,
 ) -> None:
     """Sort in place along an axis; parameters as for the function."""
-    is_numpys = order is None and self.dtype.kind in "biuf" and (sort_order.DESCENDS or not descending)
-    if not is_numpys or not _sorted_inline(self, axis, kind, {"stable": stable} | ({"descending": True} if descending else {})):
+    is_numpys = order is None and sort_order.is_numpys(self, descending)
+    if not is_numpys or not _sorted_inline(self, axis, kind, sort_order.options_of(stable, descending)):
         self[...] = sort_order.sort(self, axis, kind, order, stable=stable, descending=descending)
 
 

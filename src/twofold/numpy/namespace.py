@@ -35,16 +35,7 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 
 #: Functions that create arrays, and those of arrays: NumPy's are called for dtypes that Twofold lacks.
 MAKERS = functions_in(creation)
-OWN = (
-    functions_in(archives)
-    | functions_in(fixed_sizes)
-    | functions_in(linear)
-    | functions_in(parts)
-    | functions_in(reductions)
-    | functions_in(selecting)
-    | functions_in(sort_order)
-    | functions_in(shapes)
-)
+OWN = {name: f for module in MODULES if module is not creation for name, f in functions_in(module).items()}
 
 
 def functions_of_rows(ops: Iterable[Op]) -> dict[str, Row]:

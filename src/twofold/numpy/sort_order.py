@@ -33,9 +33,14 @@ def _descends() -> bool:
 DESCENDS = _descends()
 
 
-def _options(stable: bool | None, descending: bool) -> dict[str, Any]:
-    """The options of NumPy's `sort`; without ``descending`` where it does not know that."""
+def options_of(stable: bool | None, descending: bool) -> dict[str, Any]:
+    """The options of NumPy's `sort`, of which those before 2.5 do not know ``descending``."""
     return {"stable": stable, "descending": True} if descending and DESCENDS else {"stable": stable}
+
+
+def is_numpys(x: ndarray, descending: bool) -> bool:
+    """Whether NumPy can sort elements of an array's dtype in this direction."""
+    return x.dtype.kind in "biuf" and (DESCENDS or not descending)
 
 
 def sort(
@@ -57,11 +62,11 @@ def sort(
         If ``order`` is given: arrays have no fields.
     """
     x, axis = operand(a), _sortable(axis, order)
-    memory = memory_of(x) if x.dtype.kind in "biuf" and (DESCENDS or not descending) else None
+    memory = memory_of(x) if is_numpys(x, descending) else None
     if memory is not None:
         try:
             named: Any = kind  # of any text, which NumPy refuses
-            found = np.sort(memory, axis, named, **_options(stable, descending))
+            found = np.sort(memory, axis, named, **options_of(stable, descending))
         except np.exceptions.AxisError:
             return run(ordering.sort_axis, x, axis=axis)  # its error says what to do
         except ValueError as error:
@@ -69,7 +74,7 @@ def sort(
         COUNTERS.inline += 1
         return wrap(ndarray, content(HOST.as_array(found), CPU))
     _sorted(np.sort, np.empty(0), -1, kind, stable, descending)  # rejects the options that NumPy rejects
-    if descending and _has_nan(x):
+    if descending and _may_be_nan(x):
         return -run(ordering.sort_axis, -x, axis=axis)
     return run(ordering.sort_axis, x, axis=axis, is_ascend=not descending)
 
@@ -85,17 +90,17 @@ def argsort(
 ) -> ndarray:
     """The indices that sort the elements along an axis; parameters as for `sort`. On a device the order of equal elements is kept."""
     x, axis = operand(a), _sortable(axis, order)
-    if x.context is not CPU or x.dtype.kind not in "biuf" or (descending and not DESCENDS) or trace.is_followed(x):
+    if x.context is not CPU or not is_numpys(x, descending) or trace.is_followed(x):
         _sorted(np.argsort, np.empty(0), -1, kind, stable, descending)
-        if descending and _has_nan(x):
+        if descending and _may_be_nan(x):
             return run(ordering.argsort_axis, -x, axis=axis, dtype="int64")
         return run(ordering.argsort_axis, x, axis=axis, is_ascend=not descending, dtype="int64")
     COUNTERS.inline += 1
     return wrap(ndarray, content(_sorted(np.argsort, host_of(x), axis, kind, stable, descending), CPU))
 
 
-def _has_nan(x: ndarray) -> bool:
-    """Whether elements may be NaN, which comes last in either direction."""
+def _may_be_nan(x: ndarray) -> bool:
+    """Whether an element can be NaN, which comes last in either direction."""
     return is_float(x._dtype) or x._dtype in COMPLEX
 
 
@@ -103,7 +108,7 @@ def _sorted(
     function: Callable[..., np.ndarray], memory: np.ndarray, axis: int | None, kind: object, stable: bool | None, descending: bool
 ) -> np.ndarray:
     try:
-        return function(memory, axis, kind, **_options(stable, descending))
+        return function(memory, axis, kind, **options_of(stable, descending))
     except (ValueError, TypeError) as error:
         raise own_error(f"{function.__name__}: NumPy refuses", error) from error
 
