@@ -17,7 +17,7 @@ from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
 from . import integer_products, sparse_products
 from .products import is_small, multiply
-from .sorting import stable_order
+from .sorting import comparable, stable_order
 from .special import FUNCTIONS
 
 #: Elements of a block, both of the summation tree and of fused kernels, so that a fused sum has the bits of a separate one.
@@ -277,6 +277,11 @@ class NumpyNamespace(Referenced):
         n = x.shape[axis]
         # flipped twice: a reversed ascending sort alone would reverse the order of equal elements
         return n - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis)
+
+    @staticmethod
+    def sort(x, *, axis, descending=False):
+        found = np.sort(comparable(x), axis).astype(x.dtype, copy=False)
+        return np.flip(found, axis) if descending else found
 
     # products
     matmul = staticmethod(_product)

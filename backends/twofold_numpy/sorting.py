@@ -9,6 +9,11 @@ PLACES = (1 << 32) - 1
 MOST = 1 << 31
 
 
+def comparable(x: np.ndarray) -> np.ndarray:
+    """The elements with an order that puts NaN last: bfloat16, whose own comparison leaves NaN anywhere, as float32."""
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
 def stable_order(x: np.ndarray, axis: int) -> np.ndarray:
     """The indices that sort along an axis; equal elements, NaNs among them, keep their order.
 
@@ -17,7 +22,7 @@ def stable_order(x: np.ndarray, axis: int) -> np.ndarray:
     x, axis
         An array of at least one axis, and one of these.
     """
-    n = x.shape[axis]
+    x, n = comparable(x), x.shape[axis]
     if n < LONG or x.size < MANY or n > MOST or x.itemsize < WIDE or x.dtype.kind not in "iuf":
         return np.argsort(x, axis, kind="stable")
     rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))

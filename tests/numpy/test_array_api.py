@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import array_api_compat
@@ -80,6 +81,36 @@ def test_nan_comes_last_downwards_too(monkeypatch, dtype, elements):
         numpy.testing.assert_array_equal(found.asnumpy(), numpy.array([first, second], dtype))
     assert x.grad.tolist() == [[0, 0, 0, 2], [0, 0, 0, 3]]
     assert np.argsort(x, descending=True).tolist() == x.argsort(descending=True).tolist() == [[3, 0, 2, 1], [3, 2, 0, 1]]
+
+
+@pytest.mark.parametrize("elements", [1, 1 << 40], ids=["deferred", "at once"])
+def test_nan_of_bfloat16_comes_last_in_either_direction(monkeypatch, elements):
+    monkeypatch.setattr(SETTINGS, "defer_elements", elements)
+    x = mx.nd.array([1, numpy.nan, 3, 2, numpy.nan, -4], dtype="bfloat16").as_np_ndarray() * 2
+    for array in (x, x.as_nd_ndarray()):
+        found = [float(v) for v in array.sort()] if array is not x else np.sort(x).tolist()
+        numpy.testing.assert_array_equal(found, [-8, 2, 4, 6, numpy.nan, numpy.nan])
+    numpy.testing.assert_array_equal(np.sort(x, descending=True).tolist(), [6, 4, 2, -8, numpy.nan, numpy.nan])
+    assert np.argsort(x).tolist() == [5, 0, 3, 2, 1, 4]
+    assert np.argsort(x, descending=True).tolist() == [2, 3, 0, 5, 1, 4]
+
+
+def test_patterns_of_sequences_match_as_with_numpys_arrays():
+    def matched(array):
+        match array:
+            case [first, second]:
+                return "two", float(first), float(second)
+            case [first, *others]:
+                return "more", float(first), len(others)
+            case _:
+                return "none"
+
+    for values in ([1.0, 2.0], [3.0], [4.0, 5.0, 6.0], []):
+        want = matched(numpy.array(values))
+        for x in (np.array(values), np.array(values) + 0, np.array([0, *values])[1:]):
+            assert matched(x) == want
+            assert not isinstance(x, Sequence)
+    assert matched(mx.nd.ones(2)) == "none"
 
 
 def test_distinct_values_come_in_order():

@@ -184,6 +184,8 @@ UNUSUAL = listed("""
     np.block([[m], [v]]); np.partition(v, 99); np.bincount([1], v); np.polyfit(v, w, 1); np.trapezoid(v, w); np.pad(v, -1, 'mean')
     np.pad(v, (1, 2, 3), 'mean'); np.pad(v, 1, 'odd'); np.pad(v, 1, 'mean', end_values=2); np.cov(m, fweights=[1, 2])
     np.cov(m, aweights=[-1, 2, 3]); np.vander(m); np.unwrap(v, axis=2)
+    np.cross(v[:2], w[2:]); np.cross(v[:3], w[2:]); np.cross(m[:, :2].T, m[0], 0); np.linalg.cross(v[:2], w[2:])
+    np.linalg.cross(m[:, :2], m)
 """)
 
 

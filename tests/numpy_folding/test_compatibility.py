@@ -6,12 +6,16 @@ import inspect
 import operator
 import sys
 import weakref
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from twofold.numpy_folding import leaving
 from twofold.numpy_folding.array import LEAST, FoldingArray
 from twofold.numpy_folding.face import numpy as face
+from twofold.numpy_folding.guards import UNFOLDED
+from twofold.numpy_folding.rewriting import compiled
 
 N = LEAST
 
@@ -207,3 +211,51 @@ def test_functions_of_a_class_of_the_program_get_the_folding_array():
     assert np.dot(folding(), Dispatching()) == [FoldingArray, Dispatching]
     with pytest.raises(TypeError, match="args must be a tuple"):
         folding().__array_function__(np.sum, (np.ndarray,), [], {})
+
+
+def test_patterns_of_sequences_match_as_with_numpys_arrays():
+    def matched(array):
+        match array:
+            case [first, second]:
+                return "two", first[0], second[0]
+            case [first, *others]:
+                return "more", first, len(others)
+            case _:
+                return "none"
+
+    plain, x = np.arange(float(N)), folding()
+    for want, found in ((plain, x), (plain + 1.0, pending(x)), (plain.reshape(2, -1), x.reshape(2, -1))):
+        assert type(found) is FoldingArray
+        assert matched(found) == matched(want)
+    assert not isinstance(x, Sequence)
+
+
+@pytest.mark.skipif(
+    "check_bounds" not in inspect.signature(np.lib.stride_tricks.as_strided).parameters, reason="as_strided checks bounds from NumPy 2.5 on"
+)
+@pytest.mark.parametrize(
+    "function",
+    ["np.lib.stride_tricks.as_strided", "[np.lib.stride_tricks.as_strided][0]", "strided_by_another_name", "as_strided"],
+)
+def test_bounds_of_strides_are_those_of_the_memory(monkeypatch, function):
+    for known, thing in {**leaving.NAMES, UNFOLDED: False}.items():
+        monkeypatch.setattr("builtins." + known, thing, raising=False)
+    monkeypatch.setattr(leaving, "is_own", lambda variables: "strided" in variables)
+    text = f"""
+from numpy.lib.stride_tricks import as_strided, as_strided as strided_by_another_name
+def strided(x, n):
+    return {function}(x, (n,), (8,), check_bounds=True)
+"""
+    outcomes = []
+    for module in (np, face):
+        names = {"np": module}
+        exec(compiled(text, "strides.py", is_first=True) if module is face else text, names)
+        x = module.arange(float(2 * N))
+        for piece in (x, x[10 : N + 20], x[:N], x.reshape(N // 8, 16)[:, 3:15]):
+            for n in (3, N, N + 11, 2 * N - 10, 2 * N - 9, 2 * N, 2 * N + 1):
+                try:
+                    outcomes.append(names["strided"](piece, n)[-1])
+                except ValueError as error:
+                    outcomes.append(str(error))
+    assert outcomes[: len(outcomes) // 2] == outcomes[len(outcomes) // 2 :]
+    assert {type(v) for v in outcomes} == {np.float64, str}

@@ -13,6 +13,7 @@ from ..calls.host_calls import called
 from ..dtype import NAME_OF
 from ..errors import ParameterError
 from ..ndarray.types import DTypeLike, Order, Shape
+from ..sequence_patterns import match_as_numpys
 from .array import ndarray as Owner
 from .creation import array, computed, from_dlpack, read_only
 from .stride_tricks import as_strided
@@ -100,6 +101,7 @@ def _ndarray() -> type:
 
 
 ndarray.__module__ = Owner.__module__  # users see one class
+match_as_numpys(Owner)
 # pickles name it by this module, and its subclasses by their own
 copyreg.pickle(Constructor, lambda cls: (_ndarray, ()) if cls is ndarray else cls.__qualname__)
 

@@ -18,7 +18,13 @@ _copied_windows = rearranged(np.lib.stride_tricks.sliding_window_view)
 
 
 def as_strided(
-    x: ArrayLike, shape: Shape | None = None, strides: Shape | None = None, subok: bool = False, writeable: bool = True
+    x: ArrayLike,
+    shape: Shape | None = None,
+    strides: Shape | None = None,
+    subok: bool = False,
+    writeable: bool = True,
+    *,
+    check_bounds: bool | None = None,
 ) -> ndarray:
     """The elements of an array's memory that sizes and strides select, beginning with the first one of the array.
 
@@ -33,6 +39,8 @@ def as_strided(
         the other if ``x`` has such.
     subok, writeable
         Have no effect: the result is a read-only copy, since views here have no arbitrary strides.
+    check_bounds
+        Has no effect: bounds are always checked. NumPy has it from 2.5 on.
 
     Raises
     ------

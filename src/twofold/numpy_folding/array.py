@@ -15,6 +15,7 @@ import numpy as np
 from ..assembly import attach_method
 from ..config import SETTINGS
 from ..origin import warn
+from ..sequence_patterns import match_as_numpys
 from .chain import ChainNode
 from .memory import ArrayOperand, Memory
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
@@ -370,6 +371,7 @@ class FoldingArray(metaclass=_Class):
 type.__dict__["__name__"].__set__(FoldingArray, "numpy.ndarray")
 FoldingArray.__qualname__ = "ndarray"
 FoldingArray.__module__ = "numpy"
+match_as_numpys(FoldingArray)
 
 
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:

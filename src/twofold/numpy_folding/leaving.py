@@ -207,7 +207,7 @@ def takes_folding(callee: Any) -> bool:
     """Whether a callee is the program's own, or NumPy's, or only looks at arrays."""
     kind = type(callee)
     if kind is FunctionType:
-        return is_own(callee.__globals__) or _is_numpys(callee.__module__) or callee.__module__ in HARMLESS
+        return is_own(callee.__globals__) or _is_numpys(f"{callee.__module__}.{callee.__name__}") or callee.__module__ in HARMLESS
     if kind is MethodType:
         return takes_folding(callee.__func__)
     if kind is BuiltinFunctionType:

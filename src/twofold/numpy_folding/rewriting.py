@@ -29,8 +29,9 @@ HARMLESS = {
 }  # fmt: skip
 #: Modules whose functions take folding arrays.
 NUMPYS = {"numpy"}
-#: Those of NumPy's whose functions do not: masked arrays keep the classes of arrays, and ``assert_raises`` calls anybody's functions.
-APART = ("numpy.ma.", "numpy.testing.")
+#: Those of NumPy's whose functions do not, and such functions: masked arrays keep the classes of arrays, ``assert_raises`` calls anybody's
+#: functions, and ``as_strided`` looks for its bounds in the arrays that ``base`` leads to, where a folding array's buffer is none.
+APART = ("numpy.ma.", "numpy.testing.", "numpy.lib.stride_tricks.as_strided.")
 #: Built-in functions that look at folding arrays, as NumPy's do, but not ``type``, which must say what NumPy would say.
 BUILT_IN = {name for name in dir(builtins) if name not in ("type", "issubclass", "setattr", "compile", "__import__")}
 #: Those that call a function that they are given: first, or as ``key``.
@@ -206,7 +207,7 @@ class _Names(ast.NodeVisitor):
         if self.is_of(callee, HARMLESS):
             return True
         # ``numpy.ndarray.sum`` is NumPy's own, which refuses folding arrays
-        return self.is_of(callee, NUMPYS) and {"ndarray", "ma", "testing"}.isdisjoint(_parts(callee))
+        return self.is_of(callee, NUMPYS) and {"ndarray", "ma", "testing", "as_strided"}.isdisjoint(_parts(callee))
 
     def _is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is a text, or an object that a class of this module has just made."""

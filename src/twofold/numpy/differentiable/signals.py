@@ -226,8 +226,9 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     x, y = operands(a, b)
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     sizes = x.shape[-1], y.shape[-1]
-    if not {2, 3}.issuperset(sizes):
-        raise ShapeError("incompatible dimensions for cross product (dimension must be 2 or 3)", f"{x.shape} and {y.shape}", "pass vectors")
+    if sizes != (3, 3):
+        # NumPy judges the sizes, on arrays without elements: up to 2.4 it takes vectors in a plane, with a warning
+        np.cross(*[np.empty((0, n)) for n in sizes])
     (x0, x1), (y0, y1) = [(v[..., 0], v[..., 1]) for v in (x, y)]
     across = x0 * y1 - x1 * y0
     if sizes == (2, 2):
@@ -241,7 +242,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
 @form_of(np.linalg.cross)
 def _cross_of_matrices(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
     if any(operand(v).shape[normalized_axis(axis, operand(v).ndim)] != 3 for v in (x1, x2)):
-        raise ShapeError("Both input arrays must be (arrays of) 3-dimensional vectors", None, "use np.cross")
+        return NotImplemented  # NumPy raises
     return cross(x1, x2, axis=axis)
 
 
