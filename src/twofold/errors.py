@@ -65,6 +65,21 @@ from collections.abc import Callable
 import numpy
 
 
+def printable(text: str, kept: str = "") -> str:
+    """Text in which control characters are written as escapes: a name in a file must not command a terminal.
+
+    Parameters
+    ----------
+    text
+        The text.
+    kept
+        Control characters that stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
 class MXNetError(RuntimeError):
     """The base class of all errors of this library.
 
@@ -87,7 +102,7 @@ class MXNetError(RuntimeError):
         self.what = what
         self.given = given if given is None or isinstance(given, str) else repr(given)  # text only: an error must pickle
         self.todo = todo
-        message = self._message()
+        message = printable(self._message(), kept="\n\t")
         super().__init__(message)
         self.args = (message,)  # OSError of Python 3.14 leaves them empty
         if todo and isinstance(self, AttributeError):

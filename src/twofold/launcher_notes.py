@@ -1,6 +1,7 @@
 """What ``twofold launch`` and the processes that it starts tell each other, by environment variables and by files in a folder of notes."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from .errors import ParameterError
@@ -41,9 +42,31 @@ def launched() -> tuple[int, int]:
     """
     if "TWOFOLD_WORKERS" not in os.environ:
         return 0, 1
-    rank = next((name for name in RANKS if name in os.environ), None)
-    numbers = os.environ[rank] if rank else "0", os.environ["TWOFOLD_WORKERS"]
-    if not all(number.strip().isdecimal() for number in numbers):
-        given = f"TWOFOLD_WORKERS, {rank}"
-        raise ParameterError("a variable of the launcher is no number", given, "use an integer of 0 or more")
-    return int(numbers[0]), int(numbers[1])
+    rank = next((name for name in RANKS if name in os.environ), PLACE)
+    return number_in(os.environ, rank), number_in(os.environ, "TWOFOLD_WORKERS")
+
+
+def number_in(environment: Mapping[str, str], name: str, default: int = 0) -> int:
+    """An environment variable that holds a number of processes, or another integer of 0 or more.
+
+    Parameters
+    ----------
+    environment
+        The variables.
+    name
+        Its name.
+    default
+        The number if it is not set.
+
+    Raises
+    ------
+    ParameterError
+        If it is no such number.
+    """
+    text = environment.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.strip().isdecimal():
+        todo = "set it to an integer of 0 or more, or unset it; twofold launch -n WORKERS SCRIPT sets those of a cluster"
+        raise ParameterError(f"the environment variable {name} is no number", repr(text), todo)
+    return int(text)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import ClusterError
+from twofold.errors import ClusterError, ParameterError
 from twofold.kvstore import cluster
+from twofold.launcher_notes import launched
 
 from .conftest import SECONDS, environment
 from tests.cases import later_in_ci
@@ -130,6 +131,25 @@ def test_a_process_without_a_launcher_is_a_cluster_of_one():
     assert cluster.expected_processes({"TWOFOLD_WORKERS": "4", "TWOFOLD_SERVERS": "1", "OMPI_COMM_WORLD_SIZE": "9"}) == 5
     with pytest.raises(ClusterError, match="twofold launch"):
         cluster.expected_processes({"DMLC_ROLE": "worker"})
+
+
+@pytest.mark.parametrize("text", ["two", "", "-1", "1.5", "²"])
+def test_a_variable_that_should_be_a_number_is_named(monkeypatch, text):
+    wanted = rf"the environment variable (\w+) is no number: given {re.escape(repr(text))}; set it to an integer of 0 or more, or unset it"
+
+    def name(environment):
+        with pytest.raises(ParameterError, match=wanted) as caught:
+            cluster.expected_processes(environment)
+        return re.match(wanted, str(caught.value)).group(1)
+
+    for variable in ("TWOFOLD_WORKERS", "TWOFOLD_SERVERS", "TWOFOLD_SPARES"):
+        assert name({"TWOFOLD_WORKERS": "1", variable: text}) == variable
+    for variable in cluster.SIZES:
+        assert name({variable: text}) == variable
+    monkeypatch.setenv("TWOFOLD_WORKERS", "2")
+    monkeypatch.setenv("PMI_RANK", text)
+    with pytest.raises(ParameterError, match=wanted.replace(r"(\w+)", "PMI_RANK")):
+        launched()
 
 
 @pytest.mark.parametrize("kind", ["dist", "dist_sync", "dist_async", "dist_device_sync", "dist_sync_device", "horovod", "Dist_Sync"])

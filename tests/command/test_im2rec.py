@@ -103,6 +103,16 @@ def test_images_that_cannot_be_read_are_left_out_and_named(folder: Path, capsys:
     assert (folder / "set.idx").read_text() == "1\t0\n"
 
 
+def test_names_of_images_do_not_command_a_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "images" / "cats").rename(folder / "images" / "c\x1b[31m")
+    (folder / "images" / "c\x1b[31m" / "1.png").write_bytes(b"nothing")
+    assert run(folder, "--list", "--recursive") == 0
+    assert run(folder) == 1
+    shown = capsys.readouterr()
+    assert shown.out.count(r"c\x1b[31m") == 2
+    assert "\x1b" not in shown.out
+
+
 def test_what_is_missing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder) == 1
     assert "make one with --list" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 import sys
+import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -386,6 +387,26 @@ def test_names_and_labels_are_text(tmp_path: Path, capsys: pytest.CaptureFixture
         shown = page(tmp_path / file)
         assert shown.count("script") == 0
         assert any("<script>" in text for text in shown.text)
+
+
+def test_names_in_errors_do_not_command_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("\x1b[31mnotes.txt", b"")
+        archive.writestr("\x1b]0;title\x07\x9b.npy", b"nothing of NumPy's")
+    assert main(["show", str(tmp_path / "x.npz")]) == 2
+    shown = capsys.readouterr()
+    assert r"\x1b[31mnotes.txt" in shown.out
+    assert r"array \x1b]0;title\x07\x9b: not a header" in shown.err
+    assert (shown.out + shown.err).replace("\n", "").isprintable()
+
+
+def test_names_in_messages_of_the_library_do_not_command_a_terminal(tmp_path: Path):
+    (tmp_path / "\x1b[31m.params").write_bytes(b"nothing")
+    with pytest.raises(FormatError) as caught:
+        mx.nd.load(str(tmp_path / "\x1b[31m.params"))
+    assert r"\x1b[31m.params" in str(caught.value)
+    error = FormatError("a line\n\tand the next", "\u202e\x9b\r", path="p")
+    assert str(error) == str(error.at_path("q")) == "p: a line\n\tand the next: given \\u202e\\x9b\\r"
 
 
 def test_the_kind_is_told_by_content_and_not_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Container, Sequence
 from importlib import import_module
 
-from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError
+from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError, printable
 from ..suggestions import did_you_mean
 
 #: The programs by name, with their descriptions for ``-h``. The module of a program is imported when the program is asked for.
@@ -99,5 +99,5 @@ def _meant(unknown: Sequence[str], text: str) -> list[str]:
 
 def _failed(error: Exception, status: int) -> int:
     """Print an error in one line; returns the exit status."""
-    print("twofold:", " ".join(str(error).split()), file=sys.stderr)
+    print("twofold:", printable(" ".join(str(error).split())), file=sys.stderr)
     return status

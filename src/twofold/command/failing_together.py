@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..config import SETTINGS
-from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder
+from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder, number_in
 from ..stopped_process import end_if_stopped
 
 #: The environment variable with the process that the launcher started. Programs that this process starts do not belong to the cluster.
@@ -51,7 +51,7 @@ def failing_together() -> Iterator[None]:
 def _note_success() -> None:
     """Tell a launcher on this machine that a worker has finished: with ``--ft`` no status says so if others have died."""
     folder, rank = notes_folder(), os.environ.get("OMPI_COMM_WORLD_RANK")
-    if folder is not None and rank is not None and int(rank) < int(os.environ.get("TWOFOLD_WORKERS", "0")):
+    if folder is not None and rank is not None and number_in(os.environ, "OMPI_COMM_WORLD_RANK") < number_in(os.environ, "TWOFOLD_WORKERS"):
         (folder / FINISHED).touch()
     # finished without ever calling MPI_Init: the others would wait there for this process, and their watchers end them by this note
     if folder is not None and rank is not None and not _is_one_of_several() and os.environ.get(PROGRAM) == str(os.getpid()):

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from ..errors import FileAccessError, FormatError, MissingFileError
+from ..errors import FileAccessError, FormatError, MissingFileError, printable
 from ..formats.files import file_exists, folder_entries, folder_exists, join_path, read_file, remove_file, with_suffix, write_file
 from ..formats.image_lists import ListedImage, dump_image_list, read_image_list
 from ..formats.images import Picture, dump_image, load_image
@@ -101,7 +101,7 @@ def _found(root: str, recursive: bool, extensions: tuple[str, ...]) -> Iterator[
             number += 1
         # a folder without images of its own has no label, so labels are consecutive
         if files and recursive:
-            print(f"{folder.rstrip('/') or '.'} {label}")
+            print(printable(f"{folder.rstrip('/') or '.'} {label}"))
             label += 1
 
 
@@ -132,7 +132,7 @@ def _make_records(path: str, given: argparse.Namespace) -> int:
         write_file(records, _before_removal(with_suffix(path, ".idx"), _records(images, given, index, left_out, bar.step)))
         write_file(with_suffix(path, ".idx"), index)
     for text in left_out:
-        print(f"left out: {text}")
+        print(printable(f"left out: {text}"))
     print(f"{records}: {len(images) - len(left_out)} images")
     return 1 if left_out else 0
 

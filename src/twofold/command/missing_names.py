@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..compat import mxnet_alias
-from ..errors import MissingFileError, MXNetError
+from ..errors import MissingFileError, MXNetError, printable
 from ..suggestions import WHAT_RUNS, attribute_here
 from .mentions import FUNCTIONS, Source, read
 
@@ -42,10 +42,10 @@ def report(place: str) -> int:
         try:
             sources[file] = read(file.read_bytes())
         except (SyntaxError, ValueError) as error:  # `ValueError` for null bytes
-            print(f"{file}:{getattr(error, 'lineno', None) or 1}: not read: {error}")
+            print(printable(f"{file}:{getattr(error, 'lineno', None) or 1}: not read: {error}"))
     found = missing_in(sources)
     for file, line, _, text, is_guarded in found:
-        print(f"{file}:{line}: {text}{' (in a try)' if is_guarded else ''}")
+        print(printable(f"{file}:{line}: {text}{' (in a try)' if is_guarded else ''}"))
     names = {mention.path for source in sources.values() for mention in source.mentions if not mention.path.startswith(".")}
     missing = {m.path for m in found}
     print(f"{len(sources)} files mention {len(names)} names of MXNet; {len(missing)} names and attributes are missing in Twofold")

@@ -15,7 +15,7 @@ import numpy as np
 from ..backend.workers import available
 from ..config import SETTINGS
 from ..errors import ClusterError
-from ..launcher_notes import FINISHED, PLACE, last_checkpoint, notes_folder
+from ..launcher_notes import FINISHED, PLACE, last_checkpoint, notes_folder, number_in
 from ..scheduler.queue import QUEUE
 from ..stopped_process import end_if_stopped, note_connected, note_connecting
 from .collectives import Collectives
@@ -85,6 +85,8 @@ def join() -> Cluster:
     ------
     ClusterError
         If the number of processes differs from the launcher's, or they run different versions.
+    ParameterError
+        If an environment variable that should hold a number of processes does not.
     SystemExit
         In a spare process that was not needed, when the workers have finished.
     MissingDependency
@@ -92,7 +94,7 @@ def join() -> Cluster:
     """
     if not _joined:
         count = expected_processes(os.environ)
-        _joined.append(Cluster() if count == 1 else _connect(count, int(os.environ.get("TWOFOLD_SERVERS", "0"))))
+        _joined.append(Cluster() if count == 1 else _connect(count, number_in(os.environ, "TWOFOLD_SERVERS")))
     return _joined[0]
 
 
@@ -103,14 +105,16 @@ def expected_processes(environment: Mapping[str, str]) -> int:
     ------
     ClusterError
         If the process was started for MXNet's parameter server.
+    ParameterError
+        If an environment variable is no number.
     """
     if "TWOFOLD_WORKERS" in environment:
-        return sum(int(environment.get(name, "0")) for name in ("TWOFOLD_WORKERS", "TWOFOLD_SERVERS", "TWOFOLD_SPARES"))
-    found = next((environment[name] for name in SIZES if name in environment), None)
+        return sum(number_in(environment, name) for name in ("TWOFOLD_WORKERS", "TWOFOLD_SERVERS", "TWOFOLD_SPARES"))
+    found = next((name for name in SIZES if name in environment), None)
     if found is None and "DMLC_ROLE" in environment:
         given = f"DMLC_ROLE={environment['DMLC_ROLE']}"
         raise ClusterError("started for MXNet's parameter server", given, "start it with: twofold launch -n WORKERS SCRIPT")
-    return 1 if found is None else int(found)
+    return 1 if found is None else number_in(environment, found)
 
 
 def _connect(count: int, servers: int) -> Cluster:
@@ -122,7 +126,7 @@ def _connect(count: int, servers: int) -> Cluster:
         given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
         mpiexec, pmix = "start them with the mpiexec of that library: twofold launch", "srun --mpi=list must name pmix: or pass --hosts"
         raise ClusterError("the processes are not one cluster", given, pmix if "SLURM_PROCID" in os.environ else mpiexec)
-    spares = int(os.environ.get("TWOFOLD_SPARES", "0"))
+    spares = number_in(os.environ, "TWOFOLD_SPARES")
     rank, workers = everyone.rank, count - servers - spares
     if workers < 1:
         raise ClusterError("a cluster needs a worker", f"{count} processes, {servers} servers", "start more processes: twofold launch -n 2")

@@ -117,7 +117,7 @@ def _client_of(cluster: Cluster) -> ServerClient:
         assert cluster.messages is not None
         servers = range(cluster.workers, cluster.workers + cluster.servers)
         transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout, memory=lambda *reply: client.memory_for(*reply))
-        bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
+        bound = number_in(os.environ, "MXNET_KVSTORE_BIGARRAY_BOUND", 1_000_000)
         is_tolerant = cluster.is_tolerant and cluster.servers > 1
         client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound, is_tolerant=is_tolerant)
         _clients.append(client)

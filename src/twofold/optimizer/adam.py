@@ -7,6 +7,7 @@ from typing import Unpack
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from ..ops import optimizer_adaptive
+from .attempt import Attempt
 from .base import Index, Indices, Optimizer, State, Weights, each, register
 from .hyperparameters import Options
 from .multi_tensor import are_independent, update_weights
@@ -64,7 +65,9 @@ class Adam(Optimizer):
         # one by one if weights may share memory: the second update must read the first one's result
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
-            self._apply(operands, [self._scalars(*step) for step in self._begin_all([i for i, _, _, _ in group])])
+            indices = [i for i, _, _, _ in group]
+            with Attempt(self, indices):
+                self._apply(operands, [self._scalars(*step) for step in self._begin_all(indices)])
 
     def _scalars(self, lr: float, wd: float, t: int) -> tuple[float, ...]:
         # bias correction is folded into the rate, as the paper suggests: the operator has no step count

@@ -13,6 +13,7 @@ from ..ndarray.array import NDArray
 from ..origin import warn
 from ..suggestions import did_you_mean
 from .argument_errors import check_arguments, check_numbers, wrong_argument
+from .attempt import Attempt
 from .hyperparameters import Common, Scaling
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ class Optimizer:
         """
         for i, w, g, s in each(index, weight, grad, state):
             # a plain NDArray is dense, which most gradients are
-            self._update_one(i, w, g if g.__class__ is NDArray or self.takes_rows else g.tostype("default"), s)
+            with Attempt(self, (i,)):
+                self._update_one(i, w, g if g.__class__ is NDArray or self.takes_rows else g.tostype("default"), s)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         raise Undefined(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
@@ -226,7 +228,8 @@ class Optimizer:
             return
         for i, w, g, s in each(index, weight, grad, state):
             if self._has_master(w):
-                self._update_through_master(i, w, g, s)
+                with Attempt(self, (i,)):
+                    self._update_through_master(i, w, g, s)
             else:
                 self.update(i, w, g, s)
 

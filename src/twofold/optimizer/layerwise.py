@@ -201,23 +201,24 @@ class LBSGD(WithMomentum):
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: NDArray | None) -> None:
         """Accumulate a gradient, and update the weight if the batch is complete."""
-        batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
+        batch = self.cumgrads.get(index, {"cum_grad": 0, "num_cums": 0})
         before = batch["cum_grad"]
-        batch["cum_grad"] = total = grad + (before.as_in_context(grad.context) if isinstance(before, NDArray) else before)
+        total = grad + (before.as_in_context(grad.context) if isinstance(before, NDArray) else before)
         # never reset: the warm-up counts all gradients so far
-        batch["num_cums"] = count = batch["num_cums"] + 1
+        count = batch["num_cums"] + 1
         lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule gets the number of updates done so far
         self._update_count(index)
         # the batch is not complete yet: the weight stays
         if count % self.batch_scale:
+            self.cumgrads[index] = {"cum_grad": total, "num_cums": count}
             return
-        batch["cum_grad"] = 0
         mean = total / self.batch_scale
         lr *= self._lars(weight, mean, wd) if self.warmup_strategy == "lars" else self._warm_up(self.init_updates + count)
         if state is None:
             nd.sgd_update(weight, mean, out=weight, **self._common(lr, wd))
         else:
             nd.sgd_mom_update(weight, mean, state, out=weight, momentum=self.momentum, **self._common(lr, wd))
+        self.cumgrads[index] = {"cum_grad": 0, "num_cums": count}
 
     def move_progress(self, rekeyed: Callable[[Mapping[Any, Any]], dict[Any, Any]], device_ids: Iterable[int]) -> None:
         """As `Optimizer.move_progress`, with the accumulated gradients."""

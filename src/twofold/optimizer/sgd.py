@@ -9,6 +9,7 @@ from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
 from ..ops import optimizer_sgd
+from .attempt import Attempt
 from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
 from .hyperparameters import Options, RateOptions
 from .multi_tensor import are_independent, update_weights
@@ -73,10 +74,12 @@ class SGD(WithMaster):
         # one program takes one operator for all: weights with a momentum cannot share it with weights without
         states: Any = state
         if isinstance(weight, (list, tuple)) and are_independent(weight) and len(set(map(type, states))) == 1:
-            self._apply(index, weight, grad, states)
+            with Attempt(self, index):
+                self._apply(index, weight, grad, states)
             return
         for i, w, g, mom in each(index, weight, grad, state):
-            self._apply([i], [w], [g], [mom])
+            with Attempt(self, (i,)):
+                self._apply([i], [w], [g], [mom])
 
     def _apply(self, index: Any, weight: Sequence[NDArray], grad: Any, state: Any) -> None:
         """Update all weights with one program. Either all weights have a momentum or none has."""

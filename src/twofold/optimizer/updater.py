@@ -9,6 +9,7 @@ from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from . import states as state_files
 from .argument_errors import check_numbers
+from .attempt import Attempt
 from .base import Index, Optimizer, State
 from .multi_tensor import independent
 
@@ -79,7 +80,8 @@ class Updater:
             if size:
                 optimizer.update_multi_precision(indices, weights, grads, list(map(states.__getitem__, indices)))
             else:
-                optimizer.update_multi_precision(indices[0], weights[0], grads[0], states[indices[0]])
+                with Attempt(optimizer, indices):
+                    optimizer.update_multi_precision(indices[0], weights[0], grads[0], states[indices[0]])
 
     @property
     def takes_any_order(self) -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import zip_longest
 
+from ...errors import printable
 from .content import Content, Fact, Table
-from .wording import arrays_table, fact_text, printable, samples_table, size_in_bytes
+from .wording import arrays_table, fact_text, samples_table, size_in_bytes
 
 #: Rows of a table that are printed.
 MOST_ROWS = 400

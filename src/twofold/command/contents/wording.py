@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
+from ...errors import printable
 from .content import ArrayContent, Content, Fact, Table
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -12,11 +13,6 @@ LONGEST = 120
 #: Intervals of a histogram in a line of text.
 BARS_SHOWN = 12
 DISTRIBUTION = "distribution"
-
-
-def printable(text: str) -> str:
-    """Text in which control characters are written as escapes: a name in a file must not command a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def fact_text(value: Fact) -> str:
