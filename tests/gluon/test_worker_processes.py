@@ -379,3 +379,78 @@ def test_a_batch_that_cannot_be_pickled_is_told_from_a_crash(made):
     with pytest.raises(EngineError, match=r"cannot be pickled, in worker 0 with the samples \[2, 3\]: given \w+Error: "):
         list(loader)
     assert [len(batch) for batch in DataLoader(Made(int), batch_size=2, num_workers=1, batchify_fn=lambda batch: batch)] == [2] * 4
+
+
+class OnlyInWorkers:
+    """An object that its worker can make and pickle, and the parent cannot unpickle."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        self.error, self.worker = error, os.getpid()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if os.getpid() != state["worker"]:
+            raise state["error"]("no such thing here")
+
+
+def mapped_batches() -> int:
+    """The memory files of batches that this process has mapped."""
+    return Path("/proc/self/maps").read_text().count("memfd:DataLoader")
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, EOFError, KeyError, StopIteration])
+@pytest.mark.parametrize("size", [1, 100_000], ids=["through the pipe", "through shared memory"])
+def test_a_batch_that_cannot_be_unpickled_is_told_at_once_and_the_others_arrive(error: type[Exception], size: int) -> None:
+    def make(k: int) -> Any:
+        return [np.ones(size), OnlyInWorkers(error)] if k == 3 else [np.full(size, k)]
+
+    gc.collect()
+    before = mapped_batches() if sys.platform == "linux" else 0
+    loader = DataLoader(Made(make), batch_size=1, num_workers=2, batchify_fn=lambda samples: samples[0], timeout=60)
+    start = time.monotonic()
+    for _ in range(2):
+        batches, found = iter(loader), []
+        with pytest.raises(
+            EngineError, match=r"cannot be unpickled, from worker [01] with the samples \[3\]: given \w+: .*no such"
+        ) as caught:
+            found.extend(float(batch[0][0]) for batch in batches)
+        assert found == [0.0, 1.0, 2.0]
+        assert any("__setstate__" in note for note in caught.value.__notes__)
+    assert time.monotonic() - start < 20
+    error_itself = caught.value.with_traceback(None)
+    del batches, caught, loader
+    gc.collect()
+    if sys.platform == "linux":
+        assert mapped_batches() == before, f"{error_itself} holds no memory"
+
+
+def test_an_interrupt_within_a_message_ends_the_workers_and_the_next_iteration_has_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = DataLoader(Made(lambda k: np.full(10_000, k)), batch_size=2, num_workers=2)
+    want = [batch[:, 0].asnumpy().tolist() for batch in loader]
+    for name in ("received_from", "send_pickled"):
+        whole, calls = getattr(processes, name), []
+
+        def interrupted(pipe: Any, *message: Any, whole: Any = whole, calls: list[int] = calls) -> Any:
+            calls.append(1)
+            if len(calls) != 3:
+                return whole(pipe, *message)
+            # a part of a message
+            os.write(pipe.fileno(), b"\0") if message else os.read(pipe.fileno(), 1)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(processes, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(loader)
+        assert [batch[:, 0].asnumpy().tolist() for batch in loader] == want
+
+
+def test_indices_that_cannot_be_pickled_leave_the_loader_usable() -> None:
+    class Sampler(list):
+        pass
+
+    batches = Sampler([[0, 1], [threading.Lock()], [2]])
+    loader = DataLoader(Made(lambda k: k), batch_sampler=batches, num_workers=1, timeout=5)
+    for _ in range(processes.MOST_WAITING + 2):
+        with pytest.raises(TypeError, match="pickle"):
+            list(loader)
+    batches[1] = [1]
+    assert [batch.asnumpy().tolist() for batch in loader] == [[0, 1], [1], [2]]

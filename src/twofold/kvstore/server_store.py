@@ -21,6 +21,7 @@ from ..formats.files import read_file, write_file
 from ..imperative.array import adopted
 from ..imperative.invoke import host_of
 from ..imperative.storage import sparse_array
+from ..launcher_notes import number_in
 from ..ndarray.array import NDArray
 from ..opdef import Sparse
 from ..optimizer.base import Optimizer

@@ -1,13 +1,8 @@
-"""Worker processes of `DataLoader`. Jobs and batches pass through pipes, the batches' arrays through anonymous shared memory.
-
-Each batch has its own memory file without a name: it is freed with the arrays that use it, even if processes are killed.
-"""
+"""Worker processes of `DataLoader`: they get jobs and send batches, by `messages`."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import mmap
 import multiprocessing
 import os
 import pickle
@@ -27,18 +22,14 @@ import numpy as np
 from ... import random as arrays_random
 from ...device import CPU, set_default_device
 from ...errors import EngineError
-from ...imperative.array import Array, adopted
-from ...imperative.invoke import host_of
-from ...ndarray.sparse_array import BaseSparseNDArray
 from ...numpy_extension import np_array
 from ...tracebacks import told
 from .loading import Loaded, took_too_long, what_was_loaded
+from .messages import Received, pickled, received_from, send_pickled, unpickled
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-#: Alignment of arrays in shared memory, and the size up to which a message without arrays goes through the pipe; in bytes.
-ALIGNMENT, SMALL = 64, 4096
 #: Jobs that may wait for a worker besides the current one: few enough to fit into its pipe.
 MOST_WAITING = 4
 #: Seconds after which an idle worker looks whether its parent is alive.
@@ -176,9 +167,10 @@ class WorkerProcesses:
             if number in self._dropped:
                 self._dropped.discard(number)
                 continue
+            message = pickled(job)
             self._jobs[number] = worker, job[1]
-            with contextlib.suppress(BrokenPipeError):  # it died: found by `_receive`, which says how
-                _send(self._pipes[worker], job)
+            with self._whole_messages(), contextlib.suppress(BrokenPipeError):  # it died: found by `_receive`, which says how
+                send_pickled(self._pipes[worker], *message)
 
     def forget(self, number: int) -> None:
         """Drop a batch, now or when it arrives."""
@@ -207,19 +199,40 @@ class WorkerProcesses:
             where = f"worker {worker} at {self._place(worker, indices)}"
             self.close()
             raise took_too_long(timeout, where)
-        for pipe in (p for p in self._pipes if p in ready):
-            with contextlib.suppress(EOFError, OSError):
-                found, good, value = _receive_from(pipe)
-                del self._jobs[found]
-                if found in self._dropped:
-                    self._dropped.discard(found)
-                else:
-                    self._results[found] = good, value
+        for worker, pipe in enumerate(self._pipes):
+            if pipe in ready:
+                with contextlib.suppress(EOFError, OSError):
+                    with self._whole_messages():
+                        message = received_from(pipe)
+                    self._keep(worker, message)
+                    del message  # its memory lives as long as the arrays in it
         self._hand_out()
         # a worker may send the batch and then die: the batch counts, and the death is reported when a later batch is missing
         if number not in self._results:
             for worker in (k for sentinel, k in sentinels.items() if sentinel in ready):
                 self._died(worker)
+
+    def _keep(self, worker: int, message: Received) -> None:
+        """Keep the batch, or the error, that a worker has sent. Each worker loads its batches in order."""
+        number = next(n for n, (w, _) in self._jobs.items() if w == worker)
+        _, indices = self._jobs.pop(number)
+        if number in self._dropped:
+            self._dropped.discard(number)
+            return
+        try:
+            _, good, value = unpickled(message)
+        except Exception as error:  # of a class in the batch, such as one whose module only the worker has loaded
+            good, value = False, _not_passed(error, "unpickled", f"from worker {worker} with the samples {indices}")
+        self._results[number] = good, value
+
+    @contextlib.contextmanager
+    def _whole_messages(self) -> Iterator[None]:
+        """While it is entered, an interrupt ends the processes: it may have left a part of a message in a pipe."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
+            self.close()
+            raise
 
     def _died(self, worker: int) -> None:
         process = self._processes[worker]
@@ -287,17 +300,19 @@ def _work(
             # an error of worker_init is the answer to every job
             result = (number, False, failure) if failure else _loaded(number, indices, seed, numpy, worker, places, load)
             try:
-                message = _pickled(result)
+                message = pickled(result)
             except Exception as error:
-                message = _pickled((number, False, _unsendable(error, f"in worker {worker} with the samples {indices}")))
-            _send_pickled(pipe, *message)
+                message = pickled((number, False, _not_passed(error, "pickled", f"in worker {worker} with the samples {indices}")))
+            send_pickled(pipe, *message)
 
 
-def _unsendable(error: Exception, where: str) -> EngineError:
-    """The error for a batch that cannot be pickled."""
-    what = f"DataLoader: a batch cannot be passed from its worker process, because it cannot be pickled, {where}"
+def _not_passed(error: Exception, how: str, where: str) -> EngineError:
+    """The error for a batch that cannot be pickled, or not unpickled. It holds the traceback as text: frames would hold the memory."""
+    what = f"DataLoader: a batch cannot be passed from its worker process, because it cannot be {how}, {where}"
     todo = "return arrays, numbers, texts or containers of them from the dataset and batchify_fn, or pass thread_pool=True"
-    return EngineError(what, f"{type(error).__name__}: {error}", todo)
+    found = EngineError(what, f"{type(error).__name__}: {error}", todo)
+    found.add_note(told(error))
+    return found
 
 
 def _jobs_of(pipe: pipes.Connection) -> Iterator[Job]:
@@ -307,7 +322,7 @@ def _jobs_of(pipe: pipes.Connection) -> Iterator[Job]:
         while not pipe.poll(HEARTBEAT):
             if os.getppid() != parent:
                 return
-        yield _receive_from(pipe)
+        yield unpickled(received_from(pipe))
 
 
 def _loaded(
@@ -348,95 +363,3 @@ def _told(error: BaseException, where: str) -> BaseException:
         copy = EngineError(f"DataLoader: {type(error).__name__} {where}{reason}")
         copy.add_note(note)
     return copy
-
-
-# ---------------------------------------------------------------------------------------------------------------- messages
-
-
-class _Pickler(pickle.Pickler):
-    """Pickles messages; elements of arrays stay outside."""
-
-    def reducer_override(self, obj: object) -> Any:
-        if isinstance(obj, Array) and not isinstance(obj, BaseSparseNDArray) and obj.context.is_host:
-            # as a NumPy array: pickle's protocol 5 passes its elements as a buffer, without a copy
-            return _wrapped, (type(obj)._root or type(obj), np.ascontiguousarray(host_of(obj)))
-        return NotImplemented
-
-
-def _wrapped(cls: type[Array], array: np.ndarray) -> Array:
-    return adopted(cls, array)
-
-
-#: A pickle, and the memory of the arrays in it.
-Pickled = tuple[bytes, list[pickle.PickleBuffer]]
-
-
-def _pickled(message: object) -> Pickled:
-    buffers: list[pickle.PickleBuffer] = []
-    body = io.BytesIO()
-    # protocol 5 hands large buffers to the callback instead of copying them into the pickle
-    _Pickler(body, 5, buffer_callback=buffers.append).dump(message)
-    return body.getvalue(), buffers
-
-
-def _send(pipe: pipes.Connection, message: object) -> None:
-    _send_pickled(pipe, *_pickled(message))
-
-
-def _send_pickled(pipe: pipes.Connection, body: bytes, buffers: list[pickle.PickleBuffer]) -> None:
-    """Send a message. Its arrays and other large parts go through a memory file."""
-    parts = [memoryview(body), *(buffer.raw() for buffer in buffers)]
-    ends, end = [], 0
-    for part in parts:
-        # rounded up, so that arrays lie on cache lines in the shared memory
-        start = -(-end // ALIGNMENT) * ALIGNMENT
-        end = start + part.nbytes
-        ends.append((start, end))
-    small = not buffers and end <= SMALL
-    pipe.send_bytes(pickle.dumps((ends, body if small else None)))
-    if small:
-        return
-    file = _memory_file(end)
-    try:
-        with mmap.mmap(file, end) as memory:
-            for part, (start, stop) in zip(parts, ends, strict=True):
-                memory[start:stop] = part
-        # not by `multiprocessing.reduction`, which from Python 3.14 on waits for an answer between the messages of the other direction
-        with socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as end_of_pipe:
-            socket.send_fds(end_of_pipe, [b"f"], [file])
-    finally:
-        # the receiver has its own descriptor, and the memory lives as long as it is mapped
-        os.close(file)
-
-
-def _receive_from(pipe: pipes.Connection) -> Any:
-    """Receive a message. Its arrays are in the shared memory, which is freed with the last of them."""
-    ends, body = pickle.loads(pipe.recv_bytes())
-    if body is not None:
-        return pickle.loads(body)
-    with socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as end_of_pipe:
-        _, files, *_ = socket.recv_fds(end_of_pipe, 1, 1)
-    if not files:
-        raise EOFError
-    (file,) = files
-    try:
-        memory = memoryview(mmap.mmap(file, ends[-1][1]))
-    finally:
-        # the mapping keeps the memory alive without the descriptor
-        os.close(file)
-    (start, stop), *buffers = ends
-    return pickle.loads(memory[start:stop], buffers=[memory[a:b] for a, b in buffers])
-
-
-def _memory_file(size: int) -> int:
-    """A file of zeros in memory, without a name."""
-    if hasattr(os, "memfd_create"):
-        file = os.memfd_create("DataLoader", os.MFD_CLOEXEC)
-    else:
-        import tempfile  # here, because it takes long to load and Linux does not need it
-
-        with tempfile.TemporaryFile() as named:
-            # the duplicate stays open when the temporary file is closed
-            file = os.dup(named.fileno())
-    os.truncate(file, size)
-    return file
