@@ -1,6 +1,7 @@
 """What ``match`` statements compare with sequence patterns: NumPy's arrays from 2.5 on, and so those of other classes too."""
 
 from abc import ABCMeta
+from typing import Any
 
 import numpy as np
 
@@ -13,4 +14,5 @@ def match_as_numpys(cls: type) -> None:
 
     Registering it with `collections.abc.Sequence` would make its objects instances of that class, which NumPy's arrays are not.
     """
-    ABCMeta("Matched", (), {"__abc_tpflags__": np.ndarray.__flags__ & SEQUENCE}).register(cls)
+    matched: Any = ABCMeta("Matched", (), {"__abc_tpflags__": np.ndarray.__flags__ & SEQUENCE})
+    matched.register(cls)

@@ -1,42 +1,47 @@
-"""`Attempt`: updates of weights that count only if none raises."""
+"""`Attempt`: an update of weights that counts only if it does not raise."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
 
-if TYPE_CHECKING:
-    from .base import Index, Optimizer
+
+class _Counting(Protocol):
+    """What an optimizer counts with."""
+
+    _index_update_count: dict[Any, int]
+    progress_attributes: ClassVar[tuple[str, ...]]
 
 
 class Attempt:
-    """A block that updates weights. An error that leaves it restores their update counts, and the optimizer's other progress.
+    """A block that updates weights. An error that leaves it restores their update counts, and the optimizer's other progress."""
 
-    Parameters
-    ----------
-    optimizer
-        The optimizer.
-    indices
-        Indices or names of the weights.
-    """
+    __slots__ = ("_former", "_optimizer", "_progress")
 
-    __slots__ = ("_counts", "_former", "_optimizer", "_progress")
-
-    def __init__(self, optimizer: "Optimizer", indices: "Iterable[Index]") -> None:
-        self._optimizer = optimizer
-        self._counts = counts = optimizer._index_update_count
-        self._former = {i: counts.get(i) for i in indices}
-        # of the table of counts, only these weights' are restored: others may be updated meanwhile
+    def __init__(self, optimizer: _Counting) -> None:
+        self._optimizer, self._former = optimizer, optimizer._index_update_count.copy()
         self._progress = {name: getattr(optimizer, name) for name in optimizer.progress_attributes if name != "_all_index_update_counts"}
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if kind is None:
-            return
-        for name, value in self._progress.items():
-            setattr(self._optimizer, name, value)
-        for index, number in self._former.items():
-            if number is None:
-                self._counts.pop(index, None)
-            else:
-                self._counts[index] = number
+        if kind is not None:
+            restore(self._optimizer, self._former, self._progress)
+
+
+def restore(optimizer: _Counting, former: Mapping[Any, int], progress: Mapping[str, object]) -> None:
+    """Take back what a failed update has changed.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer.
+    former
+        The update counts of the current device's weights before it.
+    progress
+        Other attributes as they were before it, by name.
+    """
+    counts = optimizer._index_update_count
+    counts.clear()
+    counts.update(former)
+    for name, value in progress.items():
+        setattr(optimizer, name, value)

@@ -9,7 +9,7 @@ from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
 from ..ops import optimizer_sgd
-from .attempt import Attempt
+from .attempt import Attempt, restore
 from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
 from .hyperparameters import Options, RateOptions
 from .multi_tensor import are_independent, update_weights
@@ -74,11 +74,16 @@ class SGD(WithMaster):
         # one program takes one operator for all: weights with a momentum cannot share it with weights without
         states: Any = state
         if isinstance(weight, (list, tuple)) and are_independent(weight) and len(set(map(type, states))) == 1:
-            with Attempt(self, index):
+            # as `Attempt` does, without its calls: small networks spend much of a step here
+            former, number = self._index_update_count.copy(), self.num_update
+            try:
                 self._apply(index, weight, grad, states)
+            except BaseException:
+                restore(self, former, {"num_update": number})
+                raise
             return
         for i, w, g, mom in each(index, weight, grad, state):
-            with Attempt(self, (i,)):
+            with Attempt(self):
                 self._apply([i], [w], [g], [mom])
 
     def _apply(self, index: Any, weight: Sequence[NDArray], grad: Any, state: Any) -> None:

@@ -228,7 +228,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     sizes = x.shape[-1], y.shape[-1]
     if sizes != (3, 3):
         # NumPy judges the sizes, on arrays without elements: up to 2.4 it takes vectors in a plane, with a warning
-        np.cross(*[np.empty((0, n)) for n in sizes])
+        np.cross(np.empty((0, sizes[0])), np.empty((0, sizes[1])))
     (x0, x1), (y0, y1) = [(v[..., 0], v[..., 1]) for v in (x, y)]
     across = x0 * y1 - x1 * y0
     if sizes == (2, 2):
