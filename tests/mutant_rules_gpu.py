@@ -151,6 +151,12 @@ GPU_MUTANTS = (
     _rule(
         "branches share what the host looks at", "capture:_capture", replace("stream.checks = checks", "origin.checks = checks"), BRANCHES
     ),
+    _rule(
+        "threads that are in several warps wait for the block",
+        "reductions:_filled",
+        replace("WARP if rows else 0", "WARP"),
+        ("long_axes",),
+    ),
     Mutant(
         "GPUs: writes to existing memory are reported",
         "program.printer:Printer._step",

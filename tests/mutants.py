@@ -37,6 +37,7 @@ COPIED = (
         "tests/cases.py",
         "tests/conftest.py",
         "tests/devices.py",
+        "tests/forked.py",
         "tests/paths.py",
         "tests/probe.py",
         "tests/suite_seconds.py",

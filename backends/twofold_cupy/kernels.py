@@ -202,8 +202,7 @@ def kernel_source(
         body = [*before, *element_body(program, layouts, places)]
         return whole_source([program], name, parameters, f"TF_EACH({index}, i, count)", body)
     body = [*before, *packed_body(program, layouts, places, rank, pack)]
-    head = f"const {index} i = (({index})blockIdx.x * blockDim.x + threadIdx.x) * {pack};", "if (i < count)"
-    return whole_source([program], name, parameters, "\n    ".join(head), body, [cuda_text("packs")])
+    return whole_source([program], name, parameters, f"TF_EACH_PACK({index}, i, count, {pack})", body, [cuda_text("packs")])
 
 
 def _read(program: RowProgram, k: int, own: Layout, at: str) -> str:

@@ -263,7 +263,7 @@ def _compiled_together(texts: dict[str, KernelText]) -> dict[str, tuple[str, str
         source = text.source.replace(_prelude(), "")
         parts += [source] if text.options else [f"namespace n{key} {{", source, "}"]
         space = "" if text.options else f"n{key}::"
-        waits = "true" if "__syncthreads" in source else "false"
+        waits = "true" if "__sync" in source else "false"
         parts += [f"SIM_KERNEL(t{key}_{name}, {waits}, {space}{expression})" for name, expression in text.names]
     options = {o: None for text in texts.values() for o in text.options}
     built = compiled("\n".join([*parts, ""]), (f"-I{_precompiled()}", *HOST_OPTIONS, *options))

@@ -317,3 +317,41 @@ def test_cuda_refuses_every_call_in_a_forked_process(cp, use):
 
     assert in_child(check) == ""
     uses[use]()
+
+
+BARRIERS = {
+    "block": "__syncthreads();",
+    "warp": "__syncwarp();",
+    "both": "if (threadIdx.x < 5) __syncthreads(); else __syncwarp();",
+}
+REVERSE = """
+extern "C" __global__ void reverse(const float *in, float *out) {
+    __shared__ float part[64];
+    part[threadIdx.x] = in[threadIdx.x];
+    BARRIER
+    out[threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
+}
+"""
+
+
+def ordered_by(cp, barrier, size):
+    """Numbers from 0, as a kernel whose threads exchange them reverses them, in reverse order again."""
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        x, out = cp.ndarray((size,), np.float32), cp.ndarray((size,), np.float32)
+        x.set(np.arange(size, dtype=np.float32), stream=stream)
+        cp.RawModule(code=REVERSE.replace("BARRIER", BARRIERS[barrier])).get_function("reverse")((1,), (size,), (x, out))
+        return out.get(stream=stream)[::-1].tolist()
+
+
+def test_threads_of_a_warp_wait_for_one_another_alone(cp):
+    assert ordered_by(cp, "block", 64) == [*range(64)]
+    assert ordered_by(cp, "warp", 32) == [*range(32)]
+    found = ordered_by(cp, "warp", 64)
+    assert found[:32] == [*range(32)], "the second warp runs when the first is done"
+    assert found[32:] != [*range(32, 64)]
+
+
+def test_threads_of_a_warp_wait_at_one_barrier(cp):
+    with pytest.raises(RuntimeError, match="threads of a warp wait at different barriers"):
+        ordered_by(cp, "both", 32)
+    assert ordered_by(cp, "block", 32) == [*range(32)]

@@ -32,8 +32,8 @@ using namespace std;  // for the overloads of exp, fmod and the rest on float
 #define TF_EACH(index, i, n) for (index i = 0; i < n; ++i)
 #endif
 
-// casts: floats that do not fit an integer give what x86 gives, and so NumPy there. The least number of 32 bits, of which smaller types keep
-// the low ones, or of 64; CUDA's own casts give the nearest number that fits, and 0 for NaN.
+// casts: a float that does not fit an integer becomes what x86 makes of it, and so NumPy there: the least number of 32 bits, of which smaller
+// types keep the low bits, or of 64 bits. CUDA's own casts give the nearest number that fits, and 0 for NaN.
 
 template <class To, class From> TF_FUNCTION To tf_cast(From x) { return (To)x; }
 #ifdef TF_DEVICE

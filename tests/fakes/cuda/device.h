@@ -104,12 +104,12 @@ template <class T> inline T atomicAnd(T *place, T value) { return sim_exchange(p
 // Kernels are compiled by the hundred, so what can be done once is in the runtime (launches.h), and no template of the library is used here.
 struct sim_place { sim_uint3 *thread, *block, *block_size, *grid_size; };  // this library's variables, in the thread that launches
 extern "C" void use_memory(const void *at);
-extern "C" void sim_wait(sim_uint3 *thread);
+extern "C" void sim_wait(sim_uint3 *thread, int for_block);
 extern "C" void *sim_keep(size_t size);
 extern "C" void sim_run_grid(void (*call)(char *), char *pack, const unsigned *grid, const unsigned *block, int waits, sim_place place);
 
-inline void __syncthreads() { sim_wait(&threadIdx); }
-inline void __syncwarp(unsigned = 0xffffffff) { sim_wait(&threadIdx); }
+inline void __syncthreads() { sim_wait(&threadIdx, 1); }
+inline void __syncwarp(unsigned = 0xffffffff) { sim_wait(&threadIdx, 0); }
 
 template <class T> struct sim_pointer { enum { value = 0 }; };
 template <class T> struct sim_pointer<T *> { enum { value = 1 }; };

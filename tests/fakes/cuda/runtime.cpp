@@ -20,6 +20,7 @@
 using Address = intptr_t;
 using Work = std::function<void()>;
 #define API extern "C"
+static const char *wrong;  // what a kernel has done that CUDA does in its own way, or not at all, since the host last waited
 #include "launches.h"
 
 enum Schedule { LATE, EAGER, RANDOM };
@@ -157,14 +158,14 @@ static PyObject *runtime_module;
 
 static PyObject *none() { Py_RETURN_NONE; }
 
-static bool is_cast_wrong;  // whether a kernel has cast a float to an integer that it does not fit, in C, since the host last waited
-
-API void __ubsan_handle_float_cast_overflow(void *, void *) { is_cast_wrong = true; }
+API void __ubsan_handle_float_cast_overflow(void *, void *) {
+    wrong = "a kernel casts a float to an integer that it does not fit, which CUDA does in its own way: use tf_cast";
+}
 
 static PyObject *waited() {
-    if (!is_cast_wrong) return none();
-    is_cast_wrong = false;
-    PyErr_SetString(PyExc_RuntimeError, "simulation: a kernel casts a float to an integer that it does not fit, which CUDA does in its own way: use tf_cast");
+    if (!wrong) return none();
+    PyErr_Format(PyExc_RuntimeError, "simulation: %s", wrong);
+    wrong = nullptr;
     return nullptr;
 }
 
