@@ -130,6 +130,14 @@ class Part:
 
 def trained(net: Any, inputs: Sequence[Any], trains: bool) -> dict[str, Any]:
     """The parameters after one step, and the times of the first and of a later step."""
+    step = steps_of(net, inputs, trains)
+    first = seconds(step)
+    values = learned(net)
+    return {"parameters": values, "first": first, "steady": min(seconds(step) for _ in range(STEADY))}
+
+
+def steps_of(net: Any, inputs: Sequence[Any], trains: bool) -> Callable[[], list[Any]]:
+    """A function that trains a network for one step and gives its parameters."""
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
 
     def step() -> list[Any]:
@@ -137,9 +145,18 @@ def trained(net: Any, inputs: Sequence[Any], trains: bool) -> dict[str, Any]:
         trainer.step(1, ignore_stale_grad=True)
         return [parameter.data() for parameter in net.collect_params().values()]
 
-    first = seconds(step)
-    values = digests(p.data() for p in net.collect_params().values() if p.grad_req != "null")
-    return {"parameters": values, "first": first, "steady": min(seconds(step) for _ in range(STEADY))}
+    return step
+
+
+def learned(net: Any) -> list[dict[str, Any]]:
+    """The digests of the parameters that are trained."""
+    return digests(p.data() for p in net.collect_params().values() if p.grad_req != "null")
+
+
+def trained_once(net: Any, inputs: Sequence[Any], trains: bool) -> list[dict[str, Any]]:
+    """The parameters after one step."""
+    steps_of(net, inputs, trains)()
+    return learned(net)
 
 
 def examined(way: Way) -> dict[str, Any]:
@@ -173,6 +190,8 @@ def examined(way: Way) -> dict[str, Any]:
     part.note("nudged hybridized gradients", lambda: digests(gradients(net, nudged, way.trains)))
     draw_parameters(net)
     part.note("step", lambda: trained(net, inputs, way.trains))
+    draw_parameters(net)
+    part.note("nudged step", lambda: trained_once(net, nudged, way.trains))
     return part.found
 
 
