@@ -22,7 +22,7 @@ class Row(NamedTuple):
     """A measured convolution, with the fastest algorithm apart from Winograd's, and the fastest of all.
 
     ``saved`` is the time that each algorithm saves with channels last, as a multiple of the time to transpose all images; 0 for algorithms
-    that need channels first. ``direct``: whether the direct algorithm, in machine code, is faster than all of them.
+    that need channels first. ``direct``: whether the direct algorithm, in machine code, is faster than Winograd's.
     """
 
     kind: Kind
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     exact: Choice
     any: Choice
     saved: tuple[float, float] = (0.0, 0.0)
-    direct: tuple[bool, bool] = (False, False)
+    direct: bool = True
 
 
 def class_of(g: Geometry) -> str:
@@ -56,11 +56,10 @@ DIRECT = Choice("direct", 0)
 
 
 def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = False) -> Choice:
-    """The algorithm for a convolution."""
+    """The algorithm for a convolution; ``with_direct``: the direct algorithm applies, and only Winograd's may be faster."""
     nearest = _nearest(kind, g)
-    if with_direct and nearest.direct[with_winograd]:
-        return DIRECT
-    return nearest.any if with_winograd else nearest.exact
+    found = nearest.any if with_winograd else nearest.exact
+    return DIRECT if with_direct and (found.name != "winograd" or nearest.direct) else found
 
 
 def saving(kind: Kind, g: Geometry, with_winograd: bool) -> float:
@@ -85,7 +84,7 @@ def row_of(entry: dict[str, Any]) -> Row:
     """A row of the JSON file."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["geometry"].items()}
     return Row(
-        entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]), tuple(entry["direct"])
+        entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]), entry["direct"]
     )
 
 
@@ -93,4 +92,4 @@ def entry_of(row: Row) -> dict[str, Any]:
     """The inverse of `row_of`."""
     fields = {name: getattr(row.geometry, name) for name in Geometry.__dataclass_fields__}
     found = {"kind": row.kind, "geometry": fields, "exact": list(row.exact), "any": list(row.any)}
-    return found | {"saved": list(row.saved), "direct": list(row.direct)}
+    return found | {"saved": list(row.saved), "direct": row.direct}

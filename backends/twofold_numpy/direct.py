@@ -12,6 +12,9 @@ multiplied by one weight. Machine code (`jit.direct`) accumulates some filters b
 
 The sum over the taps is one chain of fused multiply-adds in the order of channels and kernel, for every result, however the work is cut.
 
+The gradient with respect to the data is a convolution with the reversed kernel, or several with parts of it for a stride. That of the weight
+is a convolution, too, see `direct_weights`.
+
 Source: Georganas et al., "Anatomy of high-performance deep learning convolutions on SIMD architectures", SC 2018, with channels first.
 """
 
@@ -23,34 +26,47 @@ import numpy as np
 
 from twofold.config import ON_CHANGE
 
-from .direct_tiling import ITEM, REACH
+from . import direct_weights
+from .direct_tiling import ITEM, REACH, Phase, Plane, has_phases, phases_of, plane_of
 from .geometry import Geometry, Kind
 from .memory import POOL
 
 #: A convolution in machine code, called with image, weight, result and scratch; and the bytes of the scratch.
 Bound = tuple[Callable[..., object], int]
-Binder = Callable[[Kind, Geometry], Bound]
+Binder = Callable[[Plane | direct_weights.WeightPlane], Bound]
 #: Functions from the adapter that return what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
-#: Multiplications from which the convolution is worth loading the compiler, which takes 0.1 s. The second number is for grouped
-#: convolutions, whose columns take ten times as long as their products.
-LEAST, LEAST_IN_GROUPS = 1 << 20, 1 << 15
+#: Multiplications from which the convolution is worth loading the compiler, which takes 0.04 s.
+LEAST = 1 << 13
+#: Places that are computed together, at least.
+LANES = 8
+#: Multiplications that matrix products save before they are worth their columns; and how many of the computed places may be in vain until
+#: they are.
+SAVED, IN_VAIN = 2_500_000, 1.6
+#: Windows from which the gradient of a weight is worth being transposed.
+FEW = 16
 _NOTHING = np.empty(0, np.uint8)
 
 
 def is_applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> bool:
-    """Whether the algorithm applies: to lines and planes of float32, and for gradients with respect to the data if the stride is 1."""
-    if dtype != np.float32 or kind == "weight" or not 1 <= len(g.size) <= 2:
-        return False
-    # with more padding than that, the reversed convolution would need negative padding
-    if kind == "data" and not (g.is_dense and all(p <= e * (k - 1) for p, e, k in zip(g.pad, g.dilate, g.kernel, strict=True))):
+    """Whether the algorithm applies: to lines and planes of float32, with a stride or a dilation for gradients with respect to the data."""
+    if dtype != np.float32 or not 1 <= len(g.size) <= 2 or (kind == "data" and not has_phases(g)):
         return False
     return ITEM * max(math.prod(g.padded) * g.channels, g.rows * g.filters, math.prod(g.out) * g.filters) < REACH // 2
 
 
 def is_worth_compiling(g: Geometry) -> bool:
     """Whether there is enough to compute."""
-    return g.products >= (LEAST if g.groups == 1 else LEAST_IN_GROUPS)
+    return g.products >= LEAST
+
+
+def fills_vectors(kind: Kind, g: Geometry) -> bool:
+    """Whether the algorithm is not slower than matrix products because its vectors are longer than images are wide."""
+    if kind == "weight" and g.n * math.prod(g.out) < FEW:
+        return False
+    places = direct_weights.places_of(g) if kind == "weight" else math.prod(g.out)
+    computed = LANES * -(-places // LANES)
+    return g.products * (computed / places - IN_VAIN) <= SAVED
 
 
 def is_available() -> bool:
@@ -60,17 +76,25 @@ def is_available() -> bool:
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve`` into ``out``."""
-    _run("forward", g, data, weight, out)
+    compute, scratch = _forward(g)
+    compute(np.ascontiguousarray(data), weight, out, scratch_memory(scratch))
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
-    """The primitive ``convolve_data`` into ``out``: with stride 1, a convolution with the reversed kernel."""
-    _run("data", g, result, weight, out)
+    """The primitive ``convolve_data`` into ``out``."""
+    result = np.ascontiguousarray(result)
+    if any(s > k for s, k in zip(g.stride, g.kernel, strict=True)):
+        out.fill(0)  # there are places without elements of the kernel
+    for phase, (compute, scratch) in _phases(g):
+        found = out if g.is_dense else POOL.empty(out[:, :, *phase.places].shape, out.dtype)
+        compute(result, weight, found, scratch_memory(scratch))
+        if found is not out:
+            out[:, :, *phase.places] = found
 
 
-def _run(kind: Kind, g: Geometry, image: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
-    compute, scratch = _bound(kind, g)
-    compute(np.ascontiguousarray(image), weight, out, scratch_memory(scratch))
+def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
+    """The primitive ``convolve_weight`` into ``out``."""
+    direct_weights.add_up(g, _bands(g), data, result, out)
 
 
 def scratch_memory(nbytes: int) -> np.ndarray:
@@ -79,13 +103,42 @@ def scratch_memory(nbytes: int) -> np.ndarray:
 
 
 @lru_cache(1024)
-def _bound(kind: Kind, g: Geometry) -> Bound:
+def _forward(g: Geometry) -> Bound:
+    return _bound(plane_of(g))
+
+
+@lru_cache(1024)
+def _phases(g: Geometry) -> list[tuple[Phase, Bound]]:
+    """The convolutions that the gradient with respect to the data needs."""
+    return [(phase, _bound(phase.plane)) for phase in phases_of(g)]
+
+
+@lru_cache(1024)
+def _bands(g: Geometry) -> list[tuple[direct_weights.WeightPlane, direct_weights.SumOfBand]]:
+    """The sums of which the gradient of the weight consists."""
+    planes = list(direct_weights.planes_of(g))
+    sums = {plane: _bound(plane)[0] for plane in dict.fromkeys(planes)}
+
+    def sum_of_band(plane: direct_weights.WeightPlane) -> direct_weights.SumOfBand:
+        compute = sums[plane]
+        return lambda images, result, sums: compute(images, result, sums, _NOTHING)
+
+    return [(plane, sum_of_band(plane)) for plane in planes]
+
+
+def _bound(work: Plane | direct_weights.WeightPlane) -> Bound:
     bind = _binder()
     assert bind is not None  # `is_available` was asked
-    return bind(kind, g)
+    return bind(work)
 
 
-ON_CHANGE.append(_bound.cache_clear)
+def forget() -> None:
+    """Forget the machine code of all geometries."""
+    for cache in (_forward, _phases, _bands):
+        cache.cache_clear()
+
+
+ON_CHANGE.append(forget)
 
 
 def _binder() -> Binder | None:

@@ -1,11 +1,14 @@
 """How a direct convolution is cut into items, and the numbers that its machine code reads; see `direct`."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .geometry import Geometry, Kind
+from twofold.backend.strides import row_major
+
+from .geometry import Geometry
 from .memory import ALIGNMENT
 from .products import CUT, MULTIPLICATION
 
@@ -45,8 +48,8 @@ class Plane(NamedTuple):
         Each for rows and for columns.
     steps
         Elements of the weight from group to group, filter to filter, and channel to channel.
-    is_reversed
-        Whether the elements of the kernel are in reverse order.
+    elements
+        Which element of the weight's kernel each place has, in the order of `places`.
     """
 
     n: int
@@ -60,13 +63,19 @@ class Plane(NamedTuple):
     pad: tuple[int, int]
     out: tuple[int, int]
     steps: tuple[int, int, int]
-    is_reversed: bool
+    elements: tuple[int, ...]
 
     @property
     def places(self) -> list[tuple[int, int]]:
         """Row and column, in the padded image, of each element of the kernel, in the order in which they are added."""
         (height, width), (down, across) = self.kernel, self.dilate
         return [(y * down, x * across) for y in range(height) for x in range(width)]
+
+    @property
+    def reads_padding(self) -> bool:
+        """Whether results depend on places outside the image, before or behind it."""
+        sizes = zip(self.size, self.kernel, self.stride, self.dilate, self.out, strict=True)
+        return any(self.pad) or any((o - 1) * s + (k - 1) * e >= size for size, k, s, e, o in sizes)
 
 
 class DirectTiling(NamedTuple):
@@ -103,20 +112,76 @@ class DirectTiling(NamedTuple):
         return [*[words[name] for name in WORDS], *[n for row in self.rows for n in row], *taps]
 
 
-def plane_of(kind: Kind, g: Geometry) -> Plane:
-    """A convolution or its gradient as a convolution of planes."""
+def plane_of(g: Geometry) -> Plane:
+    """A convolution as one of planes."""
     depth, per, taps = g.channels // g.groups, g.filters // g.groups, g.taps
     kernel, stride, dilate, pad, size, out = (
         _two(sizes, k) for k, sizes in enumerate((g.kernel, g.stride, g.dilate, g.pad, g.size, g.out))
     )
-    if kind == "forward":
-        steps = (per * depth * taps, depth * taps, taps)
-        return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, False)
-    # the gradient is a convolution with the reversed kernel and the padding that restores the size
-    full = tuple(e * (k - 1) - p for e, k, p in zip(dilate, kernel, pad, strict=True))
-    return Plane(
-        g.n, g.groups, per, depth, out, kernel, stride, dilate, (full[0], full[1]), size, (per * depth * taps, taps, depth * taps), True
-    )
+    steps = (per * depth * taps, depth * taps, taps)
+    return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, tuple(range(taps)))
+
+
+class Phase(NamedTuple):
+    """A part of the gradient with respect to the data: the places that have the same elements of the kernel.
+
+    Attributes
+    ----------
+    plane
+        Its convolution of planes.
+    places
+        Which places of an image it computes.
+    """
+
+    plane: Plane
+    places: tuple[slice, ...]
+
+
+class _Axis(NamedTuple):
+    """A phase along one axis: elements of the kernel in the order of places, padding in front, and which places of the image it computes."""
+
+    elements: range
+    pad: int
+    places: range
+
+
+def phases_of(g: Geometry) -> list[Phase]:
+    """The gradient with respect to the data as convolutions of planes with reversed kernels.
+
+    Without a stride it is one. With a stride of s, places that are s apart have every s-th element of the kernel: an axis has s phases,
+    fewer if the kernel is smaller.
+    """
+    depth, per, taps = g.channels // g.groups, g.filters // g.groups, g.taps
+    steps, dilate = (per * depth * taps, taps, depth * taps), _two(g.dilate, 2)
+    found = []
+    for axes in itertools.product(*_axes(g)):
+        elements = itertools.product(*(axis.elements for axis in axes))
+        numbers = tuple(sum(k * step for k, step in zip(element, row_major(g.kernel), strict=True)) for element in elements)
+        kernel, pad = _two(tuple(len(axis.elements) for axis in axes), 0), _two(tuple(axis.pad for axis in axes), 3)
+        size = _two(tuple(len(axis.places) for axis in axes), 0)
+        plane = Plane(g.n, g.groups, per, depth, _two(g.out, 0), kernel, (1, 1), dilate, pad, size, steps, numbers)
+        found.append(Phase(plane, tuple(slice(axis.places.start, None, axis.places.step) for axis in axes)))
+    return found
+
+
+def _axes(g: Geometry) -> Iterator[list[_Axis]]:
+    """The phases along each axis; only an axis without a stride may be dilated."""
+    for size, kernel, stride, dilate, pad in zip(g.size, g.kernel, g.stride, g.dilate, g.pad, strict=True):
+        axes = []
+        for first in range(min(stride, kernel)):
+            elements, places = range(first, kernel, stride)[::-1], range((first - pad) % stride, size, stride)
+            # the last of the kernel's elements reads this result for the first place, the others those before it
+            last = (places.start + pad - first) // stride
+            axes.append(_Axis(elements, dilate * (len(elements) - 1) - last, places))
+        yield [axis for axis in axes if axis.places]
+
+
+def has_phases(g: Geometry) -> bool:
+    """Whether the gradient with respect to the data is a sum of convolutions."""
+    if any(s > 1 and e > 1 for s, e in zip(g.stride, g.dilate, strict=True)):
+        return False
+    # with more padding than that, a reversed convolution would need negative padding
+    return all(axis.pad >= 0 for axes in _axes(g) for axis in axes)
 
 
 def _two(sizes: tuple[int, ...], k: int) -> tuple[int, int]:
@@ -141,7 +206,7 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     kernel, block = p.places, tile[0]
     taps = p.channels * len(kernel)
     (rows, columns), (height, width) = p.out, p.size
-    copies = any(p.pad) or p.stride != (1, 1)
+    copies = p.reads_padding or p.stride != (1, 1)
     planes = _planes_of(p, vector // ITEM) if copies else Planes([(0, 0)], [0] * len(kernel), [x for _, x in kernel], width)
     phases, pitch = planes.phases, planes.pitch
     deep = max(y // p.stride[0] for y, _ in kernel)
@@ -186,10 +251,9 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     }
     reads = zip(planes.of, kernel, planes.columns, strict=True)
     of_kernel = [(k * plane_rows + y // p.stride[0]) * pitch + x for k, (y, _), x in reads]
-    elements = range(len(kernel))[:: -1 if p.is_reversed else 1]
     copied_rows = [_copied_row(p, phase, row, pitch) for phase in phases for row in range(plane_rows)] if copies else []
     return DirectTiling(
-        pieces, work * MULTIPLICATION, words, copied_rows, _tap_table(p.channels, (channel, of_kernel), (p.steps[2], elements))
+        pieces, work * MULTIPLICATION, words, copied_rows, _tap_table(p.channels, (channel, of_kernel), (p.steps[2], p.elements))
     )
 
 

@@ -17,6 +17,8 @@ from numpy.lib.stride_tricks import as_strided
 from .geometry import Geometry, Kind
 from .memory import POOL
 
+#: Multiplications from which calls for each volume, and copies of its frames, are worth their time.
+LEAST = 1 << 20
 #: Computes a convolution of planes, or one of its gradients: called with (geometry, operand, operand, out).
 Planes = Callable[[Geometry, np.ndarray, np.ndarray, np.ndarray], None]
 

@@ -154,15 +154,15 @@ def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
     for g in progress(of, "measuring convolutions"):
         for kind in get_args(Kind):
             seconds = measure(kind, g)
-            # the table has the best without a compiler, and beside it whether the direct algorithm beats that
+            # the table has the best without a compiler, and beside it whether the direct algorithm beats Winograd's
             by_numpy = {c: s for c, s in seconds.items() if c != DIRECT}
             exact = choose({c: s for c, s in by_numpy.items() if c.name != "winograd"})
             chosen = choose(by_numpy)
             spared = SPARED.get(kind, 0) * math.prod(shape_of(kind, g))
-            direct = tuple(DIRECT in seconds and seconds[DIRECT] < spared + seconds[c] for c in (exact, chosen))
+            direct = chosen.name != "winograd" or seconds.get(DIRECT, math.inf) < spared + seconds[chosen]
             times = {f"{c.name} {c.nbytes >> 10}": float(f"{1e3 * s:.3g}") for c, s in seconds.items()}
             gains = {c: measure_saving(kind, g, c) for c in (exact, chosen)}
-            row = Row(kind, g, exact, chosen, (gains[exact], gains[chosen]), (direct[0], direct[1]))
+            row = Row(kind, g, exact, chosen, (gains[exact], gains[chosen]), direct)
             entries.append(entry_of(row) | {"milliseconds": times})
             print(f"{kind:8}{g.n}x{g.channels}x{g.size[0]} {g.filters}x{g.kernel[0]}: {chosen.name} {chosen.nbytes >> 10} KB", flush=True)
     return {"unit": "algorithm and KiB of its blocks: least milliseconds", "rows": entries}

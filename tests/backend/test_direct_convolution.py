@@ -12,7 +12,7 @@ from twofold.device import CPU
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.program.compile import Program
-from twofold_numpy import convolution, direct, direct_tiling, tune
+from twofold_numpy import convolution, direct, direct_tiling, direct_weights, tune
 from twofold_numpy.convolution import algorithm, shape_of
 from twofold_numpy.convolution_table import DIRECT, Choice
 from twofold_numpy.geometry import Geometry
@@ -46,6 +46,13 @@ GEOMETRIES = {
     "many places": tune.geometry(1, 32, 40, 48, 1),
     "line": Geometry(3, 6, 20, 1, (301,), (5,), (2,), (2,), (3,)),
     "dilated": Geometry(1, 4, 20, 1, (31, 40), (3, 3), (1, 1), (2, 5), (2, 5)),
+    "kernel smaller than the stride": Geometry(2, 6, 20, 1, (17, 18), (1, 2), (3, 3), (1, 1), (0, 0)),
+    "stride along one axis": Geometry(2, 6, 20, 1, (17, 18), (4, 3), (3, 1), (1, 2), (1, 2)),
+    "strided line": Geometry(3, 6, 20, 2, (301,), (5,), (2,), (1,), (2,)),
+    "chunks of channels": tune.geometry(3, 192, 9, 20, 3, pad=1),
+    "bands of images": tune.geometry(5, 3, 90, 8, 3, pad=1),
+    "one chunk of many channels": tune.geometry(2, 131, 9, 8, 3, pad=1),
+    "rows of images beyond the last window": tune.geometry(2, 8, 12, 16, 3, 2),
 }
 
 
@@ -56,15 +63,16 @@ def computed(kind, g, choice):
     return out
 
 
-@pytest.mark.parametrize("kind", ["forward", "data"])
+@pytest.mark.parametrize("kind", ["forward", "data", "weight"])
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_every_cut_gives_the_sums_of_the_definition(name, kind):
     """Small integers, whose sums are exact in any order."""
     g = GEOMETRIES[name]
-    if kind == "data" and not g.is_dense:
-        assert not direct.is_applicable(kind, g, F32)
+    # there is no convolution with every second element of a dilated kernel
+    both = any(s > 1 and e > 1 for s, e in zip(g.stride, g.dilate, strict=True))
+    assert direct.is_applicable(kind, g, F32) == (kind != "data" or not both)
+    if kind == "data" and both:
         return
-    assert direct.is_applicable(kind, g, F32)
     np.testing.assert_array_equal(computed(kind, g, DIRECT), computed(kind, g, Choice("gathered", 1 << 20)))
 
 
@@ -72,19 +80,19 @@ def test_every_cut_gives_the_sums_of_the_definition(name, kind):
 def test_narrower_vectors_give_the_same_sums(bits, monkeypatch):
     own = compiler()
     monkeypatch.setattr(own, "machine", own.machine._replace(vector_bits=bits))
-    caches = jit_direct._code, direct._bound
-    for cache in caches:
-        cache.cache_clear()
+    jit_direct._code.cache_clear()
+    direct.forget()
     try:
         for g in GEOMETRIES.values():
-            np.testing.assert_array_equal(computed("forward", g, DIRECT), computed("forward", g, Choice("gathered", 1 << 20)))
+            for kind in ("forward", "weight"):
+                np.testing.assert_array_equal(computed(kind, g, DIRECT), computed(kind, g, Choice("gathered", 1 << 20)))
     finally:
-        for cache in caches:
-            cache.cache_clear()
+        jit_direct._code.cache_clear()
+        direct.forget()
 
 
 def test_what_is_cut_depends_on_sizes(monkeypatch):
-    tilings = {name: direct_tiling.tiling_of(direct_tiling.plane_of("forward", g), (8, 3), 64, 2) for name, g in GEOMETRIES.items()}
+    tilings = {name: direct_tiling.tiling_of(direct_tiling.plane_of(g), (8, 3), 64, 2) for name, g in GEOMETRIES.items()}
     assert tilings["few filters"].words["bands"] == 2
     assert tilings["bands"].words["bands"] == 14
     assert (tilings["one band"].pieces, tilings["one band"].words["ranges"], tilings["one band"].words["range.filters"]) == (2, 2, 48)
@@ -96,7 +104,7 @@ def test_what_is_cut_depends_on_sizes(monkeypatch):
 
 
 def words_of(g):
-    return direct_tiling.tiling_of(direct_tiling.plane_of("forward", g), (8, 3), 64).words
+    return direct_tiling.tiling_of(direct_tiling.plane_of(g), (8, 3), 64).words
 
 
 def test_rows_of_a_copy_have_no_gaps_where_filters_are_many():
@@ -124,11 +132,11 @@ def test_runs_that_end_with_half_a_vector_are_computed_in_longer_tiles():
 
 
 def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory():
-    plane = direct_tiling.plane_of("forward", GEOMETRIES["many places"])
+    plane = direct_tiling.plane_of(GEOMETRIES["many places"])
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
     assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
     assert overwriting["is.tiled"] == 1
-    assert direct._bound("forward", GEOMETRIES["many places"])[1] == 0
+    assert direct._forward(GEOMETRIES["many places"])[1] == 0
     # the run of 1,000 places is cut into four chunks of five blocks of three vectors, and the rest; each for eight filters
     assert overwriting["chunk.places"] == 5 * 3 * 16
     assert overwriting["scratch.size"] == 5 * 3 * 64 * 8
@@ -137,7 +145,7 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
 
 
 def test_depthwise_convolutions_are_computed_without_copies():
-    planes = {name: direct_tiling.plane_of("forward", g) for name, g in GEOMETRIES.items()}
+    planes = {name: direct_tiling.plane_of(g) for name, g in GEOMETRIES.items()}
     named = {name for name, p in planes.items() if depthwise.is_depthwise(p, 512)}
     assert named == {name for name in GEOMETRIES if name.startswith("each channel by itself")}
     plane = planes["each channel by itself"]
@@ -147,8 +155,9 @@ def test_depthwise_convolutions_are_computed_without_copies():
     assert depthwise.tiling_of(plane, 1).pieces == 1
     assert depthwise.tiling_of(plane, 2).pieces == 2
     bits = compiler().machine.vector_bits
-    for kind in ("forward", "data"):
-        assert (direct._bound(kind, GEOMETRIES["each channel by itself"])[1] == 0) == (bits >= depthwise.LEAST_BITS)
+    g = GEOMETRIES["each channel by itself"]
+    for scratch in (direct._forward(g)[1], direct._phases(g)[0][1][1]):
+        assert (scratch == 0) == (bits >= depthwise.LEAST_BITS)
 
 
 def test_a_tap_of_padding_is_a_multiplication_by_zero():
@@ -163,29 +172,60 @@ def test_a_tap_of_padding_is_a_multiplication_by_zero():
     assert np.isposinf(out[:, :, 1:, 1:]).all()
 
 
+@pytest.mark.parametrize("kind", ["forward", "weight"])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_the_number_of_threads_changes_no_bit(name, monkeypatch):
+def test_the_number_of_threads_changes_no_bit(name, kind, monkeypatch):
     g = GEOMETRIES[name]
     draw = np.random.default_rng(5)
-    first, second = (draw.standard_normal(x.shape).astype(F32) for x in operands("forward", g, F32))
+    first, second = (draw.standard_normal(x.shape).astype(F32) for x in operands(kind, g, F32))
     outs = []
     for threads in (1, 2, 4):
         monkeypatch.setattr(SETTINGS, "threads", threads)
-        outs.append(np.empty(shape_of("forward", g), F32))
-        direct.convolve(g, first, second, outs[-1])
+        outs.append(np.empty(shape_of(kind, g), F32))
+        algorithm(kind, DIRECT)(g, first, second, outs[-1])
     np.testing.assert_array_equal(outs[0], outs[1])
     np.testing.assert_array_equal(outs[0], outs[2])
 
 
-def test_it_is_chosen_for_large_convolutions_of_float32_with_a_compiler(monkeypatch):
+def test_it_is_chosen_for_float32_with_a_compiler(monkeypatch):
     g = tune.geometry(1, 64, 56, 64, 3, 1, 1)
     assert convolution.chosen("forward", g, F32, False) is direct.convolve
+    assert convolution.chosen("weight", g, F32, False) is direct.convolve_weight
+    assert convolution.chosen("data", tune.geometry(1, 64, 56, 64, 3, 2, 1), F32, False) is direct.convolve_data
     assert convolution.chosen("forward", g, np.dtype(np.float64), False) is not direct.convolve
-    assert convolution.chosen("forward", tune.geometry(1, 16, 28, 16, 3), F32, False) is direct.convolve
-    assert convolution.chosen("forward", tune.geometry(1, 8, 28, 16, 3), F32, False) is not direct.convolve
-    assert convolution.chosen("forward", tune.geometry(1, 16, 28, 16, 3, groups=16), F32, False) is direct.convolve
+    # for less work the compiler is not loaded
+    assert convolution.chosen("forward", tune.geometry(1, 4, 18, 2, 3), F32, False) is direct.convolve
+    assert convolution.chosen("forward", tune.geometry(1, 4, 8, 2, 3), F32, False) is not direct.convolve
     monkeypatch.setattr(SETTINGS, "jit", False)
     assert convolution.chosen("forward", g, F32, False) is not direct.convolve
+
+
+def test_many_images_of_one_pixel_are_products_of_matrices():
+    """A vector of machine code would have one place that counts; the gradient of a weight has the channels in its vectors."""
+    pixels, pictures = tune.geometry(32, 512, 1, 512, 1), tune.geometry(32, 512, 4, 512, 1)
+    for kind in ("forward", "data"):
+        assert not direct.fills_vectors(kind, pixels)
+        assert direct.fills_vectors(kind, pictures)
+    assert direct.fills_vectors("weight", pixels)
+    assert not direct.fills_vectors("weight", tune.geometry(8, 128, 1, 128, 3, pad=1))
+
+
+def test_channels_are_in_chunks_and_images_in_bands_that_stay_in_cache():
+    planes = {name: list(direct_weights.planes_of(g)) for name, g in GEOMETRIES.items()}
+    [chunks] = planes["chunks of channels"]
+    assert (chunks.parts, chunks.channels, chunks.is_shared) == (4, 48, True)
+    assert [plane.n for plane in planes["bands of images"]] == [1, 2, 2]
+    [groups] = planes["groups"]
+    assert (groups.parts, groups.channels, groups.filters, groups.is_shared) == (3, 4, 12, False)
+    assert planes["one chunk of many channels"][0].channels == 131
+
+
+def test_phases_have_the_elements_of_the_kernel_that_reach_them():
+    phases = direct_tiling.phases_of(tune.geometry(2, 5, 57, 21, 3, 2, 1))
+    assert [phase.plane.elements for phase in phases] == [(8, 6, 2, 0), (7, 1), (5, 3), (4,)]
+    assert [phase.places for phase in phases][1] == (slice(1, None, 2), slice(0, None, 2))
+    [dense] = direct_tiling.phases_of(tune.geometry(2, 5, 57, 21, 3, 1, 1))
+    assert dense.plane.elements == tuple(range(9))[::-1]
 
 
 def test_the_table_weighs_a_pass_over_results_against_winograds_algorithm():

@@ -69,8 +69,9 @@ class DepthwiseTiling(NamedTuple):
 
 
 def is_depthwise(p: Plane, bits: int) -> bool:
-    """Whether a convolution can be computed this way, with vectors of so many bits."""
-    return p.channels == p.filters == 1 and p.stride[1] <= 2 and len(p.places) <= MOST_TAPS and bits >= LEAST_BITS
+    """Whether a convolution can be computed this way, with vectors of so many bits: one with all elements of its weights."""
+    is_whole = len(p.elements) == p.steps[0]
+    return p.channels == p.filters == 1 and is_whole and p.stride[1] <= 2 and len(p.places) <= MOST_TAPS and bits >= LEAST_BITS
 
 
 def tiling_of(p: Plane, threads: int) -> DepthwiseTiling:
@@ -97,7 +98,7 @@ def tiling_of(p: Plane, threads: int) -> DepthwiseTiling:
 
 def kernel_of(p: Plane, bits: int) -> Kernel:
     """The kernel of a depthwise convolution, for vectors of so many bits."""
-    return Kernel(bits // (8 * ITEM), p.kernel, p.stride[1], p.dilate[1], p.is_reversed)
+    return Kernel(bits // (8 * ITEM), p.kernel, p.stride[1], p.dilate[1], p.elements[0] > 0)
 
 
 @cache

@@ -18,7 +18,9 @@ from twofold.backend.ledger import HAND_OFFS
 from ..blas import Blas, blas
 from ..direct import Binder, Bound, scratch_memory
 from ..direct_tiling import WORDS, DirectTiling, Plane, least_lanes, plane_of, tiling_of
-from ..geometry import Geometry, Kind
+from ..direct_weights import WeightPlane
+from ..direct_weights import tiling_of as tiling_of_weights
+from ..geometry import Geometry
 from . import depthwise
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
@@ -119,7 +121,7 @@ FLOATS = Floats()
 def binder() -> Binder | None:
     """What binds convolutions to machine code; None without a compiler, or without a BLAS that can be limited to one thread meanwhile."""
     own, library = compiler(), blas()
-    return None if own is None or library is None else partial(_bound, own, library, None)
+    return None if own is None or library is None else partial(_bound, own, library)
 
 
 def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., None] | None:
@@ -130,7 +132,7 @@ def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., N
     own, library, epilogue = compiler(), blas(), epilogue_of(program, place)
     if own is None or library is None or epilogue is None:
         return None
-    compute, scratch = _bound(own, library, epilogue, "forward", g)
+    compute, scratch = bound_plane(own, library, plane_of(g), FLOATS, epilogue)
 
     def run(*arrays: np.ndarray) -> None:
         data, weight, *further, out = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in arrays]
@@ -139,13 +141,17 @@ def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., N
     return run
 
 
-def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, g: Geometry) -> Bound:
-    """A function of image, weight, result, scratch and further inputs of an epilogue, all as in the tiling: it checks nothing."""
-    return bound_plane(own, library, plane_of(kind, g), FLOATS, epilogue)
+def _bound(own: Compiler, library: Blas, work: Plane | WeightPlane) -> Bound:
+    """A function of image, weight, result and scratch, all as in the tiling: it checks nothing."""
+    if isinstance(work, Plane):
+        return bound_plane(own, library, work, FLOATS)
+    bits = own.machine.vector_bits
+    tiling = tiling_of_weights(work, BLOCKS[bits][0], bits // 8, workers.count())
+    return _in_pieces(own, library, _code(own, FLOATS), tiling, None), tiling.scratch
 
 
 def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None) -> Bound:
-    """A convolution of planes with elements of four bytes; see `_bound`."""
+    """A convolution of planes with elements of four bytes: see `_bound`; further inputs of an epilogue follow."""
     bits, threads = own.machine.vector_bits, workers.count()
     # an operand of the result's shape may be in the result's memory
     overwrites = epilogue is not None and "whole" in epilogue.roles

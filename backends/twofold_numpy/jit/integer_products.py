@@ -116,7 +116,7 @@ class VectorProducts:
 
     def _bound(self, quads: Geometry, flips: bool) -> Bound:
         """The convolution of interleaved arrays: each filter's weights are followed by the start value of its sums."""
-        plane = plane_of("forward", quads)
+        plane = plane_of(quads)
         row = plane.steps[1] + 1
         return bound_plane(self._own, self._library, plane._replace(steps=(plane.filters * row, row, plane.steps[2])), Quads(flips))
 
