@@ -18,7 +18,7 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import depthwise_gradients, direct, integer_products, planning, threads
+from . import depthwise_gradients, direct, integer_products, planning, scatter, threads
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -79,9 +79,20 @@ def _integer_products_in_machine_code() -> integer_products.IntegerProducts | No
     return integer_products()
 
 
+def _rows_added_in_machine_code(dtype: np.dtype[np.generic]) -> scatter.AddRows | None:
+    """What adds rows in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.scatter import add_rows
+
+    return add_rows(dtype)
+
+
 IN_MACHINE_CODE.append(_product_in_machine_code)
 direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
 depthwise_gradients.IN_MACHINE_CODE.append(_run_products_in_machine_code)
+scatter.IN_MACHINE_CODE.append(_rows_added_in_machine_code)
 integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
 
 

@@ -14,6 +14,7 @@ from twofold.dtype import NUMPY
 
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .products import is_small, multiply
+from .scatter import add_at
 
 Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
 
@@ -148,7 +149,7 @@ def _take_along_axis(params: Params, inputs: Sequence[OperandType], output: Arra
 def _index_add(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = ", ".join("{every}" if k is None else f"{{{k + 2}}}" for k in params["key"])
     add = f"{{add}}({{out}}, ({key},), {{1}})"
-    return Call(f"{{out}}[...] = {{0}}; {add}", {"add": np.add.at, "every": slice(None)}, into=True, update=add)
+    return Call(f"{{out}}[...] = {{0}}; {add}", {"add": add_at, "every": slice(None)}, into=True, update=add)
 
 
 _CONVOLUTION = "{f}({0}, {1}, {out}, **{_params})"

@@ -17,6 +17,7 @@ from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
 from . import integer_products, sparse_products
 from .products import is_small, multiply
+from .scatter import add_at
 from .sorting import comparable, stable_order
 from .special import FUNCTIONS
 
@@ -316,7 +317,7 @@ class NumpyNamespace(Referenced):
     @staticmethod
     def index_add(x, value, *arrays, key):
         out = np.array(x)
-        np.add.at(out, array_key(arrays, key), value)
+        add_at(out, array_key(arrays, key), value)
         return out
 
     @staticmethod

@@ -59,3 +59,11 @@ def loaded_words(names: Sequence[str]) -> Iterator[str]:
     for k, name in enumerate(names, SHARED_WORDS):
         yield f"  %{name}.at = getelementptr i64, ptr %words, i64 {k}"
         yield f"  %{name} = load i64, ptr %{name}.at"
+
+
+def loaded_numbers(names: Sequence[str]) -> str:
+    """Numbers of eight bytes, from any address ``%numbers`` on, as values named like them."""
+    found = []
+    for k, name in enumerate(names):
+        found += [f"  %{name}.at = getelementptr i64, ptr %numbers, i64 {k}", f"  %{name} = load i64, ptr %{name}.at, align 1"]
+    return "\n".join(found)

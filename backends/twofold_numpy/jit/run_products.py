@@ -11,7 +11,7 @@ from ..depthwise_gradients import RunProducts
 from .callables import address_of
 from .compiler import Compiler, compiler
 from .ir import splat
-from .llvm_text import llvm_text
+from .llvm_text import llvm_text, loaded_numbers
 
 #: The numbers that the code reads, eight bytes each; those of `x` and `y` are distances in elements.
 NUMBERS = ("channels", "images", "run", "taps", "x.channel", "x.image", "y.channel", "y.image")
@@ -41,11 +41,7 @@ def _run_products(own: Compiler) -> RunProducts:
 
 
 def _text() -> str:
-    loaded = []
-    for k, name in enumerate(NUMBERS):
-        loaded += [f"  %{name}.at = getelementptr i64, ptr %numbers, i64 {k}", f"  %{name} = load i64, ptr %{name}.at, align 1"]
-    words = {"LOADED": "\n".join(loaded), "NUMBERED": ", ".join(f"i64 {k}" for k in range(LANES)), "HALVES": "\n".join(_halves())}
-    # offsets are eight bytes from any address on
+    words = {"LOADED": loaded_numbers(NUMBERS), "NUMBERED": ", ".join(f"i64 {k}" for k in range(LANES)), "HALVES": "\n".join(_halves())}
     return llvm_text("run_products", SPREAD_LEFT="\n".join(f"  {line}" for line in splat("%left.all", "%left", "i64", LANES)), **words)
 
 

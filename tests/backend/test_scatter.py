@@ -1,0 +1,82 @@
+"""Rows added in machine code: NumPy's bits, its errors, and what it leaves to NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from twofold.config import SETTINGS
+from twofold_numpy import scatter
+
+from .jit import fresh
+
+__all__ = ["fresh"]
+ALL = slice(None)
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    monkeypatch.setattr(scatter, "LEAST", 0)
+
+
+def by_numpy(out, key, value):
+    out = out.copy()
+    np.add.at(out, key, value)
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "key"),
+    [
+        ((7, 5), (np.array([3, 3, -1, 0, 6, 3]),)),
+        ((7, 64), (np.array([3, 3, -1, 0, 6, 3, -7], np.int32),)),
+        ((2, 3, 6, 33), (ALL, ALL, np.array([5, 5, 0], np.uint8), ALL)),
+        ((2, 3, 6), (ALL, ALL, np.array([5, 0, 5, 1]))),
+        ((4, 8), (np.array([], np.int64),)),
+        ((4, 0), (np.array([1, 2]),)),
+    ],
+)
+def test_rows_are_added_one_after_the_other(shape, key, dtype):
+    draw = np.random.default_rng(0)
+    axis = next(k for k, part in enumerate(key) if part is not ALL and not isinstance(part, slice))
+    out = draw.standard_normal(shape).astype(dtype)
+    value = draw.standard_normal((*shape[:axis], len(key[axis]), *shape[axis + 1 :])).astype(dtype)
+    expected = by_numpy(out, key, value)
+    assert scatter._add_rows(out, key, value)
+    assert out.tobytes() == expected.tobytes()
+
+
+def test_a_row_that_does_not_exist_adds_nothing_and_raises_numpys_error():
+    for row in (7, -8):
+        out = np.zeros((7, 5), np.float32)
+        with pytest.raises(IndexError, match=f"index {row} is out of bounds"):
+            scatter.add_at(out, (np.array([1, row]),), np.ones((2, 5), np.float32))
+    assert not scatter._add_rows(out, (np.array([1, 9]),), np.ones((2, 5), np.float32))
+    assert not out.any()
+
+
+def test_anything_else_is_added_by_numpy():
+    draw = np.random.default_rng(1)
+    out, at = draw.standard_normal((6, 6)).astype(np.float32), np.array([1, 1, 4])
+    cases = [
+        ((at, at), np.ones(3, np.float32)),
+        ((at,), np.ones((1, 6), np.float32)),
+        ((at,), np.ones((3, 6), np.float64)),
+        ((at[:, None],), np.ones((3, 1, 6), np.float32)),
+        ((slice(1, 4), at), np.ones((3, 3), np.float32)),
+        ((at,), out[:3]),
+    ]
+    for key, value in cases:
+        expected, found = by_numpy(out, key, value), out.copy()
+        assert not scatter._add_rows(found, key, value if value.base is None else found[:3])
+        scatter.add_at(found, key, value)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_without_a_compiler_numpy_adds(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    out = np.zeros((7, 5), np.float32)
+    assert not scatter._add_rows(out, (np.array([1, 2]),), np.ones((2, 5), np.float32))
+    scatter.add_at(out, (np.array([1, 1]),), np.ones((2, 5), np.float32))
+    assert out[1].tolist() == [2.0] * 5
