@@ -189,7 +189,7 @@ def chosen(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: 
         return getattr(depthwise_gradients, _FUNCTIONS[kind])
     if frames.is_applicable(g) and _pays_by_frames(kind, g, dtype, with_winograd):
         return partial(getattr(frames, _FUNCTIONS[kind]), planes=partial(_compute, kind, dtype, with_winograd))
-    is_direct = direct.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and direct.fills_vectors(kind, g)
+    is_direct = direct.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and direct.is_faster(kind, g)
     return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd), is_direct and direct.is_available()))
 
 

@@ -38,11 +38,11 @@ Binder = Callable[[Plane | direct_weights.WeightPlane], Bound]
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
 #: Multiplications from which the convolution is worth loading the compiler, which takes 0.04 s.
 LEAST = 1 << 13
-#: Places that are computed together, at least.
-LANES = 8
-#: Multiplications that matrix products save before they are worth their columns; and how many of the computed places may be in vain until
-#: they are.
-SAVED, IN_VAIN = 2_500_000, 1.6
+#: Places that are computed together, at least, and the nanoseconds of a multiplication: where there are more places, and where not.
+LANES, MULTIPLICATION, ALONE = 8, 0.0192, 0.0263
+#: Nanoseconds of the matrix products that are the alternative: for a multiplication, for an element of a weight that is multiplied by
+#: several columns, and for a call.
+PRODUCT, WEIGHT, CALL = 0.0227, 0.3, 40_000.0
 #: Windows from which the gradient of a weight is worth being transposed.
 FEW = 16
 _NOTHING = np.empty(0, np.uint8)
@@ -60,13 +60,15 @@ def is_worth_compiling(g: Geometry) -> bool:
     return g.products >= LEAST
 
 
-def fills_vectors(kind: Kind, g: Geometry) -> bool:
-    """Whether the algorithm is not slower than matrix products because its vectors are longer than images are wide."""
-    if kind == "weight" and g.n * math.prod(g.out) < FEW:
+def is_faster(kind: Kind, g: Geometry) -> bool:
+    """Whether the algorithm beats matrix products: where there are few places, it computes whole vectors in vain."""
+    windows = g.n * math.prod(g.out)
+    if kind == "weight" and windows < FEW:
         return False
     places = direct_weights.places_of(g) if kind == "weight" else math.prod(g.out)
-    computed = LANES * -(-places // LANES)
-    return g.products * (computed / places - IN_VAIN) <= SAVED
+    lanes = LANES * -(-places // LANES)
+    ours = g.products * lanes / places * (MULTIPLICATION if lanes > LANES else ALONE)
+    return ours <= g.products * PRODUCT + (WEIGHT * g.filters * g.rows if windows > 1 else 0) + CALL
 
 
 def is_available() -> bool:

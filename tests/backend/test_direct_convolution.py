@@ -204,10 +204,10 @@ def test_many_images_of_one_pixel_are_products_of_matrices():
     """A vector of machine code would have one place that counts; the gradient of a weight has the channels in its vectors."""
     pixels, pictures = tune.geometry(32, 512, 1, 512, 1), tune.geometry(32, 512, 4, 512, 1)
     for kind in ("forward", "data"):
-        assert not direct.fills_vectors(kind, pixels)
-        assert direct.fills_vectors(kind, pictures)
-    assert direct.fills_vectors("weight", pixels)
-    assert not direct.fills_vectors("weight", tune.geometry(8, 128, 1, 128, 3, pad=1))
+        assert not direct.is_faster(kind, pixels)
+        assert direct.is_faster(kind, pictures)
+    assert direct.is_faster("weight", pixels)
+    assert not direct.is_faster("weight", tune.geometry(8, 128, 1, 128, 3, pad=1))
 
 
 def test_channels_are_in_chunks_and_images_in_bands_that_stay_in_cache():
