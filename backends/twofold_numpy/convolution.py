@@ -167,12 +167,13 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
 
 
 def direct_geometry(params: Params, inputs: Sequence[ArrayType]) -> Geometry | None:
-    """The geometry of a convolution that is computed by the direct algorithm; None for any other."""
+    """The geometry of a convolution that is computed by the direct algorithm at once; None for any other."""
     (data, weight), facts = inputs, {name: params[name] for name in ("stride", "dilate", "pad", "groups")}
     if params["channels_last"] or not data.dtype == weight.dtype == "float32" or not math.prod(data.shape) * math.prod(weight.shape):
         return None
     g = _geometry(*data.shape[:2], weight.shape[0], data.shape[2:], weight.shape[2:], **facts)
-    return g if chosen("forward", g, np.dtype(np.float32), SETTINGS.winograd) is direct.convolve else None
+    is_direct = chosen("forward", g, np.dtype(np.float32), SETTINGS.winograd) is direct.convolve
+    return g if is_direct and direct.is_whole(g) else None
 
 
 def shape_of(kind: Kind, g: Geometry) -> Sizes:

@@ -27,12 +27,14 @@ import numpy as np
 from twofold.config import ON_CHANGE
 
 from . import direct_weights
-from .direct_tiling import ITEM, REACH, Phase, Plane, has_phases, phases_of, plane_of
+from .direct_tiling import ITEM, REACH, Plane, has_phases, parts_of, phases_of, plane_of
 from .geometry import Geometry, Kind
 from .memory import POOL
 
 #: A convolution in machine code, called with image, weight, result and scratch; and the bytes of the scratch.
 Bound = tuple[Callable[..., object], int]
+#: Convolutions over some of the channels, whose sum is one.
+Parts = list[tuple[slice, Bound]]
 Binder = Callable[[Plane | direct_weights.WeightPlane], Bound]
 #: Functions from the adapter that return what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
@@ -78,8 +80,12 @@ def is_available() -> bool:
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve`` into ``out``."""
-    compute, scratch = _forward(g)
-    compute(np.ascontiguousarray(data), weight, out, scratch_memory(scratch))
+    data = np.ascontiguousarray(data)
+    for k, (channels, (compute, scratch)) in enumerate(_forward(g)):
+        found = POOL.empty(out.shape, out.dtype) if k else out
+        compute(data[:, channels], weight[:, channels], found, scratch_memory(scratch))
+        if k:
+            np.add(out, found, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
@@ -87,11 +93,15 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
     result = np.ascontiguousarray(result)
     if any(s > k for s, k in zip(g.stride, g.kernel, strict=True)):
         out.fill(0)  # there are places without elements of the kernel
-    for phase, (compute, scratch) in _phases(g):
-        found = out if g.is_dense else POOL.empty(out[:, :, *phase.places].shape, out.dtype)
-        compute(result, weight, found, scratch_memory(scratch))
-        if found is not out:
-            out[:, :, *phase.places] = found
+    for places, parts in _phases(g):
+        into = out if g.is_dense else out[:, :, *places]
+        for k, (filters, (compute, scratch)) in enumerate(parts):
+            found = out if g.is_dense and not k else POOL.empty(into.shape, out.dtype)
+            compute(result[:, filters], weight[filters], found, scratch_memory(scratch))
+            if k:
+                np.add(into, found, into)
+            elif not g.is_dense:
+                into[...] = found
 
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
@@ -104,15 +114,20 @@ def scratch_memory(nbytes: int) -> np.ndarray:
     return POOL.empty((nbytes,), np.dtype(np.uint8)) if nbytes else _NOTHING
 
 
-@lru_cache(1024)
-def _forward(g: Geometry) -> Bound:
-    return _bound(plane_of(g))
+def is_whole(g: Geometry) -> bool:
+    """Whether a convolution is computed at once, not as a sum over parts of the channels."""
+    return len(_forward(g)) == 1
 
 
 @lru_cache(1024)
-def _phases(g: Geometry) -> list[tuple[Phase, Bound]]:
-    """The convolutions that the gradient with respect to the data needs."""
-    return [(phase, _bound(phase.plane)) for phase in phases_of(g)]
+def _forward(g: Geometry) -> Parts:
+    return _parts(plane_of(g))
+
+
+@lru_cache(1024)
+def _phases(g: Geometry) -> list[tuple[tuple[slice, ...], Parts]]:
+    """The convolutions that the gradient with respect to the data needs, and the places that each computes."""
+    return [(phase.places, _parts(phase.plane)) for phase in phases_of(g)]
 
 
 @lru_cache(1024)
@@ -126,6 +141,10 @@ def _bands(g: Geometry) -> list[tuple[direct_weights.WeightPlane, direct_weights
         return lambda images, result, sums: compute(images, result, sums, _NOTHING)
 
     return [(plane, sum_of_band(plane)) for plane in planes]
+
+
+def _parts(plane: Plane) -> Parts:
+    return [(channels, _bound(part)) for channels, part in parts_of(plane)]
 
 
 def _bound(work: Plane | direct_weights.WeightPlane) -> Bound:

@@ -1,6 +1,7 @@
 """How a direct convolution is cut into items, and the numbers that its machine code reads; see `direct`."""
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from .products import CUT, MULTIPLICATION
 #: Bytes of copied rows in a band, and most places of its results: both stay in the L2 cache while all filters are computed. The places
 #: whose results stay in the L1 cache until an epilogue reads them.
 BAND, PLACES, CHUNK = 512 << 10, 1024, 192
+#: Places of a band from which its weights are worth being read, and channels of a part that are worth a sum of parts.
+FULL, LEAST_CHANNELS = 32, 128
 #: The time of copying a vector, with strides of one, two and more, and of beginning a band, in multiply-adds of a vector.
 COPY, BAND_COST = (4, 8, 48), 1
 #: The share of the multiplications that planes without gaps have to spare, times the lanes of a vector, for each plane that there is
@@ -50,6 +53,8 @@ class Plane(NamedTuple):
         Elements of the weight from group to group, filter to filter, and channel to channel.
     elements
         Which element of the weight's kernel each place has, in the order of `places`.
+    image
+        Elements from image to image.
     """
 
     n: int
@@ -64,6 +69,7 @@ class Plane(NamedTuple):
     out: tuple[int, int]
     steps: tuple[int, int, int]
     elements: tuple[int, ...]
+    image: int
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -119,7 +125,7 @@ def plane_of(g: Geometry) -> Plane:
         _two(sizes, k) for k, sizes in enumerate((g.kernel, g.stride, g.dilate, g.pad, g.size, g.out))
     )
     steps = (per * depth * taps, depth * taps, taps)
-    return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, tuple(range(taps)))
+    return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, tuple(range(taps)), g.channels * math.prod(g.size))
 
 
 class Phase(NamedTuple):
@@ -159,7 +165,8 @@ def phases_of(g: Geometry) -> list[Phase]:
         numbers = tuple(sum(k * step for k, step in zip(element, row_major(g.kernel), strict=True)) for element in elements)
         kernel, pad = _two(tuple(len(axis.elements) for axis in axes), 0), _two(tuple(axis.pad for axis in axes), 3)
         size = _two(tuple(len(axis.places) for axis in axes), 0)
-        plane = Plane(g.n, g.groups, per, depth, _two(g.out, 0), kernel, (1, 1), dilate, pad, size, steps, numbers)
+        image = g.filters * math.prod(g.out)
+        plane = Plane(g.n, g.groups, per, depth, _two(g.out, 0), kernel, (1, 1), dilate, pad, size, steps, numbers, image)
         found.append(Phase(plane, tuple(slice(axis.places.start, None, axis.places.step) for axis in axes)))
     return found
 
@@ -174,6 +181,25 @@ def _axes(g: Geometry) -> Iterator[list[_Axis]]:
             last = (places.start + pad - first) // stride
             axes.append(_Axis(elements, dilate * (len(elements) - 1) - last, places))
         yield [axis for axis in axes if axis.places]
+
+
+def parts_of(p: Plane) -> list[tuple[slice, Plane]]:
+    """The convolution as a sum of convolutions over some of the channels.
+
+    There are several if a band of all channels had few places: all weights would be read from memory for each.
+    """
+    columns, (height, width) = p.out[1], p.kernel
+
+    def rows(number: int) -> int:
+        """The rows of a band of a part's channels, of which each column of the kernel has a copy."""
+        return BAND // (ITEM * -(-p.channels // number) * columns * width) - (height - 1) * p.dilate[0]
+
+    wanted, number = min(p.out[0], -(-FULL // columns)), 1
+    if p.groups == 1 and p.reads_padding:
+        while rows(number) < wanted and p.channels > 2 * LEAST_CHANNELS * number:
+            number += 1
+    cuts = [k * p.channels // number for k in range(number + 1)]
+    return [(slice(lo, hi), p._replace(channels=hi - lo)) for lo, hi in itertools.pairwise(cuts)]
 
 
 def has_phases(g: Geometry) -> bool:
@@ -345,7 +371,7 @@ def _sizes(p: Plane) -> dict[str, int]:
     return {
         "groups": p.groups,
         "filters": p.filters,
-        "image.step": ITEM * p.groups * p.channels * height * width,
+        "image.step": ITEM * p.image,
         "data.group.step": ITEM * p.channels * height * width,
         "channel.step": ITEM * height * width,
         "row.step": ITEM * width,

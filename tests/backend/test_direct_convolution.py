@@ -52,6 +52,8 @@ GEOMETRIES = {
     "chunks of channels": tune.geometry(3, 192, 9, 20, 3, pad=1),
     "bands of images": tune.geometry(5, 3, 90, 8, 3, pad=1),
     "one chunk of many channels": tune.geometry(2, 131, 9, 8, 3, pad=1),
+    "parts of channels": tune.geometry(2, 1100, 9, 12, 3, pad=1),
+    "parts of channels of a stride": tune.geometry(2, 40, 17, 1100, 3, 2, 1),
     "rows of images beyond the last window": tune.geometry(2, 8, 12, 16, 3, 2),
 }
 
@@ -136,7 +138,7 @@ def test_results_go_through_a_tile_only_where_an_operand_may_be_in_their_memory(
     plain, overwriting = (direct_tiling.tiling_of(plane, (8, 3), 64, 1, in_tiles).words for in_tiles in (False, True))
     assert (plain["is.tiled"], plain["scratch.size"]) == (0, 0)
     assert overwriting["is.tiled"] == 1
-    assert direct._forward(GEOMETRIES["many places"])[1] == 0
+    assert direct._forward(GEOMETRIES["many places"])[0][1][1] == 0
     # the run of 1,000 places is cut into four chunks of five blocks of three vectors, and the rest; each for eight filters
     assert overwriting["chunk.places"] == 5 * 3 * 16
     assert overwriting["scratch.size"] == 5 * 3 * 64 * 8
@@ -156,7 +158,7 @@ def test_depthwise_convolutions_are_computed_without_copies():
     assert depthwise.tiling_of(plane, 2).pieces == 2
     bits = compiler().machine.vector_bits
     g = GEOMETRIES["each channel by itself"]
-    for scratch in (direct._forward(g)[1], direct._phases(g)[0][1][1]):
+    for [(_, (_, scratch))] in (direct._forward(g), direct._phases(g)[0][1]):
         assert (scratch == 0) == (bits >= depthwise.LEAST_BITS)
 
 
@@ -218,6 +220,17 @@ def test_channels_are_in_chunks_and_images_in_bands_that_stay_in_cache():
     [groups] = planes["groups"]
     assert (groups.parts, groups.channels, groups.filters, groups.is_shared) == (3, 4, 12, False)
     assert planes["one chunk of many channels"][0].channels == 131
+
+
+def test_channels_are_summed_in_parts_where_a_band_would_have_few_places():
+    def number(*sizes):
+        return len(direct_tiling.parts_of(direct_tiling.plane_of(tune.geometry(*sizes))))
+
+    assert number(1, 512, 8, 512, 3, 1, 1) == 1
+    assert number(1, 2048, 8, 512, 3, 1, 1) > 3
+    assert number(1, 2048, 8, 512, 1) == number(8, 2048, 60, 512, 1) == 1
+    assert not direct.is_whole(GEOMETRIES["parts of channels"])
+    assert direct.is_whole(GEOMETRIES["bands"])
 
 
 def test_phases_have_the_elements_of_the_kernel_that_reach_them():
