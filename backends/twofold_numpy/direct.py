@@ -43,8 +43,8 @@ LEAST = 1 << 13
 #: Places that are computed together, at least, and the nanoseconds of a multiplication: where there are more places, and where not.
 LANES, MULTIPLICATION, ALONE = 8, 0.0192, 0.0263
 #: Nanoseconds of the matrix products that are the alternative: for a multiplication, for an element of a weight that is multiplied by
-#: several columns, and for a call.
-PRODUCT, WEIGHT, CALL = 0.0227, 0.3, 40_000.0
+#: several columns, for an element of the columns, and for a call.
+PRODUCT, WEIGHT, COLUMN, CALL = 0.0227, 0.3, 1.0, 40_000.0
 #: Windows from which the gradient of a weight is worth being transposed.
 FEW = 16
 _NOTHING = np.empty(0, np.uint8)
@@ -70,7 +70,8 @@ def is_faster(kind: Kind, g: Geometry) -> bool:
     places = direct_weights.places_of(g) if kind == "weight" else math.prod(g.out)
     lanes = LANES * -(-places // LANES)
     ours = g.products * lanes / places * (MULTIPLICATION if lanes > LANES else ALONE)
-    return ours <= g.products * PRODUCT + (WEIGHT * g.filters * g.rows if windows > 1 else 0) + CALL
+    columns = 0 if g.is_pointwise else windows * g.groups * g.rows
+    return ours <= g.products * PRODUCT + (WEIGHT * g.filters * g.rows if windows > 1 else 0) + COLUMN * columns + CALL
 
 
 def is_available() -> bool:

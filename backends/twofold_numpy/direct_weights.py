@@ -25,6 +25,8 @@ from .products import CUT, MULTIPLICATION
 SumOfBand = Callable[[np.ndarray, np.ndarray, np.ndarray], object]
 #: Most and least places of a chunk, bytes of the images of a chunk in a band, and windows of a band: a sum over more would be less exact.
 RUN, SHORT, BAND, WINDOWS = 144, 32, 1 << 20, 1 << 14
+#: Bytes whose multiples share few lines of the cache.
+ALIASED = 1 << 11
 #: Channels from which they are in chunks.
 MANY = 128
 
@@ -88,16 +90,25 @@ def add_up(g: Geometry, bands: Sequence[tuple[WeightPlane, SumOfBand]], data: np
             padded = POOL.empty(plane.images, out.dtype)
             if any(g.pad):
                 padded.fill(0)  # what is copied below leaves the padding as it is
-        inner = data[images].reshape(plane.n, plane.parts, plane.channels, height, width)
-        padded[:, :, top : top + height, left : left + width] = inner.transpose(1, 0, 3, 4, 2)
+        planes = data[images].reshape(plane.n, plane.parts, plane.channels, height, width)
+        padded[:, :, top : top + height, left : left + width] = _apart(planes).transpose(1, 0, 3, 4, 2)
         compute(padded, result[images], sums[min(k, 1)])
         if k:
             np.add(sums[0], sums[1], sums[0])
         first += plane.n
-    # sums (parts, filters, *kernel, channels)
-    order = (1, 0, 4, 2, 3) if plane.is_shared else (0, 1, 4, 2, 3)
-    total = sums[0].transpose(order)
-    np.copyto(out.reshape(total.shape), total)
+    filters = out.reshape(-1, plane.filters, *((plane.parts,) if plane.is_shared else ()), plane.channels, *plane.kernel)
+    for k, part in enumerate(sums[0]):
+        (filters[0, :, k] if plane.is_shared else filters[k])[...] = part.transpose(0, 3, 1, 2)
+
+
+def _apart(planes: np.ndarray) -> np.ndarray:
+    """Planes (…, rows, columns); copied if their distance maps neighbors to the same lines of the cache."""
+    if planes[0, 0, 0].nbytes % ALIASED:
+        return planes
+    *shape, rows, columns = planes.shape
+    copy = POOL.empty((*shape, rows + 1, columns), planes.dtype)[..., :rows, :]
+    copy[...] = planes
+    return copy
 
 
 def _chunk(channels: int, columns: int) -> int:
