@@ -83,9 +83,7 @@ def rows() -> list[Row]:
 def row_of(entry: dict[str, Any]) -> Row:
     """A row of the JSON file."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["geometry"].items()}
-    return Row(
-        entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]), entry["direct"]
-    )
+    return Row(entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]), entry["direct"])
 
 
 def entry_of(row: Row) -> dict[str, Any]:

@@ -12,8 +12,8 @@ multiplied by one weight. Machine code (`jit.direct`) accumulates some filters b
 
 The sum over the taps is one chain of fused multiply-adds in the order of channels and kernel, for every result, however the work is cut.
 
-The gradient with respect to the data is a convolution with the reversed kernel, or several with parts of it for a stride. That of the weight
-is a convolution, too, see `direct_weights`.
+The gradient with respect to the data is a convolution with the reversed kernel, or several with parts of it for a stride. That of the
+weight is a convolution, too, see `direct_weights`.
 
 Source: Georganas et al., "Anatomy of high-performance deep learning convolutions on SIMD architectures", SC 2018, with channels first.
 """

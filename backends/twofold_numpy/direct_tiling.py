@@ -124,8 +124,8 @@ def plane_of(g: Geometry) -> Plane:
     kernel, stride, dilate, pad, size, out = (
         _two(sizes, k) for k, sizes in enumerate((g.kernel, g.stride, g.dilate, g.pad, g.size, g.out))
     )
-    steps = (per * depth * taps, depth * taps, taps)
-    return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, tuple(range(taps)), g.channels * math.prod(g.size))
+    steps, image = (per * depth * taps, depth * taps, taps), g.channels * math.prod(g.size)
+    return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, tuple(range(taps)), image)
 
 
 class Phase(NamedTuple):
@@ -144,7 +144,7 @@ class Phase(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """A phase along one axis: elements of the kernel in the order of places, padding in front, and which places of the image it computes."""
+    """A phase along one axis: the kernel's elements in the order of places, padding in front, and which places of the image it computes."""
 
     elements: range
     pad: int

@@ -72,17 +72,17 @@ def planes_of(g: Geometry) -> Iterator[WeightPlane]:
     chunk = _chunk(channels, g.kernel[-1]) if g.groups == 1 else channels
     of_image, windows = ITEM * chunk * math.prod(g.padded), math.prod(g.out)
     most = max(1, min(BAND // of_image, WINDOWS // windows, REACH // 2 // (ITEM * windows * g.filters)))
-    sizes = [(1, *x) if len(x) == 1 else x for x in (g.padded, g.kernel, g.stride, g.dilate, g.out)]
+    padded, kernel, stride, dilate, out = ((1, *x) if len(x) == 1 else x for x in (g.padded, g.kernel, g.stride, g.dilate, g.out))
     bands = -(-g.n // most)
     for k in range(bands):
         n = (k + 1) * g.n // bands - k * g.n // bands
-        yield WeightPlane(n, g.channels // chunk, chunk, filters, *sizes, g.groups == 1)
+        yield WeightPlane(n, g.channels // chunk, chunk, filters, padded, kernel, stride, dilate, out, g.groups == 1)
 
 
 def add_up(g: Geometry, bands: Sequence[tuple[WeightPlane, SumOfBand]], data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
     """The gradient into ``out`` by the functions that sum up bands, which are called with padded images, a result's gradient and sums."""
-    padded, first = np.empty(0, out.dtype), 0
-    sums = POOL.empty((min(2, len(bands)), *bands[0][0].sums), out.dtype)
+    padded, first, whole = np.empty(0, out.dtype), 0, bands[0][0]
+    sums = POOL.empty((min(2, len(bands)), *whole.sums), out.dtype)
     (top, left), (height, width) = ((0, *g.pad)[-2:], (1, *g.size)[-2:])
     for k, (plane, compute) in enumerate(bands):
         images = slice(first, first + plane.n)
@@ -96,9 +96,13 @@ def add_up(g: Geometry, bands: Sequence[tuple[WeightPlane, SumOfBand]], data: np
         if k:
             np.add(sums[0], sums[1], sums[0])
         first += plane.n
-    filters = out.reshape(-1, plane.filters, *((plane.parts,) if plane.is_shared else ()), plane.channels, *plane.kernel)
-    for k, part in enumerate(sums[0]):
-        (filters[0, :, k] if plane.is_shared else filters[k])[...] = part.transpose(0, 3, 1, 2)
+    sizes = (whole.channels, *whole.kernel)
+    if not whole.is_shared:
+        out.reshape(whole.parts, whole.filters, *sizes)[...] = sums[0].transpose(0, 1, 4, 2, 3)
+        return
+    weights = out.reshape(whole.filters, whole.parts, *sizes)
+    for k, part in enumerate(sums[0]):  # one copy of all would take twice as long
+        weights[:, k] = part.transpose(0, 3, 1, 2)
 
 
 def _apart(planes: np.ndarray) -> np.ndarray:

@@ -31,14 +31,16 @@ def _add_rows(out: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> bool:
     if len(axes) != 1 or out.dtype not in DTYPES or value.dtype != out.dtype or not (is_loaded() or value.size >= LEAST):
         return False
     [axis], index = axes, key[axes[0]]
+    outer, size, inner = math.prod(out.shape[:axis]), out.shape[axis], math.prod(out.shape[axis + 1 :])
     # of single elements NumPy's own loop is as fast
-    if index.ndim != 1 or index.dtype.kind not in "iu" or out.ndim == 1 or value.shape != (*out.shape[:axis], len(index), *out.shape[axis + 1 :]):
+    if out.ndim == 1 or index.ndim != 1 or index.dtype.kind not in "iu":
+        return False
+    if value.shape != (*out.shape[:axis], len(index), *out.shape[axis + 1 :]):
         return False
     if not out.flags.c_contiguous or np.may_share_memory(out, value):
         return False
     add = next(filter(None, (make(out.dtype) for make in IN_MACHINE_CODE)), None)
     if add is None:
         return False
-    outer, size, inner = math.prod(out.shape[:axis]), out.shape[axis], math.prod(out.shape[axis + 1 :])
     rows = np.ascontiguousarray(value).reshape(outer, len(index), inner)
     return add(out.reshape(outer, size, inner), rows, np.ascontiguousarray(index, np.int64))
