@@ -9,7 +9,8 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, MissingDependency, ParameterError
+from ..errors import DeviceOutOfMemory, FormatError, MissingDependency, ParameterError
+from .decoding_room import ROOM
 from .jpeg import PADDED, decode_jpeg
 from .records import ArrayRecord, Buffer
 
@@ -56,6 +57,8 @@ def load_image(data: Buffer, channels: int | None = None) -> ArrayRecord:
     ------
     FormatError
         If it is not an image or a damaged one, or so large that Pillow takes it for an attack.
+    DeviceOutOfMemory
+        If it does not fit into memory.
     MissingDependency
         If Pillow is not installed.
     """
@@ -195,9 +198,13 @@ def decoding(data: Buffer) -> Iterator[Image]:
             if image.format in DENSEST and math.prod(image.size) > PIXELS_PER_BYTE * len(data):
                 width, height = image.size
                 raise FormatError(f"an image of {width} x {height} pixels in too few bytes", f"{len(data)}", "the file is damaged or cut")
-            yield image
+            with ROOM.of(math.prod(image.size)):
+                yield image
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
         raise FormatError(f"an image too large to decode: {error}", None, "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it") from None
+    except MemoryError as error:
+        todo = "decode it with fewer threads, or set PIL.Image.MAX_IMAGE_PIXELS to the number of pixels that you expect"
+        raise DeviceOutOfMemory("an image does not fit into memory", f"{len(data)} bytes", todo) from error
     except FormatError:
         raise
     except pillow.UnidentifiedImageError:
@@ -211,8 +218,13 @@ def _stored(image: Image) -> Image:
     if image.mode == DEEP:
         return image
     if image.mode in ("1", "L"):
-        return image.convert("L")
-    return image.convert("RGBA" if _has_opacity(image) else "RGB")
+        return _of_mode(image, "L")
+    return _of_mode(image, "RGBA" if _has_opacity(image) else "RGB")
+
+
+def _of_mode(image: Image, mode: str) -> Image:
+    """An image with pixels of a kind; Pillow would copy one that has them."""
+    return image if image.mode == mode else image.convert(mode)
 
 
 def _has_opacity(image: Image) -> bool:
@@ -236,8 +248,8 @@ def converted(image: Image, channels: int) -> Image:
         turned = _pillow("reading images").frombytes("L", turned.size, turned.tobytes()[1::2])
     if channels == 1 and turned.mode != "L":
         # by a matrix with an offset, because Pillow's own conversion rounds in another way
-        return turned.convert("RGB").convert("L", BRIGHTNESS)
-    return turned if turned.mode == MODES[channels] else turned.convert(MODES[channels])
+        return _of_mode(turned, "RGB").convert("L", BRIGHTNESS)
+    return _of_mode(turned, MODES[channels])
 
 
 class _ArrowArray(ctypes.Structure):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config import SETTINGS
 from ..errors import MissingDependency
+from .decoding_room import ROOM
 from .records import ArrayRecord, Buffer
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def decode_jpeg(data: Buffer, channels: int, most: float) -> ArrayRecord | None:
     Returns
     -------
     The pixels (h, w, channels), uint8; None for images that are left to Pillow: other formats, images to be rotated, other color spaces,
-    and damaged images, for which Pillow has better messages.
+    damaged images, and those that do not fit into memory, for which Pillow has better messages.
 
     Raises
     ------
@@ -77,8 +78,9 @@ def decode_jpeg(data: Buffer, channels: int, most: float) -> ArrayRecord | None:
         height, width, space, _ = library.decode_jpeg_header(view)
         if space not in KNOWN or height * width > most:
             return None
-        pixels: Any = library.decode_jpeg(view, SPACES[channels])
-    except ValueError:
+        with ROOM.of(height * width):
+            pixels: Any = library.decode_jpeg(view, SPACES[channels])
+    except (ValueError, MemoryError):
         return None
     return ArrayRecord("uint8", pixels.shape, memoryview(pixels).cast("B"))
 
