@@ -136,11 +136,13 @@ class ImageDetIter(ImageIter):
     def check_label_shape(self, label_shape: Sequence[int]) -> None:
         """Raise an error if labels of this shape cannot hold the images' objects."""
         if len(label_shape) != 2:
-            raise InvalidValue("label_shape should have length 2", f"{tuple(label_shape)}")
+            raise InvalidValue("label_shape should have length 2", f"{tuple(label_shape)}", "pass (objects, numbers of each)")
         if label_shape[0] < self.label_shape[0]:
-            raise InvalidValue("Attempts to reduce label count", f"from {self.label_shape[0]} to {label_shape[0]}, not allowed.")
+            given = f"from {self.label_shape[0]} to {label_shape[0]}, not allowed."
+            raise InvalidValue("Attempts to reduce label count", given, "pass as many objects or more")
         if label_shape[1] != self.label_shape[1]:
-            raise InvalidValue("label_shape object width inconsistent", f"{self.label_shape[1]} vs {label_shape[1]}.")
+            given = f"{self.label_shape[1]} vs {label_shape[1]}."
+            raise InvalidValue("label_shape object width inconsistent", given, f"pass (objects, {self.label_shape[1]})")
 
     def augmentation_transform(self, data: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:  # type: ignore[override]
         """The image and its objects after all augmenters."""
@@ -180,7 +182,8 @@ class ImageDetIter(ImageIter):
         if not isinstance(it, ImageDetIter):
             raise ParameterError("Synchronize with invalid iterator.", type(it).__name__, "pass an ImageDetIter")
         if self.label_shape[1] != it.label_shape[1]:
-            raise InvalidValue("object width mismatch", f"{self.label_shape[1]} and {it.label_shape[1]}")
+            given = f"{self.label_shape[1]} and {it.label_shape[1]}"
+            raise InvalidValue("object width mismatch", given, "make labels with as many numbers for each object in both")
         shape = max(self.label_shape[0], it.label_shape[0]), self.label_shape[1]
         for one in (self, it):
             if one.label_shape != shape:

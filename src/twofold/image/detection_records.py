@@ -219,9 +219,14 @@ class DetectionLoader(RecordLoader):
                 sizes.append(np.size(self.labels_of(key, self.content(key)[0])))
         longest, reading = max(sizes, default=0), self.reading
         if reading.label_width > 0 and any(size != reading.label_width for size in sizes):
-            raise ParameterError(f"{self.title}: records have labels of up to {longest} numbers", f"label_width={reading.label_width}")
+            raise ParameterError(
+                f"{self.title}: records have labels of up to {longest} numbers",
+                f"label_width={reading.label_width}",
+                "leave label_width out",
+            )
         if 0 < reading.label_pad_width < longest:
-            raise ParameterError(f"{self.title}: label_pad_width is smaller than the labels", f"{reading.label_pad_width} of {longest}")
+            given, todo = f"{reading.label_pad_width} of {longest}", f"pass {longest} or more, or leave it out"
+            raise ParameterError(f"{self.title}: label_pad_width is smaller than the labels", given, todo)
         return (HEAD + max(longest, reading.label_pad_width),)
 
     def load(self, key: RecordKey, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:

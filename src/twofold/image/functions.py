@@ -388,11 +388,14 @@ def imrotate(src: NDArray, rotation_degrees: NDArray | float, zoom_in: bool = Fa
             raise DTypeError("When a single image is passed the rotation angle is required to be a scalar", "an array", "pass a number")
         angles = rotation_degrees.asnumpy()
     elif not isinstance(rotation_degrees, (int, float, np.number)):
-        raise DTypeError("imrotate: the rotation angle is neither a number nor an array", type(rotation_degrees).__name__)
+        raise DTypeError("imrotate: the rotation angle is neither a number nor an array", type(rotation_degrees).__name__, "pass degrees")
     else:
         angles = np.full(len(images), float(rotation_degrees))
     if len(angles) != len(images):
-        raise ShapeError("The number of images must be equal to the number of rotation angles", f"{len(images)} and {len(angles)}")
+        given = f"{len(images)} and {len(angles)}"
+        raise ShapeError(
+            "The number of images must be equal to the number of rotation angles", given, "pass one angle, or one for each image"
+        )
     rotated = nd.BilinearSampler(images, nd.array(_grid(images.shape[2:], angles, zoom_in, zoom_out), dtype="float32", ctx=src.context))
     return rotated if src.ndim == 4 else rotated[0]
 

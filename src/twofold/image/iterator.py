@@ -340,14 +340,14 @@ class ImageIter(DataIter):
     def check_data_shape(self, data_shape: Sequence[int]) -> None:
         """Raise an error if the shape of an image is not (3, h, w)."""
         if len(data_shape) != 3:
-            raise InvalidValue("data_shape should have length 3, with dimensions CxHxW", f"{tuple(data_shape)}")
+            raise InvalidValue("data_shape should have length 3, with dimensions CxHxW", f"{tuple(data_shape)}", "pass (3, h, w)")
         if data_shape[0] != 3:
-            raise InvalidValue("This iterator expects inputs to have 3 channels.", f"{tuple(data_shape)}")
+            raise InvalidValue("This iterator expects inputs to have 3 channels.", f"{tuple(data_shape)}", "pass (3, h, w)")
 
     def check_valid_image(self, data: NDArray | Sequence[NDArray]) -> None:
         """Raise an error if an image has no axes. Images for which it raises a `RuntimeError` are left out."""
         if not data[0].shape:
-            raise MXNetError("Data shape is wrong")
+            raise MXNetError("Data shape is wrong", None, "pass images (c, h, w)")
 
     def imdecode(self, s: bytes) -> NDArray:
         """Decode an image; an error names where it is."""

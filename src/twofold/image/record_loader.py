@@ -136,7 +136,8 @@ class RecordLoader:
     def _label(self, key: RecordKey, header: IRHeader) -> Label:
         found = self.labels_of(key, header)
         if np.size(found) != self.reading.label_width:
-            raise ShapeError(f"{self.title}: record {key} has {np.size(found)} labels", f"label_width={self.reading.label_width}")
+            given, todo = f"label_width={self.reading.label_width}", "pass the number that the records have"
+            raise ShapeError(f"{self.title}: record {key} has {np.size(found)} labels", given, todo)
         return found if self.reading.label_width > 1 else np.ravel(found)[0]
 
     def labels_of(self, key: RecordKey, header: IRHeader) -> Label:

@@ -170,7 +170,8 @@ class ImageRecordIter(LoadingIter):
         reading, augmenter, normalizing, self._batching = groups_of(title, kwargs, shape, *self._groups)
         super().__init__(self._batching.batch_size)
         if self.batch_size < 1 or reading.label_width in (0, None):
-            raise ParameterError(f"{title}: batch_size and label_width are positive", f"{self.batch_size} and {reading.label_width}")
+            given = f"{self.batch_size} and {reading.label_width}"
+            raise ParameterError(f"{title}: batch_size and label_width are positive", given, "pass 1 or more")
         parts, part = part_of(title, reading.num_parts, reading.part_index)
         name = self._dtypes[0] if self._batching.dtype == "None" else dtype_name(self._batching.dtype)
         if name not in self._dtypes:

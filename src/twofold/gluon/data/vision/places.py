@@ -232,7 +232,9 @@ class RandomRotation(Block):
         if low >= high:
             raise ParameterError("`angle_limits` must be an ordered tuple", f"{angle_limits}", "pass the smaller one first")
         if not 0 <= rotate_with_proba <= 1:
-            raise ParameterError("Probability of rotating the image should be between 0 and 1", f"{rotate_with_proba}")
+            raise ParameterError(
+                "Probability of rotating the image should be between 0 and 1", f"{rotate_with_proba}", "pass 1 to rotate always"
+            )
         self._limits, self._zoom, self._probability = (low, high), (zoom_in, zoom_out), rotate_with_proba
 
     def forward(self, x: Any) -> Any:
