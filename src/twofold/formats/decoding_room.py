@@ -1,10 +1,10 @@
-"""`ROOM`: how many pixels threads decode at once, so that a few large images at the same time do not exhaust the memory."""
+"""`ROOM`: how many pixels threads decode at once, besides the main one, so that a few large images do not exhaust the memory."""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from threading import Condition, Lock
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Condition, Lock, current_thread, main_thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Room:
-    """Pixels that may be decoded at the same time. An image of more is decoded while no other is.
+    """Pixels that threads may decode at the same time, besides the main one. An image of more is decoded while no other is.
 
     Parameters
     ----------
@@ -31,9 +31,15 @@ class Room:
         # held by the thread that waits for room, so that small images do not overtake a large one forever
         self._turn = Lock()
 
+    def of(self, pixels: int) -> AbstractContextManager[None]:
+        """While it is entered, an image of so many pixels is decoded; waits until there is room for it, except in the main thread.
+
+        Only the main thread gets Ctrl-C, and one between two lines here would leave less room for ever.
+        """
+        return nullcontext() if current_thread() is main_thread() else self._taken(pixels)
+
     @contextmanager
-    def of(self, pixels: int) -> Iterator[None]:
-        """While it is entered, an image of so many pixels is decoded; waits until there is room for it."""
+    def _taken(self, pixels: int) -> Iterator[None]:
         with self._turn, self._changed:
             self._changed.wait_for(lambda: not self._used or self._used + pixels <= self.most)
             self._used += pixels
