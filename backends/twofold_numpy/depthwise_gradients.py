@@ -1,9 +1,11 @@
 """Gradients of depthwise convolutions, in machine code: without a matrix of columns, which would be nine times as large as the images.
 
-* The gradient of a weight is, for each channel and element of the kernel, a sum of products of two runs: in padded images whose rows
-  are as long as those of the gradients of the results, with zeros in the gaps, both runs are contiguous. For a stride of s every s-th row
-  and column are put together. An inf or NaN in the data may turn more gradients of its channel into NaN than by the definition, since it
-  may be multiplied by a gap. A sum has 32 parts, and one chain of multiply-adds each, over all images.
+* The gradient of a weight is, for each channel and element of the kernel, a sum over all places. Kernels that `jit.depthwise` takes have
+  code that reads images in place; a sum has 16 parts.
+* For the other kernels, and for processors with narrow vectors, it is a sum of products of two runs: in padded images whose rows are as
+  long as those of the gradients of the results, with zeros in the gaps, both runs are contiguous. For a stride of s every s-th row and
+  column are put together. A sum has 32 parts, and one chain of multiply-adds each, over all images.
+* An inf or NaN in the data may turn more gradients of its channel into NaN than by the definition: it may be multiplied by a zero of a gap.
 * The gradient of the data with a stride is that of the dense convolution with the results spread apart, zeros between them: four times
   the multiplications, which `direct` computes faster than columns are added up.
 """
@@ -58,6 +60,10 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve_weight`` into ``out``."""
+    compute = direct.channel_sums(g)
+    if compute is not None:
+        compute(data, result, out)
+        return
     sums = out.reshape(g.channels, g.taps)
     count = max(1, BLOCK // (2 * data.itemsize * g.n * g.padded[0] * g.padded[1]))
     pieces = [partial(_weights, g, data, result, sums, slice(c, c + count)) for c in range(0, g.channels, count)]

@@ -27,7 +27,7 @@ import numpy as np
 from twofold.config import ON_CHANGE
 
 from . import direct_weights
-from .direct_tiling import ITEM, REACH, Plane, has_phases, parts_of, phases_of, plane_of
+from .direct_tiling import ITEM, REACH, ChannelSums, Plane, has_phases, parts_of, phases_of, plane_of
 from .geometry import Geometry, Kind
 from .memory import POOL
 
@@ -35,7 +35,8 @@ from .memory import POOL
 Bound = tuple[Callable[..., object], int]
 #: Convolutions over some of the channels, whose sum is one.
 Parts = list[tuple[slice, Bound]]
-Binder = Callable[[Plane | direct_weights.WeightPlane], Bound]
+Work = Plane | direct_weights.WeightPlane | ChannelSums
+Binder = Callable[[Work], Bound | None]
 #: Functions from the adapter that return what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
 #: Multiplications from which the convolution is worth loading the compiler, which takes 0.04 s.
@@ -148,15 +149,28 @@ def _parts(plane: Plane) -> Parts:
     return [(channels, _bound(part)) for channels, part in parts_of(plane)]
 
 
+@lru_cache(1024)
+def channel_sums(g: Geometry) -> Callable[..., object] | None:
+    """The gradient of the weight of a depthwise convolution, called with image, result and sums; None if there is no code for it."""
+    found = _binding()(ChannelSums(plane_of(g)))
+    return None if found is None else found[0]
+
+
 def _bound(work: Plane | direct_weights.WeightPlane) -> Bound:
+    found = _binding()(work)
+    assert found is not None  # there is code for all of these
+    return found
+
+
+def _binding() -> Binder:
     bind = _binder()
     assert bind is not None  # `is_available` was asked
-    return bind(work)
+    return bind
 
 
 def forget() -> None:
     """Forget the machine code of all geometries."""
-    for cache in (_forward, _phases, _bands):
+    for cache in (_forward, _phases, _bands, channel_sums):
         cache.cache_clear()
 
 

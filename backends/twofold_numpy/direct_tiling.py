@@ -128,6 +128,12 @@ def plane_of(g: Geometry) -> Plane:
     return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, tuple(range(taps)), image)
 
 
+class ChannelSums(NamedTuple):
+    """The gradient of the weight of a depthwise convolution: for each channel and element of the kernel a sum over all places."""
+
+    plane: Plane
+
+
 class Phase(NamedTuple):
     """A part of the gradient with respect to the data: the places that have the same elements of the kernel.
 

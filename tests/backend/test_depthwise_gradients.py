@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from twofold.config import SETTINGS
-from twofold_numpy import depthwise_gradients, tune
+from twofold_numpy import depthwise_gradients, direct, tune
 from twofold_numpy.convolution import algorithm, chosen, shape_of
 from twofold_numpy.convolution_table import Choice
 from twofold_numpy.geometry import Geometry
+from twofold_numpy.jit.compiler import compiler
 
 from .jit import fresh
 from .test_convolution import operands
@@ -26,6 +27,7 @@ GEOMETRIES = {
     "stride of 3, large kernel": tune.geometry(1, 20, 39, 20, 5, 3, 2, groups=20),
     "dilated": Geometry(1, 24, 24, 24, (31, 40), (3, 3), (1, 1), (2, 3), (2, 3)),
     "dilated, strides": Geometry(1, 24, 24, 24, (31, 40), (3, 2), (3, 2), (2, 3), (2, 3)),
+    "more elements than registers": tune.geometry(2, 24, 20, 24, 7, pad=3, groups=24),
     "several blocks": tune.geometry(8, 48, 56, 48, 3, 2, 1, groups=48),
 }
 
@@ -48,6 +50,22 @@ def test_gradients_are_the_sums_of_the_definition(name, kind):
     expected = np.empty(shape_of(kind, g), F32)
     algorithm(kind, Choice("gathered", 1 << 20))(g, *operands(kind, g, F32), expected)
     np.testing.assert_array_equal(computed(kind, g), expected)
+
+
+def test_weights_that_fit_the_registers_read_images_in_place(monkeypatch):
+    """Strides of more than two columns, large kernels and narrow vectors take sums of runs."""
+    own = compiler()
+    monkeypatch.setattr(own, "machine", own.machine._replace(vector_bits=256))
+    direct.forget()
+    by_runs = {name for name, g in GEOMETRIES.items() if direct.channel_sums(g) is None}
+    assert by_runs == {"stride of 3, large kernel", "more elements than registers"}
+    monkeypatch.setattr(own, "machine", own.machine._replace(vector_bits=128))
+    direct.forget()
+    try:
+        assert direct.channel_sums(GEOMETRIES["padded"]) is None
+        test_gradients_are_the_sums_of_the_definition("padded", "weight")
+    finally:
+        direct.forget()
 
 
 def test_other_convolutions_keep_the_algorithms_of_the_table():

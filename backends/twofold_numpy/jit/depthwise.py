@@ -4,7 +4,7 @@ A row of results is a sum of shifted rows of the image, each multiplied by one w
 lanes beyond the ends of a row of the image are not loaded, and rows above and below it are read from a row of zeros.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -61,11 +61,12 @@ class DepthwiseTiling(NamedTuple):
     nanoseconds: float
     words: dict[str, int]
     zeros: np.ndarray
+    names: tuple[str, ...] = WORDS
 
     def numbers(self, epilogue: int) -> list[int]:
         """All numbers in the order in which machine code reads them, given an epilogue's address."""
         words = self.words | {"epilogue": epilogue, "zeros": self.zeros.ctypes.data}
-        return [words[name] for name in WORDS]
+        return [words[name] for name in self.names]
 
 
 def is_depthwise(p: Plane, bits: int) -> bool:
@@ -104,7 +105,7 @@ def kernel_of(p: Plane, bits: int) -> Kernel:
 @cache
 def code_of(own: Compiler, kernel: Kernel) -> Code:
     """The machine code of the depthwise convolutions with a kernel."""
-    printer, lanes = _Printer(kernel), kernel.lanes
+    printer, lanes = Printer(kernel), kernel.lanes
     words: dict[str, str | int] = {"WORDS": "\n".join(loaded_words(WORDS)), "DATA": own.machine.head + FIELDS["data"]}
     words |= {"LANES": lanes, "VECTOR": printer.vector, "MASK": printer.mask, "OVERLOAD": printer.overload, "ACROSS": kernel.across}
     words |= {"LANE_NUMBERS": ", ".join(f"i32 {k}" for k in range(lanes)), "TAPS": kernel.size[0] * kernel.size[1]}
@@ -112,7 +113,7 @@ def code_of(own: Compiler, kernel: Kernel) -> Code:
     return own.built(module("depthwise", own.triple.startswith("x86"), **words))
 
 
-class _Printer:
+class Printer:
     """Prints what depends on the kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -142,8 +143,21 @@ class _Printer:
 
     def sums(self) -> Iterator[str]:
         """``%sum``: one chain of fused multiply-adds for each result."""
+        last = self.kernel.size[0] * self.kernel.size[1] - 1
+
+        def added(k: int) -> str:
+            result, total = "%sum" if k == last else f"%sum.{k}", f"%sum.{k - 1}" if k else "zeroinitializer"
+            return self.fma(result, f"%w.{k}", f"%x.{k}", total)
+
+        return self.taps(added)
+
+    def fma(self, result: str, a: str, b: str, c: str) -> str:
+        """Define a vector as ``a * b + c``."""
+        return f"  {result} = call {self.vector} @llvm.fma.{self.overload}({self.vector} {a}, {self.vector} {b}, {self.vector} {c})"
+
+    def taps(self, use: Callable[[int], str]) -> Iterator[str]:
+        """``%x.k``: the vector of the image that a tap reads, for all taps, each followed by what uses it."""
         height, width = self.kernel.size
-        total = "zeroinitializer"
         for ky in range(height):
             yield f"  %deeper.{ky} = mul i64 %dilate.rows, {ky}\n  %y.{ky} = add i64 %y.first, %deeper.{ky}"
             yield f"  %exists.{ky} = icmp ult i64 %y.{ky}, %height\n  %offset.{ky} = mul i64 %y.{ky}, %width"
@@ -152,11 +166,9 @@ class _Printer:
             for kx in sorted({self._place(kx)[0] for kx in range(width)}):
                 yield from self._loaded(ky, kx)
             for kx in range(width):
-                k, last = ky * width + kx, (ky, kx) == (height - 1, width - 1)
-                x, result = f"{self.vector} %x.{k}", "%sum" if last else f"%sum.{k}"
+                k = ky * width + kx
                 yield self._taken(f"%x.{k}", ky, kx)
-                yield f"  {result} = call {self.vector} @llvm.fma.{self.overload}({self.vector} %w.{k}, {x}, {self.vector} {total})"
-                total = result
+                yield use(k)
 
     def _place(self, kx: int) -> tuple[int, int]:
         """The column of the kernel whose vectors have the elements that a column reads, and the first of these in them."""

@@ -16,12 +16,11 @@ from twofold.backend.kernel import RowProgram
 from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
-from ..direct import Binder, Bound, scratch_memory
-from ..direct_tiling import WORDS, DirectTiling, Plane, least_lanes, plane_of, tiling_of
-from ..direct_weights import WeightPlane
+from ..direct import Binder, Bound, Work, scratch_memory
+from ..direct_tiling import WORDS, ChannelSums, DirectTiling, Plane, least_lanes, plane_of, tiling_of
 from ..direct_weights import tiling_of as tiling_of_weights
 from ..geometry import Geometry
-from . import depthwise
+from . import depthwise, depthwise_weights
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
 from .epilogue import Epilogue, epilogue_ir, epilogue_of
@@ -141,11 +140,16 @@ def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., N
     return run
 
 
-def _bound(own: Compiler, library: Blas, work: Plane | WeightPlane) -> Bound:
-    """A function of image, weight, result and scratch, all as in the tiling: it checks nothing."""
+def _bound(own: Compiler, library: Blas, work: Work) -> Bound | None:
+    """A function of image, weight, result and scratch, all as in the tiling: it checks nothing. None if there is no code for the work."""
     if isinstance(work, Plane):
         return bound_plane(own, library, work, FLOATS)
     bits = own.machine.vector_bits
+    if isinstance(work, ChannelSums):
+        if not depthwise.is_depthwise(work.plane, bits):
+            return None
+        sums = depthwise_weights.tiling_of(work.plane, workers.count())
+        return _in_pieces(own, library, depthwise_weights.code_of(own, work.plane), sums, None, sums.zeros), 0
     tiling = tiling_of_weights(work, BLOCKS[bits][0], bits // 8, workers.count())
     return _in_pieces(own, library, _code(own, FLOATS), tiling, None), tiling.scratch
 

@@ -1,6 +1,7 @@
 """Vector expressions that print LLVM instructions: ``a * b + 1`` appends the instructions that compute it."""
 
 import struct
+from collections.abc import Iterator
 from typing import Union
 
 #: Bits of each element type.
@@ -144,6 +145,18 @@ def splat(name: str, number: str, kind: str, lanes: int) -> list[str]:
         # a shuffle by zeros copies lane 0 to all lanes; processors have an instruction for it
         f"{name} = shufflevector <{lanes} x {kind}> {name}.first, <{lanes} x {kind}> poison, <{lanes} x i32> zeroinitializer",
     ]
+
+
+def added_lanes(vector: str, lanes: int, prefix: str) -> Iterator[str]:
+    """Add the halves of a vector of floats, then those of the sums, down to one number: ``<prefix>.sum``."""
+    while lanes > 1:
+        half, kind = lanes // 2, f"<{lanes} x float>"
+        for part, first in (("low", 0), ("high", half)):
+            places = ", ".join(f"i32 {k}" for k in range(first, first + half))
+            yield f"  {prefix}.{part}.{half} = shufflevector {kind} {vector}, {kind} poison, <{half} x i32> <{places}>"
+        yield f"  {prefix}.part.{half} = fadd <{half} x float> {prefix}.low.{half}, {prefix}.high.{half}"
+        vector, lanes = f"{prefix}.part.{half}", half
+    yield f"  {prefix}.sum = extractelement <1 x float> {vector}, i64 0"
 
 
 def fma(a: Vector, b: Operand, c: Operand) -> Vector:

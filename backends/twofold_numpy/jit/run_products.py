@@ -2,7 +2,7 @@
 
 import ctypes
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..depthwise_gradients import RunProducts
 from .callables import address_of
 from .compiler import Compiler, compiler
-from .ir import splat
+from .ir import added_lanes, splat
 from .llvm_text import llvm_text, loaded_numbers
 
 #: The numbers that the code reads, eight bytes each; those of `x` and `y` are distances in elements.
@@ -41,17 +41,7 @@ def _run_products(own: Compiler) -> RunProducts:
 
 
 def _text() -> str:
-    words = {"LOADED": loaded_numbers(NUMBERS), "NUMBERED": ", ".join(f"i64 {k}" for k in range(LANES)), "HALVES": "\n".join(_halves())}
-    return llvm_text("run_products", SPREAD_LEFT="\n".join(f"  {line}" for line in splat("%left.all", "%left", "i64", LANES)), **words)
-
-
-def _halves() -> Iterator[str]:
-    """Add the halves of a vector, then those of the sums, down to one number."""
-    name, lanes = "%added", LANES
-    while lanes > 1:
-        half, vector = lanes // 2, f"<{lanes} x float>"
-        for part, first in (("low", 0), ("high", half)):
-            places = ", ".join(f"i32 {k}" for k in range(first, first + half))
-            yield f"  %{part}.{half} = shufflevector {vector} {name}, {vector} poison, <{half} x i32> <{places}>"
-        yield f"  %part.{half} = fadd <{half} x float> %low.{half}, %high.{half}"
-        name, lanes = f"%part.{half}", half
+    words = {"LOADED": loaded_numbers(NUMBERS), "NUMBERED": ", ".join(f"i64 {k}" for k in range(LANES))}
+    words["HALVES"] = "\n".join(added_lanes("%added", LANES, "%all"))
+    words["SPREAD_LEFT"] = "\n".join(f"  {line}" for line in splat("%left.all", "%left", "i64", LANES))
+    return llvm_text("run_products", **words)

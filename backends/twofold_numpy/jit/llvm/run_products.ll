@@ -55,9 +55,8 @@ rest:
   br i1 %more.images, label %image, label %tap.done
 tap.done:
 $HALVES
-  %found = extractelement <1 x float> %part.1, i64 0
   %to = getelementptr float, ptr %sums.c, i64 %t
-  store float %found, ptr %to, align 4
+  store float %all.sum, ptr %to, align 4
   %t.next = add i64 %t, 1
   %more.taps = icmp slt i64 %t.next, %taps
   br i1 %more.taps, label %tap, label %channel.done
