@@ -125,7 +125,10 @@ class Settings:
     defer_elements: int = _compiled(65_536, "number of elements from which an operation is deferred to the window instead of run inline")
     fold_elements: int = _setting(262_144, "number of elements from which `run --numpy` makes folding arrays instead of NumPy's")
     window_operations: int = _setting(256, "number of operations at which a window is flushed; mx.engine.bulk sets it")
-    window_bytes: int = _setting(0, "bytes of pending results at which a window is flushed; 0: 1 GiB, or an eighth of a large GPU's memory")
+    window_bytes: int = _setting(
+        0,
+        "bytes of pending results and of what only they read at which a window is flushed; 0: 1 GiB, or an eighth of a large GPU's memory",
+    )
     graph_memory: int = _setting(
         32 << 20, "bytes of graphs and compiled programs, estimated, at which those that are not in use are forgotten"
     )

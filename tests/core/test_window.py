@@ -134,6 +134,31 @@ def test_a_window_is_bounded(monkeypatch, setting):
         same(y, ramp() + k)
 
 
+def summed(arrays):
+    """The sum of the elements of arrays, each of which is let go of before the next one is made."""
+    total = nd.zeros((1,))
+    for x in arrays:
+        total = total + x.sum()
+        del x
+    return total
+
+
+def test_a_window_is_bounded_by_inputs_that_nothing_else_refers_to(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "window_bytes", 4 * SIZE * 4 - 1)
+    total = summed(nd.array(ramp(k)) for k in range(12))
+    assert COUNTERS.windows == 2
+    np.testing.assert_allclose(total.asnumpy(), sum(ramp(k).sum() for k in range(12)), 1e-5)
+
+
+def test_inputs_that_others_refer_to_take_no_room_in_a_window(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "window_bytes", 4 * SIZE * 4 - 1)
+    kept = [nd.array(ramp(k)) for k in range(9)]
+    total = summed(kept)
+    assert COUNTERS.windows == 0
+    np.testing.assert_allclose(total.asnumpy(), sum(ramp(k).sum() for k in range(9)), 1e-5)
+    assert COUNTERS.windows == 1
+
+
 def test_windows_have_more_room_where_devices_have_more_memory(monkeypatch):
     monkeypatch.setattr(room, "ROOM", {})
     for memory, most in ((1 << 32, room.LEAST), (1 << 40, 1 << 37)):

@@ -12,6 +12,7 @@ from typing import Any
 from weakref import ref
 
 from ..assembly import fragment, inlined
+from ..config import SETTINGS
 from ..device import CPU, Device
 from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
@@ -25,7 +26,7 @@ from .guards import plain_or_value
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
 from .sites import SITES, inline_site
 from .tape import Tape, TapeEntry
-from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, is_full, result_of
+from .window import HERE, LOCK, OPEN, USED, Window, flush, force, is_closed, result_of
 
 #: Number of bytes from which an operation that does not wait runs as a compiled program, with pooled memory and on several threads.
 DIRECT = 1 << 22
@@ -60,6 +61,22 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backwar
             _count(w, nodes, user)
         COUNTERS.deferred += 1
         return outs
+
+
+@fragment
+def is_full(w: Window) -> bool:
+    """Whether a window has reached its limit of operations or bytes."""
+    return len(w.issued) >= SETTINGS.window_operations or (w.nbytes + w.entered > w.room and overflows(w))
+
+
+def overflows(w: Window) -> bool:
+    """Whether a window's results, and the inputs that only it refers to, take more bytes than it has room for.
+
+    From then on `Window.entered` is the bytes of these inputs and of those to come.
+    """
+    held = [n.size * ITEMSIZE[n.dtype] for n, holder in list(w.holders.items()) if holder is not None and holder() is None]
+    w.entered = sum(held)
+    return w.nbytes + w.entered > w.room
 
 
 @fragment

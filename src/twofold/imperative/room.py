@@ -1,6 +1,7 @@
-"""Bytes of pending results at which windows are full, unless the setting ``window_bytes`` says so: more where devices have more memory.
+"""Bytes at which windows are full, unless the setting ``window_bytes`` says so: more where devices have more memory.
 
-Chains of operations end where windows end. An array of results that no one refers to by then is never in memory.
+Chains of operations end where windows end. An array of results that no one refers to by then is never in memory. But what operations read
+is in memory until then, even if no one else refers to it any more: it counts, too.
 """
 
 from ..backend.loader import backend_for

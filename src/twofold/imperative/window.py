@@ -21,6 +21,7 @@ from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import Device
+from ..dtype import ITEMSIZE
 from ..errors import EngineError, MXNetError
 from ..graph.ir import Application, Leaf, Node, leaf
 from ..program.cache import PROGRAMS
@@ -76,8 +77,8 @@ class Window(Task):
         For each operation its nodes, and where the user's code issued it; the thread that issues them.
     tape
         The serial number of the one tape whose nodes it contains, or 0. Two tapes use the same numbers for their leaves.
-    room, taken
-        Bytes of pending results at which it is full; locked by the one call that closes the window.
+    room, entered, taken
+        Bytes at which it is full (see `room`), and bytes of inputs; locked by the one call that closes the window.
     work
         The result of `close`, for the run: live results, their nodes, and inputs whose memory may take results.
     stages
@@ -85,8 +86,8 @@ class Window(Task):
     """
 
     __slots__ = (
-        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "outs", "owner", "records", "room", "saved",
-        "stages", "taken", "tape", "work",
+        "aliases", "complete", "cuts", "data", "device", "entered", "held", "holders", "inner", "issued", "outs", "owner", "records",
+        "room", "saved", "stages", "taken", "tape", "work",
     )  # fmt: skip
     reports = False  # readers of the results find the error in their Values
 
@@ -107,7 +108,7 @@ class Window(Task):
         self.saved: dict[tuple[Node, TapeEntry | None], Value] = {}
         self.issued: list[Issued] = []
         self.owner = get_ident()
-        self.tape = 0
+        self.tape = self.entered = 0
         # without it, windows would be cut at other operations in each iteration, and no program would be found again
         self.complete = False
         self.taken = threading.Lock()  # by the one call that closes it
@@ -164,6 +165,7 @@ class Window(Task):
             v.share()
         seen_elsewhere = not is_unshared(v.sharing)
         self.data[node] = v.data
+        self.entered += node.size * ITEMSIZE[node.dtype]
         self.holders[node] = None if seen_elsewhere else ref(v)
         if seen_elsewhere:
             self.held[node] = v  # while this window reads the Value, neither it nor a Value with the same buffer may look writable
@@ -252,12 +254,6 @@ class Window(Task):
 def is_closed(w: Window) -> bool:
     """`Window.closed` without its frame."""
     return w.taken.locked()
-
-
-@fragment
-def is_full(w: Window) -> bool:
-    """Whether a window has reached its limit of operations or bytes."""
-    return len(w.issued) >= SETTINGS.window_operations or w.nbytes > w.room
 
 
 @fragment
