@@ -13,6 +13,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
+from twofold.imperative.tape import tls
 
 from tests.core import interrupts
 from tests.core.interrupted_paths import PATHS
@@ -77,3 +78,14 @@ def test_a_sum_or_a_record_that_is_interrupted_at_any_line_is_there_or_not(name)
     ]
     assert len(lines) > 10
     assert not broken
+
+
+def test_an_interrupt_while_a_tape_is_closed_does_not_leave_recording_on():
+    class Interrupting(list):
+        def __iter__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), mx.autograd.record():
+        tls.tape.entered = Interrupting()
+    assert not mx.autograd.is_recording()
+    assert not mx.autograd.is_training()

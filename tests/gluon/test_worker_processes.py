@@ -426,20 +426,25 @@ def test_a_batch_that_cannot_be_unpickled_is_told_at_once_and_the_others_arrive(
 def test_an_interrupt_within_a_message_ends_the_workers_and_the_next_iteration_has_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     loader = DataLoader(Made(lambda k: np.full(10_000, k)), batch_size=2, num_workers=2)
     want = [batch[:, 0].asnumpy().tolist() for batch in loader]
-    for name in ("received_from", "send_pickled"):
-        whole, calls = getattr(processes, name), []
+    parent, left = os.getpid(), []
+    for name in ("received_from", "send_pickled", "pickled"):
+        original = getattr(processes, name)
 
-        def interrupted(pipe: Any, *message: Any, whole: Any = whole, calls: list[int] = calls) -> Any:
-            calls.append(1)
-            if len(calls) != 3:
-                return whole(pipe, *message)
-            # a part of a message
-            os.write(pipe.fileno(), b"\0") if message else os.read(pipe.fileno(), 1)
+        def interrupted(message: Any, *parts: Any, whole: Any = original) -> Any:
+            if os.getpid() != parent or not left or left.pop():
+                return whole(message, *parts)
+            if not isinstance(message, tuple):  # a pipe: a part of a message passes
+                os.write(message.fileno(), b"\0") if parts else os.read(message.fileno(), 1)
             raise KeyboardInterrupt
 
         monkeypatch.setattr(processes, name, interrupted)
+        other = iter(loader)
+        assert next(other)[:, 0].asnumpy().tolist() == want[0]
+        left.extend([0, 1])  # the second call from now on is interrupted
         with pytest.raises(KeyboardInterrupt):
             list(loader)
+        with pytest.raises(EngineError, match="have ended; an interrupt or an error in another iteration"):
+            list(other)
         assert [batch[:, 0].asnumpy().tolist() for batch in loader] == want
 
 

@@ -62,10 +62,9 @@ class Scope:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         tape, tls.training = self._was
         if tls.tape is None or tape is None:  # else keep the thread's tape: a backward inside the scope may have continued on a new one
-            ended = tls.tape
+            ended, tls.tape = tls.tape, tape  # before anything that a Ctrl-C may interrupt
             if ended is not None:
                 close_tape(ended)
-            tls.tape = tape
         elif isinstance(tape, Trace):
             tls.tape = tape
 

@@ -31,7 +31,7 @@ HARMLESS = {
 NUMPYS = {"numpy"}
 #: Those of NumPy's whose functions do not, and such functions: masked arrays keep the classes of arrays, ``assert_raises`` calls anybody's
 #: functions, and ``as_strided`` looks for its bounds in the arrays that ``base`` leads to, where a folding array's buffer is none.
-APART = ("numpy.ma.", "numpy.testing.", "numpy.lib.stride_tricks.as_strided.")
+APART = ("numpy.ma.", "numpy.testing.", "numpy.lib.stride_tricks.as_strided.", "numpy.lib._stride_tricks_impl.as_strided.")
 #: Built-in functions that look at folding arrays, as NumPy's do, but not ``type``, which must say what NumPy would say.
 BUILT_IN = {name for name in dir(builtins) if name not in ("type", "issubclass", "setattr", "compile", "__import__")}
 #: Those that call a function that they are given: first, or as ``key``.

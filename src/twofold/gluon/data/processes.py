@@ -146,15 +146,16 @@ class WorkerProcesses:
         numpy
             Whether ``npx.set_np`` is in effect.
         """
-        self._number += 1
-        self._waiting[self._number] = (self._number, list(indices), seed, numpy)
-        self._queued.append(self._number)
-        self._hand_out()
+        with self._consistent():
+            self._number += 1
+            self._waiting[self._number] = (self._number, list(indices), seed, numpy)
+            self._queued.append(self._number)
+            self._hand_out()
         return BatchInProgress(self, self._number)
 
     def _hand_out(self) -> None:
         """Send jobs to workers whose pipes have room."""
-        while self._queued:
+        while self._queued and self.are_alive:
             # counted each time from the jobs that workers have, which are few
             loads = [0] * len(self._processes)
             for worker, _ in self._jobs.values():
@@ -169,7 +170,7 @@ class WorkerProcesses:
                 continue
             message = pickled(job)
             self._jobs[number] = worker, job[1]
-            with self._whole_messages(), contextlib.suppress(BrokenPipeError):  # it died: found by `_receive`, which says how
+            with contextlib.suppress(BrokenPipeError):  # it died: found by `_receive`, which says how
                 send_pickled(self._pipes[worker], *message)
 
     def forget(self, number: int) -> None:
@@ -192,6 +193,9 @@ class WorkerProcesses:
 
     def _receive(self, number: int, deadline: float, timeout: float) -> None:
         """Wait for a worker, and keep what it sends."""
+        if not self.are_alive:
+            todo = "an interrupt or an error in another iteration has ended them: iterate over the loader anew"
+            raise EngineError("DataLoader: the worker processes of this iteration have ended", None, todo)
         sentinels = {process.sentinel: k for k, process in enumerate(self._processes)}
         ready = pipes.wait([*self._pipes, *sentinels], max(deadline - monotonic(), 0))
         if not ready:
@@ -199,14 +203,12 @@ class WorkerProcesses:
             where = f"worker {worker} at {self._place(worker, indices)}"
             self.close()
             raise took_too_long(timeout, where)
-        for worker, pipe in enumerate(self._pipes):
-            if pipe in ready:
-                with contextlib.suppress(EOFError, OSError):
-                    with self._whole_messages():
-                        message = received_from(pipe)
-                    self._keep(worker, message)
-                    del message  # its memory lives as long as the arrays in it
-        self._hand_out()
+        with self._consistent():
+            for worker, pipe in enumerate(self._pipes):
+                if pipe in ready:
+                    with contextlib.suppress(EOFError, OSError):
+                        self._keep(worker, received_from(pipe))
+            self._hand_out()
         # a worker may send the batch and then die: the batch counts, and the death is reported when a later batch is missing
         if number not in self._results:
             for worker in (k for sentinel, k in sentinels.items() if sentinel in ready):
@@ -226,8 +228,8 @@ class WorkerProcesses:
         self._results[number] = good, value
 
     @contextlib.contextmanager
-    def _whole_messages(self) -> Iterator[None]:
-        """While it is entered, an interrupt ends the processes: it may have left a part of a message in a pipe."""
+    def _consistent(self) -> Iterator[None]:
+        """While it is entered, an interrupt ends the processes: it may leave a part of a message in a pipe, or a job that was not sent."""
         try:
             yield
         except (KeyboardInterrupt, SystemExit):
