@@ -20,6 +20,7 @@ Source: Georganas et al., "Anatomy of high-performance deep learning convolution
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -41,8 +42,9 @@ Binder = Callable[[Work], Bound | None]
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
 #: Multiplications from which the convolution is worth loading the compiler, which takes 0.04 s.
 LEAST = 1 << 13
-#: Places that are computed together, at least, and the nanoseconds of a multiplication: where there are more places, and where not.
-LANES, MULTIPLICATION, ALONE = 8, 0.0192, 0.0263
+#: Places that are computed together, at least, and the nanoseconds of a multiplication where there are more places, and where not; and of
+#: copying an element of an image to channels last.
+LANES, MULTIPLICATION, ALONE, COPY = 8, 0.0192, 0.0263, 0.5
 #: Nanoseconds of the matrix products that are the alternative: for a multiplication, for an element of a weight that is multiplied by
 #: several columns, for an element of the columns, and for a call.
 PRODUCT, WEIGHT, COLUMN, CALL = 0.0227, 0.3, 1.0, 40_000.0
@@ -68,9 +70,12 @@ def is_faster(kind: Kind, g: Geometry) -> bool:
     windows = g.n * math.prod(g.out)
     if kind == "weight" and windows < FEW:
         return False
-    places = direct_weights.places_of(g) if kind == "weight" else math.prod(g.out)
+    places, copied = math.prod(g.out), 0
+    if kind == "weight":
+        places = g.filters if _is_swapped(g) else direct_weights.places_of(g)
+        copied = g.n * math.prod(g.size) * min(g.channels, g.filters if g.is_pointwise else g.channels)
     lanes = LANES * -(-places // LANES)
-    ours = g.products * lanes / places * (MULTIPLICATION if lanes > LANES else ALONE)
+    ours = g.products * lanes / places * (MULTIPLICATION if lanes > LANES else ALONE) + COPY * copied
     columns = 0 if g.is_pointwise else windows * g.groups * g.rows
     return ours <= g.products * PRODUCT + (WEIGHT * g.filters * g.rows if windows > 1 else 0) + COLUMN * columns + CALL
 
@@ -108,7 +113,18 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve_weight`` into ``out``."""
-    direct_weights.add_up(g, _bands(g), data, result, out)
+    if not _is_swapped(g):
+        direct_weights.add_up(g, _bands(g), data, result, out)
+        return
+    swapped = replace(g, channels=g.filters, filters=g.channels)
+    found = POOL.empty(out.swapaxes(0, 1).shape, out.dtype)
+    direct_weights.add_up(swapped, _bands(swapped), result, data, found)
+    out[...] = found.swapaxes(0, 1)
+
+
+def _is_swapped(g: Geometry) -> bool:
+    """Whether the gradient of a weight is computed as its transpose: of a matrix product the smaller operand is transposed."""
+    return g.is_pointwise and g.groups == 1 and g.filters < g.channels
 
 
 def scratch_memory(nbytes: int) -> np.ndarray:

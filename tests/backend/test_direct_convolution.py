@@ -43,6 +43,7 @@ GEOMETRIES = {
     "each channel by itself, line": Geometry(2, 64, 64, 64, (301,), (4,), (2,), (1,), (2,)),
     "no padding": tune.geometry(1, 6, 33, 20, 3),
     "single places": tune.geometry(2, 24, 23, 40, 1),
+    "more channels than filters": tune.geometry(2, 48, 23, 10, 1),
     "many places": tune.geometry(1, 32, 40, 48, 1),
     "line": Geometry(3, 6, 20, 1, (301,), (5,), (2,), (2,), (3,)),
     "dilated": Geometry(1, 4, 20, 1, (31, 40), (3, 3), (1, 1), (2, 5), (2, 5)),
