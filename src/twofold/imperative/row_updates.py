@@ -1,17 +1,22 @@
 """Updates in place of the rows that a row-sparse gradient stores."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..backend import sparse
 from ..errors import IndexingError
 from ..opdef import BoundOp, Sparse
+from ..ops import primitive_gather
 from .array import Array, adopted
 from .cell import wrap
 from .invoke import host_of, invoke
 from .storage import CELLS, CLASSES, dense_array, sparse_array, store_array
+from .write import write
+
+#: The places of rows, with their numbers as the operand that follows.
+ROWS = primitive_gather.index.bind(key=(0,))
 
 
 def updates_rows(bound_op: BoundOp, args: Sequence[Array]) -> bool:
@@ -46,8 +51,8 @@ def update_rows(bound_op: BoundOp, args: Sequence[Array]) -> None:
     rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
     results = invoke(bound_op, [*rows, *args[count:]])
     for place, new in zip((0, *bound_op.written), results, strict=True):
-        at: Any = places[place]
-        at[0][at[1]] = wrap(CLASSES["default"], new)
+        array, chosen = cast("tuple[Array, Array]", places[place])
+        _write_rows(array, chosen, wrap(CLASSES["default"], new))
 
 
 def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
@@ -59,6 +64,12 @@ def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
     results = invoke(bound_op, [*map(dense_array, args[:count]), *args[count:]])
     for place, new in zip((0, *bound_op.written), results, strict=True):
         store_array(bound_op.op.title, args[place], wrap(CLASSES["default"], new))
+
+
+def _write_rows(array: Array, numbers: Array, rows: Array) -> None:
+    """``array[numbers] = rows`` for numbers of existing rows, which are not looked at."""
+    root, chain = (array._base, array._chain) if type(array)._root is not None else (array, ())
+    write(root, chain, (ROWS, numbers), rows)
 
 
 def _stored_rows(array: Array, numbers: Array, *, is_state: bool) -> tuple[Array, Array]:
