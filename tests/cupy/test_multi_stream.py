@@ -277,7 +277,7 @@ def ignoring(number, run, monkeypatch):
 
     def begun(self, reads, writes):
         begin(self, reads, writes)
-        views.add(self._step) if not writes else views.discard(self._step)
+        (views.discard if writes else views.add)(self._step)
 
     def allocated(self, size):
         views.discard(self._step)

@@ -259,3 +259,10 @@ def test_an_archive_with_a_name_that_is_not_text_is_damaged():
     np.savez(file, é=np.ones(2))
     with pytest.raises(FormatError, match=r"load: the name of an array in the archive is not UTF-8: given \\xff\\xff.npy"):
         np.load(io.BytesIO(file.getvalue().replace("\u00e9".encode(), b"\xff\xff")))
+
+
+@each("call", [np.sort, lambda x: np.flip(x, -1)])
+def test_an_axis_of_an_array_without_axes_is_refused_with_advice_that_can_be_followed(call):
+    with pytest.raises(ShapeError, match=r"axis is out of range: given -1 for 0 dimensions; a 0-d array has none: reshape it to \(1,\)$"):
+        call(np.array(3.0))
+    assert call(np.array(3.0).reshape(1)).shape == (1,)
