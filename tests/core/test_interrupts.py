@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import twofold as mx
@@ -89,3 +90,27 @@ def test_an_interrupt_while_a_tape_is_closed_does_not_leave_recording_on():
         tls.tape.entered = Interrupting()
     assert not mx.autograd.is_recording()
     assert not mx.autograd.is_training()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_write_to_a_variable_that_is_interrupted_leaves_it_a_variable(error: type[BaseException]) -> None:
+    def made():
+        x = nd.ones((3,))
+        x.attach_grad()
+        return x
+
+    def written(x):
+        nd.sgd_update(x, nd.ones((3,)), out=x, lr=0.5)
+
+    for _ in range(2):
+        written(made())
+    lines, arrays = interrupts.lines_of(lambda: written(made())), []
+    assert lines
+    for line in lines:
+        arrays.append(x := made())
+        interrupts.interrupted(lambda x=x: written(x), line, error)
+        with mx.autograd.record():
+            y = (x * x).sum()
+        y.backward()
+        assert x.asnumpy().tolist() in ([1.0] * 3, [0.5] * 3)
+        np.testing.assert_array_equal(x.grad.asnumpy(), 2 * x.asnumpy())

@@ -96,7 +96,11 @@ class Array(Cell):
         if v.__class__ is Value and v.entry is not None:
             v.entry.grad = grad  # on this tape the array is an operation's result; on the next tape it is a variable again
         else:
-            mark(self, grad, old)
+            try:
+                mark(self, grad, old)
+            except (KeyboardInterrupt, MemoryError):
+                mark(self, grad, old)  # the content is new already: without its mark, no backward would reach the array from now on
+                raise
 
     @property
     def shape(self) -> tuple[int, ...]:
