@@ -54,7 +54,7 @@ _NOTHING = np.empty(0, np.uint8)
 
 
 def is_applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> bool:
-    """Whether the algorithm applies: to lines and planes of float32, with a stride or a dilation for gradients with respect to the data."""
+    """Whether the algorithm applies: to lines and planes of float32, without a stride along a dilated axis for the gradient of the data."""
     if dtype != np.float32 or not 1 <= len(g.size) <= 2 or (kind == "data" and not has_phases(g)):
         return False
     return ITEM * max(math.prod(g.padded) * g.channels, g.rows * g.filters, math.prod(g.out) * g.filters) < REACH // 2
@@ -148,7 +148,7 @@ def _phases(g: Geometry) -> list[tuple[tuple[slice, ...], Parts]]:
     return [(phase.places, _parts(phase.plane)) for phase in phases_of(g)]
 
 
-@lru_cache(1024)
+@lru_cache(256)  # a table of windows has up to 128 KiB
 def _bands(g: Geometry) -> list[tuple[direct_weights.WeightPlane, direct_weights.SumOfBand]]:
     """The sums of which the gradient of the weight consists."""
     planes = list(direct_weights.planes_of(g))
