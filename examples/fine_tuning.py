@@ -84,7 +84,7 @@ def main() -> None:
     path = str(pathlib.Path(tempfile.mkdtemp(), "mobilenet0.25.params"))
     old_kinds, new_kinds = list(range(OLD)), list(range(OLD, OLD + NEW))
     first = network(OLD)
-    train(first, first.collect_params(), drawn(old_kinds, 2048), epochs=8)
+    train(first, first.collect_params(), drawn(old_kinds, 2048), epochs=16)
     first.save_parameters(path)
     print(f"old shapes: {accuracy(first, *drawn(old_kinds, 512)):.3f}")
 
