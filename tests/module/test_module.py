@@ -272,3 +272,20 @@ def test_a_bucketing_module_says_which_parameters_are_fixed():
     module = mx.mod.BucketingModule(lambda key: (symbol, ["data"], []), default_bucket_key=3, fixed_param_names=["fc_bias"])
     assert module._fixed_param_names == ["fc_bias"]
     assert module._state_names == []
+
+
+def test_callbacks_read_the_arguments_of_fit():
+    """By MXNet's names, as programs of its users do."""
+    seen = []
+
+    def keep(param):
+        named = param.locals
+        seen.append((named["num_epoch"], named["optimizer"], named["eval_data"], named["nbatch"], named["end_of_batch"]))
+        assert named["arg_params"] is named["aux_params"] is named["monitor"] is None
+        assert named["self"] is module
+        assert {"begin_epoch", "data_batch", "initializer", "kvstore", "optimizer_params", "tic", "train_data"} <= named.keys()
+
+    module = mx.mod.Module(perceptron(mx))
+    data = mx.io.NDArrayIter(X, Y, len(X) // 2)
+    module.fit(data, num_epoch=1, batch_end_callback=keep)
+    assert seen == [(1, "sgd", None, 0, False), (1, "sgd", None, 1, True)]

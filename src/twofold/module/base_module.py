@@ -364,11 +364,11 @@ class BaseModule(ModuleInterface):
         # the validation shares the object by default: its sums are reset before
         metric = metrics.create(eval_metric)
         validation_metric = metric if validation_metric is None else validation_metric
-        batches = length_hint(train_data) or None
+        batches, fit = length_hint(train_data) or None, dict(locals())  # callbacks of MXNet's programs read the arguments of `fit`
         for epoch in self._epochs(begin_epoch, num_epoch):
-            start = time.time()
+            fit["tic"] = start = time.time()
             with Epoch(f"epoch {epoch}", batches, metric.get_global_name_value, self.logger) as bar:
-                values = self._train_epoch(epoch, train_data, metric, monitor, _and_bar(batch_end_callback, bar), sparse_row_id_fn)
+                values = self._train_epoch(epoch, train_data, metric, monitor, _and_bar(batch_end_callback, bar), sparse_row_id_fn, fit)
             batches = bar.done or batches  # from the second epoch on it is known for every kind of iterator
             self._log(epoch, "Train", values)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
@@ -407,8 +407,9 @@ class BaseModule(ModuleInterface):
         monitor: Monitor | None,
         batch_end_callback: Callbacks,
         sparse_row_id_fn: RowIds | None,
+        fit: dict[str, Any],
     ) -> list[tuple[str, float]]:
-        """Train for one epoch; return the (name, value) pairs of the metric."""
+        """Train for one epoch; return the (name, value) pairs of the metric. ``fit``: the arguments of `fit`, for callbacks."""
         eval_metric.reset()
         values: list[tuple[str, float]] = []
         batches = iter(train_data)
@@ -432,7 +433,8 @@ class BaseModule(ModuleInterface):
                 self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
             if monitor is not None:
                 monitor.toc_print()
-            call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            end_of_batch = next_data_batch is None  # MXNet's name
+            call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, fit | locals()))
             data_batch, nbatch = next_data_batch, nbatch + 1
         return values
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...device import CPU
 from ...errors import DTypeError, NotReady, ParameterError
@@ -189,8 +190,9 @@ class SVRGModule(Module):
         monitor: Monitor | None,
         batch_end_callback: Callbacks,
         sparse_row_id_fn: RowIds | None,
+        fit: dict[str, Any],
     ) -> list[tuple[str, float]]:
         if epoch % self.update_freq == 0:
             self.update_full_grads(train_data)
             train_data.reset()
-        return super()._train_epoch(epoch, train_data, eval_metric, monitor, batch_end_callback, sparse_row_id_fn)
+        return super()._train_epoch(epoch, train_data, eval_metric, monitor, batch_end_callback, sparse_row_id_fn, fit)
