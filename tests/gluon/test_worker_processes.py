@@ -424,7 +424,8 @@ def test_a_batch_that_cannot_be_unpickled_is_told_at_once_and_the_others_arrive(
 
 
 def test_an_interrupt_within_a_message_ends_the_workers_and_the_next_iteration_has_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    loader = DataLoader(Made(lambda k: np.full(10_000, k)), batch_size=2, num_workers=2)
+    # more batches than are made ahead: the other iteration still waits for some when the workers end
+    loader = DataLoader(Made(lambda k: np.full(10_000, k), length=40), batch_size=2, num_workers=2)
     want = [batch[:, 0].asnumpy().tolist() for batch in loader]
     parent, left = os.getpid(), []
     for name in ("received_from", "send_pickled", "pickled"):
