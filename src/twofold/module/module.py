@@ -10,14 +10,11 @@ from ..device import CPU, Device, devices_of
 from ..errors import DTypeError, InvalidValue, NotReady
 from ..formats.checksums import checksum_beside, warn_if_changed
 from ..io.iterator import DataDesc, Shapes, describe
-from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, store_for
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..optimizer.argument_errors import options_of
-from ..optimizer.base import Optimizer
-from ..optimizer.updater import Updater
 from ..origin import warn
 from ..symbol.symbol import Symbol
 from .base_module import BaseModule
@@ -26,7 +23,7 @@ from .device_group import DeviceGroup
 from .interface import Binding, Filling, Logger, Optimization, RowIds
 from .parameters import ParameterFiller, check_loaded, check_names, check_shared
 from .placement import GroupLayout, Groups, groups_by_device
-from .updates import Updates, prepare_optimizer, pull_rows
+from .updates import Part, Updates, prepare_optimizer, pull_rows
 
 Contexts = Device | Sequence[Device]
 
@@ -362,23 +359,8 @@ class Module(BaseModule):
         shared_module._require("borrow_optimizer", optimizer=True)
         self._updates, self.optimizer_initialized = shared_module._updates, True
 
-    # MXNet's programs read these four
-
-    @property
-    def _optimizer(self) -> Optimizer | None:
-        return None if self._updates is None else self._updates.optimizer
-
-    @property
-    def _kvstore(self) -> KVStoreBase | None:
-        return None if self._updates is None else self._updates.store
-
-    @property
-    def _updater(self) -> Updater | None:
-        return None if self._updates is None else self._updates.updater
-
-    @property
-    def _update_on_kvstore(self) -> bool | None:
-        return None if self._updates is None else self._updates.on_store
+    # MXNet's programs read these four, and subclasses with an `init_optimizer` of their own assign them
+    _optimizer, _kvstore, _updater, _update_on_kvstore = Part("optimizer"), Part("store"), Part("updater"), Part("on_store")
 
     def update(self) -> None:
         """Update the parameters with the gradients of the last `backward`.

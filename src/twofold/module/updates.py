@@ -1,12 +1,13 @@
 """`Updates`: applies an optimizer to the parameters of a module, in the key-value store or on the devices."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .. import ndarray as nd
-from ..errors import InvalidValue, ParameterError
+from ..errors import DTypeError, InvalidValue, ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
 from ..ndarray.array import NDArray
@@ -43,21 +44,36 @@ class Updates:
         m · position + n.
     """
 
-    def __init__(self, optimizer: Optimizer, store: KVStoreBase | None, on_store: bool, names: Sequence[str]) -> None:
+    def __init__(self, optimizer: Any, store: Any, on_store: bool, names: Sequence[str]) -> None:
         self.optimizer, self.store, self.on_store, self.names = optimizer, store, on_store, list(names)
         self.places = {name: place for place, name in enumerate(names)}
         #: The store if this process updates its arrays. A user-defined store and one on servers have updaters of their own.
         self._in_process = store._in_process if on_store and store is not None else None
         #: Updates weights in this process; None if the store has its own updater.
         # one updater for both: a store in this process runs the same object as the devices
-        self._working: Updater | None = None if on_store and self._in_process is None else get_updater(optimizer)
+        self._working: Any = None if optimizer is None or (on_store and self._in_process is None) else get_updater(optimizer)
+        #: The updater of weights on the devices; None if the store updates them.
+        self.updater: Any = None if on_store else self._working
         # of the last step; valid as long as the group has the same lists
         self._rows: _Rows | None = None
 
-    @property
-    def updater(self) -> Updater | None:
-        """The updater of weights on the devices; None if the store updates them."""
-        return None if self.on_store else self._working
+    def with_part(self, name: str, value: object) -> "Updates":
+        """A copy with another optimizer, store, updater or ``on_store``, which a subclass of a module has set up itself.
+
+        Parameters
+        ----------
+        name
+            The attribute.
+        value
+            Its value.
+        """
+        changed = copy(self)
+        setattr(changed, name, value)
+        changed._rows = None
+        # whoever assigns an optimizer alone goes on with the updater that there is, as in MXNet
+        if name != "optimizer":
+            changed._in_process, changed._working = None, None if changed.on_store else changed.updater
+        return changed
 
     def start(self, group: DeviceGroup, params: Mapping[str, NDArray], compression: Mapping[str, str | float] | None) -> None:
         """Send the parameters to the store.
@@ -117,11 +133,13 @@ class Updates:
             known = self._rows = self._rows_of(group)
         if self.store is not None:
             self._sum(self.store, known.trained)
-        if self.on_store or self._working is None:
+        if self.on_store:
             return
+        if self._working is None:
+            raise DTypeError("Module.update: the module has no updater", None, "call init_optimizer(), or assign _updater")
         # one call per device: the weights of a call are on one device, and each device counts its own updates
         for work in known.by_device:
-            if self.store is None:
+            if self.store is None or not isinstance(self._working, Updater):
                 self._working(*work)
             else:
                 self.store.update_with(self._working, *work)
@@ -164,8 +182,10 @@ class Updates:
 
     def save(self, fname: str | PathLike[str]) -> None:
         """Write the optimizer's states, and how many updates it has done, to a file."""
-        if self._working is not None:
+        if isinstance(self._working, Updater):
             write_file(fname, [self._working.get_states(dump_progress=True)])
+        elif self._working is not None:
+            write_file(fname, [self._working.get_states()])
         elif self.store is not None:
             self.store.save_optimizer_states(fname)
 
@@ -186,13 +206,15 @@ class Updates:
         ParameterError
             If the states belong to other parameters.
         """
-        if self._working is not None:
+        if isinstance(self._working, Updater):
             trained = [name for name, grads in zip(group.param_names, group.grad_arrays, strict=True) if grads[0] is not None]
             # the file may be of a module with another number of devices, or with its optimizer in a store
             rekeyed = partial(self._for_devices, trained=trained, devices=len(group.contexts))
             self._working._load(read_file(fname), self._weights(group), rekeyed)
             self.optimizer = self._working.optimizer  # a file that `Trainer` has written holds one
             self.optimizer.move_progress(rekeyed, [context.device_id for context in group.contexts])
+        elif self._working is not None:
+            self._working.set_states(read_file(fname))
         elif self.store is not None:
             self.store.load_optimizer_states(fname)
 
@@ -233,6 +255,33 @@ class Updates:
         if {key for column in keys.values() for key in column} != set(states):
             return None
         return {name: [states[key] for key in column] for name, column in keys.items()}
+
+
+class _Owner(Protocol):
+    """What `Part` reads of a module."""
+
+    _updates: Updates | None
+    _param_names: list[str]
+
+
+class Part:
+    """An attribute of a module that is a part of its `Updates`: MXNet's modules store four, which subclasses assign.
+
+    Parameters
+    ----------
+    name
+        The attribute of `Updates`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, module: _Owner, kind: type) -> Any:
+        return None if module._updates is None else getattr(module._updates, self._name)
+
+    def __set__(self, module: _Owner, value: object) -> None:
+        updates = Updates(None, None, False, module._param_names) if module._updates is None else module._updates
+        module._updates = updates.with_part(self._name, value)
 
 
 def _copy(state: Any) -> Any:

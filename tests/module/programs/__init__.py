@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import composition, feed_forward, files, inference, life, several_devices, training
+from . import composition, feed_forward, files, inference, life, own_optimizer, several_devices, training
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return programs_of((life, inference, training, several_devices, files, composition, feed_forward))
+    return programs_of((life, inference, training, several_devices, files, composition, feed_forward, own_optimizer))
