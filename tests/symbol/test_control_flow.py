@@ -111,6 +111,28 @@ def test_cond_runs_the_chosen_branch(chosen, want):
     np.testing.assert_allclose(executor.grad_dict["s"].asnumpy(), [1 - chosen, 1 - chosen])
 
 
+def test_variables_of_one_name_in_bodies_are_one_variable():
+    result = sym.contrib.cond(sym.var("p") > 0, lambda: sym.var("a") * 2, lambda: sym.var("a") + 1)
+    assert result.list_arguments() == ["p", "a"]
+    executor = bound(result, p=[1], a=S)
+    np.testing.assert_allclose(executor.forward(is_train=True)[0].asnumpy(), 2 * np.asarray(S))
+    executor.backward()
+    np.testing.assert_allclose(executor.grad_dict["a"].asnumpy(), [2, 2])
+
+
+def test_variables_of_one_name_in_and_around_loops_are_one_variable():
+    step = lambda i, s: (i + sym.sum(sym.var("x")), s * sym.var("w") + sym.var("w"))  # noqa: E731
+    outputs, state = sym.contrib.foreach(step, sym.var("x"), sym.var("s"))
+    both = sym.Group([outputs, state])
+    assert both.list_arguments() == ["x", "s", "w"]
+    got = [a.asnumpy() for a in bound(both, x=np.array([1, 2]), s=S, w=W).forward()]
+    np.testing.assert_allclose(got[0], [[4], [5]])
+    np.testing.assert_allclose(got[1], (np.asarray(S) * W + W) * W + W)
+    counted, _ = sym.contrib.while_loop(lambda i: i < sym.var("m"), lambda i: (i + sym.var("m"), [i + 1]), [sym.var("i")], max_iterations=3)
+    assert counted.list_arguments() == ["i", "m"]
+    np.testing.assert_allclose(bound(counted, i=[1], m=[3]).forward()[0].asnumpy(), [[4], [5], [0]])
+
+
 def test_each_step_draws_new_numbers_and_a_seed_repeats_them():
     outputs, _ = sym.contrib.foreach(lambda d, state: (sym.Dropout(d, p=0.5), state), sym.var("x"), sym.var("s"))
     executor = bound(outputs, x=np.ones((4, 30)), s=S)

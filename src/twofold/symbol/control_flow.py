@@ -81,6 +81,19 @@ class _Body:
         return Head(self._cuts[head], 0)
 
 
+def _inputs(symbols: Sequence[Symbol], *bodies: _Body) -> list[Head]:
+    """The inputs of a node for symbols. Variables of one name, in these and in what bodies read from outside, become the first of them."""
+    given = [s.heads[0] for s in symbols]
+    first: dict[str, Head] = {}
+    for head in (*given, *(h for body in bodies for h in body.outside.values())):
+        if head.node.is_variable:
+            first.setdefault(head.node.name, head)
+    of = lambda head: first[head.node.name] if head.node.is_variable else head  # noqa: E731
+    for body in bodies:
+        body.outside = {node: of(head) for node, head in body.outside.items()}
+    return [of(head) for head in given]
+
+
 def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], T]) -> tuple[T, Callable[[Sequence[Symbol]], _Body]]:
     """The result of a body, and a function that makes its `_Body` from the symbols in the result, in the same scope of attributes."""
     # the attribute marks nodes composed inside: everything else that the body reads comes from outside, and is cut there
@@ -137,7 +150,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         "in_state_locs": [place.get(s.heads[0].node, -1) for s in old],
         "remain_locs": [place[n] for n in inner.outside],
     }
-    inputs = [s.heads[0] for s in (*streams, *states)] + list(inner.outside.values())
+    inputs = [*_inputs([*streams, *states], inner), *inner.outside.values()]
     results = _node("_foreach", attrs, inputs, [inner], len(flat_out) + len(flat_new))
     return nest(results[: len(flat_out)], out_form), nest(results[len(flat_out) :], new_form)
 
@@ -178,7 +191,7 @@ def looped(
             "while_loop: func returns a different number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all"
         )
     inner = make([*flat_out, *flat_new])
-    inputs = [s.heads[0] for s in outer]
+    inputs = _inputs(outer, test, inner)
     # A value that both bodies read, or that is a loop variable too, is one input.
     inputs += [h for h in dict.fromkeys([*test.outside.values(), *inner.outside.values()]) if h not in inputs]
     attrs = {
@@ -216,6 +229,7 @@ def cond(pred: Symbol | Callable[[], Symbol], then_func: Callable[[], Any], else
         raise ParameterError(
             "cond: the branches return different numbers of outputs", f"{forms[0][1]} and {forms[1][1]}", "return equally many"
         )
+    _inputs([], test, *branches)
     inputs = list(dict.fromkeys(h for b in (test, *branches) for h in b.outside.values()))
     attrs = {
         "num_args": 3 + len(inputs),
