@@ -1,5 +1,8 @@
 """Loops and branches in symbols: the imperative ones' results and gradients, inference through bodies, JSON, random draws."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 
@@ -131,6 +134,49 @@ def test_variables_of_one_name_in_and_around_loops_are_one_variable():
     counted, _ = sym.contrib.while_loop(lambda i: i < sym.var("m"), lambda i: (i + sym.var("m"), [i + 1]), [sym.var("i")], max_iterations=3)
     assert counted.list_arguments() == ["i", "m"]
     np.testing.assert_allclose(bound(counted, i=[1], m=[3]).forward()[0].asnumpy(), [[4], [5], [0]])
+
+
+def test_inner_variables_are_named_after_the_outputs_that_they_stand_for():
+    a, b, d = (sym.var(n) for n in "abd")
+    parts = sym.split(a, 2, name="z")
+    seen = []
+
+    def step(i, states):
+        seen.extend(s.name for s in (*i, *states))
+        return i[0] + i[1], [2 * s for s in states]
+
+    sym.contrib.foreach(step, [d, parts[1]], [a, b])
+    assert seen == ["d-0", "z-1", "a-0", "b-0"]
+
+
+def test_states_from_the_node_of_a_result_are_copies():
+    def step(i, states):
+        total = i + states[0]
+        return total, [states[1], total]
+
+    result, states = sym.contrib.foreach(step, sym.var("d"), [sym.var("a"), sym.var("b")])
+    inner = json.loads(result.tojson())["nodes"][-1]["subgraphs"][0]["nodes"]
+    assert [node["op"] for node in inner if node["op"] != "null"] == ["elemwise_add", "_copy", "_copy"]
+    executor = bound(sym.Group([result, *states]), d=[[1, 2], [3, 4]], a=S, b=W)
+    got = [x.asnumpy() for x in executor.forward()]
+    first = np.add([1, 2], S)
+    np.testing.assert_allclose(got[0], [first, np.add([3, 4], W)])
+    np.testing.assert_allclose(got[1:], [first, np.add([3, 4], W)])
+
+
+def test_bodies_have_names_of_their_own_in_the_whole_process():
+    def scopes():
+        with mx.name.NameManager():
+            outer, _ = sym.contrib.foreach(
+                lambda i, s: sym.contrib.foreach(lambda j, t: (j + 1, t), i, s, name="inner"), sym.var("d"), sym.var("s"), name="outer"
+            )
+        text = outer.tojson().replace("\\", "")
+        return sorted(set(re.findall(r'"__subgraph_name__": "([^"]*)"', text)))
+
+    first, second = scopes(), scopes()
+    number = int(first[0].removeprefix("outer"))
+    assert first == [f"outer{number}", f"outer{number}$inner0"]
+    assert second == [f"outer{number + 1}", f"outer{number + 1}$inner0"]
 
 
 def test_each_step_draws_new_numbers_and_a_seed_repeats_them():

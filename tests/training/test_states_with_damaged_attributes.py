@@ -38,6 +38,7 @@ OPTIMIZERS = [
     {"_all_index_update_counts": {0: {0: 10**60}}},
     {"_index_update_count": {0: -1}},
     {"lr": NAN},
+    {"lr": None},
     {"beta1": NAN},
     {"lr_mult": {0: "x"}},
     {"wd_mult": {0: NAN}},

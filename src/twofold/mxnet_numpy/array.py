@@ -5,6 +5,7 @@ are contiguous in memory are views, reshaped and transposed arrays are copies, e
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -108,6 +109,13 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         if name == self._dtype:
             return self.copy() if copy else self
         return wrap(ndarray, invoke(primitive_arithmetic.astype.bind(dtype=name), (self,))[0])
+
+    def copyto(self, other: Any) -> Any:
+        """Copy into another array, or into a new array on a device; returns that array, but False, with a warning, for this one."""
+        if other is self:
+            warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)
+            return False
+        return super().copyto(other)
 
     def copy(self, order: Order = "C") -> "ndarray":
         """A copy on the same device.

@@ -12,7 +12,7 @@ from typing import Any
 from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float, promote
 from ..errors import DTypeError, ParameterError, ShapeError
 from .spec import BoundOp, Op
-from .vocabulary import Derived, Operand
+from .vocabulary import Derived
 
 
 def finish_legacy(xp: Derived, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
@@ -35,13 +35,11 @@ def _finish(xp: Derived, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> 
         out = xp.cast(out, wanted)
     elif dtype == "int64" and op.result == "index":
         out = xp.astype(out, dtype="float32")
+    if out.shape:
+        return out
     # only MXNet's NumPy arrays can be 0-d, and results computed from one may be 0-d too; without operands a parameter says so
-    return out if out.shape or not inputs or any(_is_scalar_array(xp, i) for i in inputs) else xp.reshape(out, shape=(1,))
-
-
-def _is_scalar_array(xp: Derived, x: Operand | None) -> bool:
-    """Whether an operand is an array without axes, and not a number or omitted."""
-    return x is not None and not x.shape and xp.dtype_of(x) not in WEAK
+    arrays = [i for i in inputs[op.random :] if i is not None and xp.dtype_of(i) not in WEAK]
+    return xp.reshape(out, shape=(1,)) if arrays and all(i.shape for i in arrays) else out
 
 
 def working_dtype(bound_op: BoundOp, dtype: str) -> str:

@@ -39,10 +39,10 @@ np_copy.sample(lambda draw: draw(draw.real((2, 3))))
 
 
 @numpy_op("_np_reshape", row="reshape(a, newshape, order='C', out=None)")
-def np_reshape(xp, a, *, newshape: Shape, order: Literal["C", "F"] = "C"):
-    """The elements in a new shape, in which -1 infers a size; read and written with the last axis fastest (C) or the first (F)."""
+def np_reshape(xp, a, *, newshape: Shape, order: Literal["C", "F", "A", "K"] = "C"):
+    """The elements in a new shape, in which -1 infers a size; read and written with the last axis fastest (C, A, K) or the first (F)."""
     shape = filled_shape(tuple(-1 if n is None else n for n in newshape), math.prod(a.shape), "reshape")
-    if order == "C":
+    if order != "F":
         return xp.reshape(a, shape=shape)
     # with the first axis fastest, the elements are those of the transposed array with the last axis fastest
     turned = xp.reshape(xp.permute_dims(a, axes=tuple(range(len(a.shape)))[::-1]), shape=shape[::-1])
@@ -52,7 +52,7 @@ def np_reshape(xp, a, *, newshape: Shape, order: Literal["C", "F"] = "C"):
 @np_reshape.infer
 def _(shapes, results, *, newshape, order):
     known = [None if s is None or 0 in s else s for s in (shapes[0], results[0])]
-    if order != "C" or 0 in newshape:
+    if order == "F" or 0 in newshape:
         return shapes, results
     before, after = reshaped(*known, codes=newshape)
     return [before], [after]

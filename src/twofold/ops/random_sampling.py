@@ -81,7 +81,7 @@ def _generalized_negative_binomial(xp, rng, shape, dtype, mu, alpha):
 
 def _draw(xp, distribution, rng, shape, dtype, *values):
     name = dtype or "float32"
-    return xp.cast(distribution(xp, rng, shape or (), name, *_parameters(xp, name, *values)), name)
+    return xp.cast(distribution(xp, rng, (1,) if shape is None else shape, name, *_parameters(xp, name, *values)), name)
 
 
 @sampler("_random_uniform", "random_uniform", "uniform", domain=INTERVAL)
@@ -111,7 +111,7 @@ def random_exponential(xp, rng, *, lam: Scalar = 1.0, shape: Shape | None = None
 @sampler("_random_poisson", "random_poisson", domain=MEAN)
 def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Poisson samples with mean ``lam``, which selects the method and is therefore part of the program."""
-    return xp.cast(poisson_of(xp, rng, lam, shape or ()), dtype or "float32")
+    return xp.cast(poisson_of(xp, rng, lam, (1,) if shape is None else shape), dtype or "float32")
 
 
 @sampler("_random_negative_binomial", "random_negative_binomial", domain=TRIALS)
@@ -133,7 +133,7 @@ def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = 
     """Integers from [low, high): a word modulo high - low, with a bias below (high - low) / 2⁶⁴."""
     # the difference as uint64 is right even where low and high span more than half of int64
     first, last = xp.astype(low, dtype="int64"), xp.astype(high, dtype="int64")
-    offset = xp.remainder(xp.random_bits(rng, shape=shape or ()), xp.astype(last - first, dtype="uint64"))
+    offset = xp.remainder(xp.random_bits(rng, shape=(1,) if shape is None else shape), xp.astype(last - first, dtype="uint64"))
     return xp.cast(first + xp.astype(offset, dtype="int64"), dtype or "int32")
 
 

@@ -27,7 +27,6 @@ Weights = NDArray | Sequence[NDArray]
 State: TypeAlias = "NDArray | tuple[State, ...] | list[State] | None"
 Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
 
-
 Kind = TypeVar("Kind", bound="type[Optimizer]")
 
 
@@ -99,7 +98,8 @@ class Optimizer:
             raise InvalidValue("Optimizer: param_idx2name should be a dict of param indexes to names", repr(param_idx2name), "pass one")
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
-        self.lr = self._initial_rate(learning_rate)
+        #: The rate without a scheduler; None if there is one and no rate was given.
+        self.lr: Any = self._initial_rate(learning_rate)
         self.wd = wd
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
@@ -118,10 +118,10 @@ class Optimizer:
         self.set_lr_mult({})
         self.set_wd_mult({})
 
-    def _initial_rate(self, learning_rate: float | None) -> float:
+    def _initial_rate(self, learning_rate: float | None) -> float | None:
         schedule = self.lr_scheduler
         if schedule is None or learning_rate is None:
-            return 0.01 if learning_rate is None else learning_rate
+            return 0.01 if schedule is None and learning_rate is None else learning_rate
         if not callable(schedule):
             raise wrong_argument(self, "lr_scheduler", schedule)
         # a rate that is given, or the optimizer's own, wins over the scheduler's, with a warning, as in MXNet; some schedules keep theirs
@@ -245,7 +245,7 @@ class Optimizer:
     def learning_rate(self) -> float:
         """The learning rate at the current number of updates, before multipliers."""
         if self.lr_scheduler is None:
-            return self.lr
+            return 0.01 if self.lr is None else self.lr  # the scheduler may have been removed
         if not callable(self.lr_scheduler):
             raise wrong_argument(self, "lr_scheduler", self.lr_scheduler)
         return self.lr_scheduler(self.num_update)

@@ -211,6 +211,8 @@ def _check_attributes(kind: type, given: dict[str, Any]) -> None:
                 continue
             raise FormatError(f"optimizer states: {kind.__name__} lacks the attribute {name}", None, "the file is damaged")
         value = given[name]
+        if name == "lr" and value is None and given.get("lr_scheduler") is not None:  # the scheduler has the rate
+            continue
         if not (_is_schedule(value) if name == "lr_scheduler" else _is_like(value, own) and _may_be(name, value)):
             raise FormatError(f"optimizer states: the attribute {name} of {kind.__name__}", brief_repr(value), "the file is damaged")
 

@@ -38,17 +38,21 @@ class _Body:
         For each variable that the body reads from outside, the outer value.
     """
 
-    def __init__(self, scope: str, own: Sequence[Symbol], outputs: Sequence[Symbol]) -> None:
+    def __init__(self, scope: str, own: Sequence[Symbol], outputs: Sequence[Symbol], results: int | None = None) -> None:
         self.own = [s.heads[0].node for s in own]
         self.outside: dict[SymbolNode, Head] = {}
         self._cuts: dict[Head, SymbolNode] = {}
-        self.heads = tuple(self._named(h) for h in self._cut([h for s in outputs for h in s.heads], scope))
+        heads = self._cut([h for s in outputs for h in s.heads], scope)
+        # states of `foreach` of which a result's node is the source are copies, as in MXNet
+        first = len(heads) if results is None else results
+        sources = {h.node for h in heads[:first]}
+        self.heads = tuple(self._computed(h, again=k >= first and h.node in sources) for k, h in enumerate(heads))
         self.arguments = [n for n in topological(self.heads) if n.is_variable]
 
     @staticmethod
-    def _named(head: Head) -> Head:
-        """An output that is a variable goes through an identity: a body's outputs are computed."""
-        if not head.node.is_variable:
+    def _computed(head: Head, again: bool) -> Head:
+        """An output that is a variable, or is there again, goes through an identity: a body's outputs are computed."""
+        if not head.node.is_variable and not again:
             return head
         return Head(SymbolNode(copy.title, NameManager.current.get(None, "identity"), AttrScope.current.get(None), [head]), 0)
 
@@ -94,27 +98,40 @@ def _inputs(symbols: Sequence[Symbol], *bodies: _Body) -> list[Head]:
     return [of(head) for head in given]
 
 
-def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], T]) -> tuple[T, Callable[[Sequence[Symbol]], _Body]]:
-    """The result of a body, and a function that makes its `_Body` from the symbols in the result, in the same scope of attributes."""
+def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], T]) -> tuple[T, Callable[..., _Body]]:
+    """The result of a body, and a function that makes its `_Body` in the same scope of attributes, from the symbols in the result.
+
+    The latter may be told how many of these are results of a step; the rest are then states.
+    """
     # the attribute marks nodes composed inside: everything else that the body reads comes from outside, and is cut there
     with AttrScope(**{SCOPE: scope}):
         result = function()
 
-    def body(outputs: Sequence[Symbol]) -> _Body:
+    def body(outputs: Sequence[Symbol], results: int | None = None) -> _Body:
         with AttrScope(**{SCOPE: scope}):
-            return _Body(scope, own, outputs)
+            return _Body(scope, own, outputs, results)
 
     return result, body
 
 
 def _own(symbols: Sequence[Symbol], scope: str) -> list[Symbol]:
-    """Variables of a body that stand for outer symbols."""
+    """Variables of a body that stand for outer symbols: their names with the numbers of the outputs, or the next free ones."""
+    names: list[str] = []
+    for symbol in symbols:
+        number = symbol.heads[0].place
+        while f"{symbol.name}-{number}" in names:
+            number += 1
+        names.append(f"{symbol.name}-{number}")
     with AttrScope(**{SCOPE: scope}):
-        return [variable(f"{s.name}-{k}") for k, s in enumerate(symbols)]
+        return [variable(name) for name in names]
 
 
 def _scope(hint: str) -> str:
-    return NameManager.current.get(None, hint)
+    """A name that no other body in the process has, as in MXNet: managers of names have no part in it."""
+    outer = AttrScope.current.get(None).get(SCOPE)
+    name = f"{outer}${hint}" if outer else hint
+    AttrScope._subgraph_names[name] += 1
+    return f"{name}{AttrScope._subgraph_names[name] - 1}"
 
 
 def _node(op_name: str, attrs: Mapping[str, object], inputs: Sequence[Head], bodies: Sequence[_Body], outputs: int) -> list[Symbol]:
@@ -131,14 +148,15 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     if not streams:
         raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one symbol")
     scope = _scope(name)
-    slices, old = _own(streams, scope), _own(states, scope)
+    own = _own([*streams, *states], scope)
+    slices, old = own[: len(streams)], own[len(streams) :]
     trace = lambda: pair_of(body(nest(slices, data_form), nest(old, state_form)), "foreach: the body")  # noqa: E731
-    (outputs, new), make = _traced(scope, [*slices, *old], trace)
+    (outputs, new), make = _traced(scope, own, trace)
     flat_out, out_form = _symbols_of(outputs, "foreach: outputs of the body")
     flat_new, new_form = _symbols_of(new, "foreach: states of the body")
     if len(flat_new) != len(old):
         raise ParameterError("foreach: the body returns a different number of states", f"{len(flat_new)} for {len(old)}", "return them all")
-    inner = make([*flat_out, *flat_new])
+    inner = make([*flat_out, *flat_new], len(flat_out))
     place = {n: k for k, n in enumerate(inner.arguments)}
     attrs = {
         # MXNet counts the bodies as arguments, too.

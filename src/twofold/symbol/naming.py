@@ -1,6 +1,7 @@
 """Automatic names and attributes of nodes: ``mx.name`` and ``mx.AttrScope``, each a stack of scopes per thread."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -90,6 +91,9 @@ class AttrScope(_Scope):
     ParameterError
         If a value is not a string.
     """
+
+    #: How many bodies of loops and branches have been composed, by name.
+    _subgraph_names: ClassVar[defaultdict[str, int]] = defaultdict(int)
 
     def __init__(self, **attributes: str) -> None:
         for key, value in attributes.items():

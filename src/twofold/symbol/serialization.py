@@ -165,6 +165,8 @@ def _outputs_of(graph: GraphRecord, position: int) -> int:
 def to_text(heads: Sequence[Head]) -> str:
     """The graph as text, one paragraph per node."""
     lines = ["Symbol Outputs:", *(f"\toutput[{k}]={h.node.name}({h.place})" for k, h in enumerate(heads))]
+    if len(heads) == 1 and heads[0].node.is_variable:
+        lines = []
     versions: dict[SymbolNode, int] = {}
     for node in topological(heads):
         if node.is_variable:
