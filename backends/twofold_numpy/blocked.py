@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from twofold.backend import workers
-from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram, code_of
+from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram, code_of, function_of
 from twofold.backend.strides import collapse
 from twofold.backend.workers import run_all
 from twofold.dtype import NUMPY
@@ -94,8 +94,7 @@ class _Printer:
         return self._compile([*lines, *[f"  {call}" for call in self.calls]])
 
     def _compile(self, lines: list[str]) -> Callable[..., None]:
-        exec(code_of("\n".join(lines), "<twofold kernel>"), self.env)
-        return self.env.pop("kernel")  # removed: otherwise the function and its globals would form a reference cycle
+        return function_of(code_of("\n".join(lines), "<twofold kernel>"), self.env, "kernel")
 
     def _all_scratch(self) -> str:
         return "".join(f"t{k}, " for k in range(len(self.scratch)))

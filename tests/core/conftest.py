@@ -3,12 +3,10 @@
 import pytest
 
 from twofold.config import SETTINGS
-from twofold.graph import ir
-from twofold.graph.ir import NODE_BYTES, TABLES, drop_generation
+from twofold.graph.ir import NODE_BYTES, drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.tape import tls
 from twofold.imperative.window import HERE
-from twofold.program import cache
 
 from .operators import SIZE
 
@@ -26,11 +24,8 @@ def set_mode(monkeypatch, name):
 
 
 def limit_nodes(monkeypatch, nodes):
-    """Forget what is not used whenever the tables have more than some nodes, however soon after the last time."""
+    """Forget what is not used whenever the tables have more than some nodes."""
     monkeypatch.setattr(SETTINGS, "graph_memory", nodes * NODE_BYTES)
-    monkeypatch.setattr(ir, "PATIENCE", 0)
-    monkeypatch.setattr(TABLES, "due", 0)
-    monkeypatch.setattr(cache, "RECENT", 2)
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -347,7 +348,7 @@ def broken(change):
         (lambda n, x: (setattr(n, "shape", (5,)), [n])[1], "interned application"),
         (lambda n, x: (setattr(n, "shape", (None,)), [n])[1], "known sizes"),
         (lambda n, x: (setattr(n, "body", (x,)), [n])[1], "primitive"),
-        (lambda n, x: (setattr(n, "parts", (x, x)), [n])[1], "names each part"),
+        (lambda n, x: (setattr(n, "results", (SimpleNamespace(node_of=lambda owner: x),) * 2), [n])[1], "names each part"),
         (lambda n, x: [G.exp(leaf("elsewhere", (4,), "float32"))], "among the program's inputs"),
     ],
 )

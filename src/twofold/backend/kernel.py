@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from ..device import Device
@@ -302,6 +302,18 @@ def code_of(source: str, name: str) -> CodeType:
         return compile(source, name, "exec")
     code = _known_code(source, name)
     return code.replace(co_consts=tuple([c.replace() if isinstance(c, CodeType) else c for c in code.co_consts]))
+
+
+def function_of(code: CodeType, env: dict[str, Any], name: str) -> Callable[..., Any]:
+    """The function of that name which the code defines. A reference cycle of it and its globals would keep it when it is dropped.
+
+    Other functions that the code defines stay in the globals; they call none but what was there before.
+    """
+    exec(code, env)
+    function = env.pop(name)
+    for other in [key for key, value in env.items() if isinstance(value, FunctionType) and value.__globals__ is env]:
+        env[other] = FunctionType(env.pop(other).__code__, env.copy())
+    return function
 
 
 @lru_cache(512)

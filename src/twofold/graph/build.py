@@ -10,7 +10,7 @@ from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, prim
 from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from ..origin import called_function
-from .ir import TABLES, Application, Constant, Node, const, intern
+from .ir import TABLES, Application, Constant, Node, Part, const, intern
 
 
 @primitive(run_by_program=True)
@@ -134,11 +134,7 @@ def _node(
     # The application of an operator with several results has no type of its own; each of its parts is an `item` of it, interned like any
     # other node, so that a rule that selects a result gets the part itself.
     node = Application(bound_op, inputs, (), "several", bool(below), body)
-    parts = []
-    for k, (shape, dtype) in enumerate(types):
-        place = item.bind(place=k)
-        parts.append(intern(place, (node,), Application(place, (node,), shape, dtype, _carries(dtype, below))))
-    node.parts = tuple(parts)
+    node.results = tuple([Part(item.bind(place=k), node, shape, dtype, _carries(dtype, below)) for k, (shape, dtype) in enumerate(types)])
     return node
 
 

@@ -16,9 +16,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from ..assembly import fragment
 from ..collector import RESTING
@@ -69,9 +68,12 @@ class Node:
             raise DTypeError(what, repr(self), "select elements by xp.where(condition, a, b); test an optional input by `is None`")
         return True
 
-    if TYPE_CHECKING:
-        parts: tuple["Node", ...]  # a property, not a slot, for leaves and constants: the tuple (self,) would be a reference cycle
+    @property
+    def parts(self) -> tuple["Node", ...]:
+        """The node itself: a leaf or constant has one value. Not an attribute, since the tuple would be a reference cycle."""
+        return (self,)
 
+    if TYPE_CHECKING:
         # `graph.build` attaches these operators
         def __add__(self, other: object) -> "Node": ...
         def __radd__(self, other: object) -> "Node": ...
@@ -79,8 +81,6 @@ class Node:
         def __mul__(self, other: object) -> "Node": ...
         def __truediv__(self, other: object) -> "Node": ...
         def __neg__(self) -> "Node": ...
-    else:
-        parts = property(lambda self: (self,))
 
 
 @final
@@ -123,15 +123,15 @@ class Application(Node):
     ----------
     bound_op
         The operator and its parameters.
-    parts
-        One node per result; ``(self,)`` if there is one.
+    results
+        For an operator with several results, or none: where their nodes are found. None if there is one result, this node.
     body
         For a composite: the nodes that its rule returns for these inputs, one per result. Empty for a primitive.
     operands
         The same as ``inputs``, typed for primitives, which have no optional inputs.
     """
 
-    __slots__ = ("body", "bound_op", "inputs", "parts")
+    __slots__ = ("body", "bound_op", "inputs", "results")
 
     if TYPE_CHECKING:
         operands: tuple[Node, ...]
@@ -147,8 +147,13 @@ class Application(Node):
     ) -> None:
         self.bound_op, self.inputs, self.shape, self.dtype, self.tracked, self.body = bound_op, inputs, shape, dtype, tracked, body
         self.size = math.prod(shape)
-        self.parts: tuple[Node, ...] = (self,)
+        self.results: tuple[Part, ...] | None = None
         self.cache = None
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        """One node per result; ``(self,)`` if there is one."""
+        return (self,) if self.results is None else tuple([part.node_of(self) for part in self.results])
 
     @property
     def is_primitive(self) -> bool:
@@ -159,8 +164,46 @@ class Application(Node):
         return f"{self.bound_op.op.name}:{self.dtype}{list(self.shape)}"
 
 
+class Part:
+    """One of several results of an application: the operator that selects it, and its type.
+
+    It refers to its node weakly, as that has the application as input: a graph without reference cycles is freed when nothing uses it.
+    """
+
+    __slots__ = ("_node", "_select", "_type")
+
+    def __init__(self, select: BoundOp, owner: Application, shape: tuple[int, ...], dtype: str, tracked: bool) -> None:
+        self._select, self._type = select, (shape, dtype, tracked)
+        self._node = ref(self._made(owner))
+
+    def node_of(self, owner: Application) -> Node:
+        """The node of the result, made again if nothing referred to it any more."""
+        node = self._node()
+        if node is None:
+            with TABLES.lock:  # two threads must not make two
+                node = self._node()
+                if node is None:
+                    node = self._made(owner)
+                    self._node = ref(node)
+        return node
+
+    def _made(self, owner: Application) -> Application:
+        return intern(self._select, (owner,), Application(self._select, (owner,), *self._type))
+
+
 if not TYPE_CHECKING:
     Application.operands = Application.__dict__["inputs"]  # two names for one slot: no extra memory, no call
+
+
+class Weight:
+    """The memory that a program takes, as a number of nodes; it counts while the program exists."""
+
+    __slots__ = ("__weakref__", "nodes")
+
+    def __init__(self, nodes: int) -> None:
+        self.nodes = nodes
+        TABLES.weights.add(self)
+        TABLES.count += nodes
 
 
 class _Tables:
@@ -176,6 +219,8 @@ class _Tables:
         self.dependents: list[Callable[[], None]] = []
         #: Called then, too: they drop programs. The argument is true if all fall, false if only those that have not been used lately.
         self.programs: list[Callable[[bool], None]] = []
+        #: The memory of programs that exist.
+        self.weights: WeakSet[Weight] = WeakSet()
         #: Nodes in the tables, and as many for each program as take its memory. Threads count without a lock, so it may be a few too low;
         #: it only bounds the tables.
         self.count = 0
@@ -183,8 +228,6 @@ class _Tables:
         self.used = 0
         #: How often that was done.
         self.forgotten = 0
-        #: When it may be done again: not in the first seconds, in which large networks are compiled.
-        self.due = perf_counter() + 10
         self.generation = 0
         #: Held while a generation is dropped, and by code whose nodes must all be of one generation. Look-ups and single insertions do not
         #: take it: they rely on `dict.setdefault`, which lets one thread win.
@@ -196,8 +239,6 @@ TABLES = _Tables()
 os.register_at_fork(before=TABLES.lock.acquire, after_in_parent=TABLES.lock.release, after_in_child=TABLES.lock.release)
 
 
-#: How many times as long as it takes to forget what is not used the program runs before this is done again.
-PATIENCE = 20
 #: Bytes of a typical node, with what upper layers keep in its cache: measured with networks and graphs of many kinds.
 NODE_BYTES = 700
 
@@ -232,15 +273,15 @@ def drop_generation() -> None:
 def forget_unused() -> None:
     """Forget programs that have not run lately, and the nodes that nothing refers to but the tables."""
     with TABLES.lock:
-        begun = perf_counter()
         for drop in TABLES.programs:
             drop(False)
         with RESTING:
             applied = [(b, ref(n)) for b in _bound_ops() for key, n in list(b.typed.items()) if key == n.inputs]
             leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
             constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
-            _empty()
-            gc.collect()  # applications refer to themselves, and programs to their nodes
+            _empty()  # which frees what is not used: graphs and programs have no reference cycles
+            if sum(n() is not None for _, n in applied) > 2 * SETTINGS.graph_memory // NODE_BYTES:
+                gc.collect()  # what has, such as a network that was dropped, may hold the rest
             # what is left is used: by an array, a symbol, a block or a program
             tables = [(b.typed, n.inputs, n) for b, r in applied if (n := r()) is not None]
             tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
@@ -250,16 +291,14 @@ def forget_unused() -> None:
             kept = [table.setdefault(key, n) is n for table, key, n in tables]
             if not all(kept):
                 TABLES.generation += 1
-        TABLES.count = TABLES.used = len(tables)
+        TABLES.count = TABLES.used = len(tables) + sum(weight.nodes for weight in TABLES.weights)
         TABLES.forgotten += 1
-        now = perf_counter()
-        TABLES.due = now + PATIENCE * (now - begun)
 
 
 @fragment
 def bound_tables() -> None:
     """Forget what is not used if the tables have grown past the limit. Called where a tape or window begins, or an operation runs first."""
-    if TABLES.count * NODE_BYTES > SETTINGS.graph_memory and TABLES.count > 2 * TABLES.used and perf_counter() > TABLES.due:
+    if TABLES.count * NODE_BYTES > SETTINGS.graph_memory and TABLES.count > 2 * TABLES.used:
         forget_unused()
 
 

@@ -96,11 +96,11 @@ class Backward(CacheEntry):
         lines.append(f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(owners[k] for k in self.slots)}], {reached}")
         self.source = "\n".join(lines)
         env: dict[str, Any] = {"__name__": __name__, "part": _part, "refuse": refuse}
-        exec(self.source, env)
+        exec(self.source, env)  # the functions leave their globals, with which they would form a reference cycle
         #: From the heads' entries: the saved values, the entries that own them, and what `reach` returns. Raises if one has been freed.
-        self.fetch: Callable[[Sequence[TapeEntry]], Fetched] = env["fetch"]
+        self.fetch: Callable[[Sequence[TapeEntry]], Fetched] = env.pop("fetch")
         #: From the heads' entries: the entries of the variables and the entries of the operations.
-        self.reach: Callable[[Sequence[TapeEntry]], tuple[list[TapeEntry], list[TapeEntry]]] = env["reach"]
+        self.reach: Callable[[Sequence[TapeEntry]], tuple[list[TapeEntry], list[TapeEntry]]] = env.pop("reach")
 
     def _results(self, found: dict[Node, Node]) -> list[Node]:
         """The outputs of the program: the gradients of the variables, selected from all gradients that were found."""

@@ -50,14 +50,14 @@ def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device, is_backwar
         w = _window_for(args, device)
         with LOCK:
             node = apply_node(bound_op, tuple([None if v is None else w.node_of(v) for v in args]))
+            nodes = (node,) if node.results is None else node.parts
             outs = []
-            for part in node.parts:
+            for part in nodes:
                 out = result_of(w, part, device, None)
                 outs.append(out)
             if is_closed(w):  # closed meanwhile by another thread that reads a result, or by a signal handler or finalizer
                 continue
             w.complete = w.complete or is_backward
-            nodes = node.parts
             _count(w, nodes, user)
         COUNTERS.deferred += 1
         return outs
@@ -127,7 +127,7 @@ def defer_recorded(
                     kept.append(twin)
             if is_closed(w):
                 continue
-            nodes = node.parts
+            nodes = (node,) if node.results is None else node.parts
             _count(w, nodes, user)
             if node.cache.saves:
                 # weak: once nothing refers to the operation any more, no backward can read its values
@@ -174,7 +174,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
         out = result_of(w, node, CPU, None)
         if is_closed(w):  # closed meanwhile by another thread, or by a signal handler or finalizer of this thread
             return None
-        nodes = node.parts
+        nodes = (node,)
         _count(w, nodes, user)
     COUNTERS.deferred += 1
     return out

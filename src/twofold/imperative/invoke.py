@@ -387,7 +387,7 @@ def _record(
     if cache is None or cache.saves is None:
         cache = cache_of(node)
     entry = TapeEntry(node, tuple(entries), (), tape)
-    parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
+    parts = (entry,) if node.results is None else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
     hooked = bound_op.op.backward_rule is not None
     kept: Sequence[Value | None]
     if may_wait and not runs_inline(cache.largest):  # small operands with a large result, which later operations may read

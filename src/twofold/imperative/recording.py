@@ -152,7 +152,7 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
         entries[k] = scalar_entry(contents[k], tape)
     results = host_results(cache.again.function, cache.again.run, arrays)
     entry = TapeEntry(node, tuple(entries), (), tape)
-    outs = [Value(results[0], entry)] if len(node.parts) == 1 else _several(entry, node, results)
+    outs = [Value(results[0], entry)] if node.results is None else _several(entry, node, results)
     if cache.saves:
         save_for_backward(entry, contents, results, tape)
         for k in cache.read:

@@ -17,14 +17,12 @@ from ..graph.ir import TABLES, Node, drop_generation
 from .compile import Program
 from .profiling import PROGRAM, Title
 
-#: How many of the last entries are spared when those that were not used are dropped: they may be used soon.
-RECENT = 64
-
 
 class CacheEntry:
-    """An entry of a cache. ``used``: whether it was looked up since it was made or last survived an eviction."""
+    """An entry of a cache. ``used``: whether it was looked up since it was made or last survived an eviction. ``is_new``: none came yet."""
 
     used = False
+    is_new = True
 
 
 AnyEntry = TypeVar("AnyEntry", bound=CacheEntry)
@@ -80,13 +78,13 @@ class Cache(dict[Hashable, Any]):
             return self.setdefault(key, entry)
 
     def drop(self, everything: bool) -> None:
-        """Evict all entries, or those that have not been used since they were made or last survived."""
+        """Evict all entries, or those that have not been used since they last survived; new ones may be used soon."""
         if everything:
             self.clear()
             return
-        for key, found in list(self.items())[: max(0, len(self) - RECENT)]:
-            if found.used:
-                found.used = False
+        for key, found in list(self.items()):
+            if found.used or found.is_new:
+                found.used = found.is_new = False
             else:
                 del self[key]
                 self.dropped += 1

@@ -9,15 +9,16 @@ from copy import copy
 from functools import cache, cached_property, partial
 from time import perf_counter_ns
 from traceback import walk_tb
+from weakref import ref
 
-from ..backend.kernel import Array, Formed, ProgramTraits, Run, code_of
+from ..backend.kernel import Array, Formed, ProgramTraits, Run, code_of, function_of
 from ..backend.protocol import Backend, Launcher
 from ..collector import RESTING
 from ..device import Device
 from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
-from ..graph.ir import TABLES, Node
-from ..scheduler.observers import LISTENERS, NOTHING, report
+from ..graph.ir import Node, Weight
+from ..scheduler.observers import LISTENERS, report
 from .launch import launch_or_step, traits_of
 from .passes import PassContext
 from .plan import ProgramPlan, min_elements, nanoseconds_of
@@ -93,6 +94,10 @@ class Program:
     ) -> None:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
+        #: The programs of loops' bodies and branches.
+        self._bodies: list[Program] = []
+        #: The program whose code this one shares, to which observers refer.
+        self._shared: Program | None = None
         target = backend.target
         # fusion asks about the same node several times
         least = cache(partial(min_elements, target)) if big is None else big
@@ -120,10 +125,10 @@ class Program:
         #: Forms of the program that hand out results early, by the groups that they hand out.
         self._staged: dict[tuple[tuple[int, ...], ...], Run] = {}
         self._function = self._compiled(code)
-        self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))
+        self._launch_by(backend.prepare(self._function, partial(_traits_of, plan, self.leaves, set(donated), code, device)))
         # a launcher may put results where dead inputs are, even if the plan donates none
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
-        TABLES.count += PROGRAM_NODES + STEP_NODES * len(self.steps)
+        self._weight = Weight(PROGRAM_NODES + STEP_NODES * len(self.steps))
         if LISTENERS:
             report(title.name, "compile", start)
 
@@ -135,11 +140,9 @@ class Program:
 
     def _compiled(self, code: Code) -> Run:
         # the text that runs differs from `source` by one statement, so that a program without observers pays one test of a global
-        details = {"program": self} if self._title.category == "program" else NOTHING
-        profiled = Profiled(details, self._title, self._plan, code)
+        profiled = Profiled(ref(self), self._title, self._plan, code)
         env = code.env | {"__name__": __name__, "listeners": LISTENERS, "profiled": profiled}
-        exec(code_of(code.source(ENTRY), FILE), env)
-        return env["program"]
+        return function_of(code_of(code.source(ENTRY), FILE), env, "program")
 
     def run_in_stages(
         self, arrays: Sequence[Array], groups: tuple[tuple[int, ...], ...], tell: Callable[[int, Sequence[Array]], object]
@@ -180,19 +183,16 @@ class Program:
             return self
         # shallow: source, plan and constants are shared, only the captured form is not
         own = copy(self)
+        own._shared = self
         own._launch_by(self.launcher.separate())
         return own
-
-    def _traits(self, plan: ProgramPlan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
-        """The facts for the backend about the program, given the leaves that are dead after a run."""
-        taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
-        return traits_of(plan, taken, left, code.in_steps, device)
 
     def _computed(self, nodes: list[Node]) -> list[Array]:
         return Program(nodes, [], self.backend, fold=False, title=Title("constants", "compile")).run([])
 
     def _sub_program(self, sub: SubGraph) -> Run:
         program = Program(sub.outputs, sub.leaves, self.backend)
+        self._bodies.append(program)
         # the program around runs in `quietly` already
         return program._function if program.launcher is None else program.run
 
@@ -234,6 +234,12 @@ class Program:
     def _form_of(self, step: Step) -> str:
         kernel = self._forms.get(step)
         return kernel.form if isinstance(kernel, Formed) else ""
+
+
+def _traits_of(plan: ProgramPlan, leaves: Sequence[Node], dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
+    """The facts for the backend about a program, given the leaves that are dead after a run."""
+    taken, left = ([k for k, n in enumerate(leaves) if n in nodes] for nodes in (plan.memory.donated, dead))
+    return traits_of(plan, taken, left, code.in_steps, device)
 
 
 def _name_of(step: Step) -> str:

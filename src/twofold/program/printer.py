@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, Run, StepObserver
+from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, StepObserver, function_of
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
 from ..graph.build import item
@@ -160,9 +160,7 @@ class Code(NamedTuple):
 
         own: dict[str, Any] = self.env | {"steps": steps}
         entry = "" if self.steps else "steps.join()"
-        exec(compile(self.source(entry, notes), "<twofold program, in steps>", "exec"), own)
-        run: Run = own["program"]
-        return run(leaves)
+        return function_of(compile(self.source(entry, notes), "<twofold program, in steps>", "exec"), own, "program")(leaves)
 
 
 def _tuple(names: Iterable[str]) -> str:

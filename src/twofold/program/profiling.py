@@ -1,15 +1,16 @@
 """The form of a program that reports its steps to observers one by one; made when the program first runs with observers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import ref
 
-from ..backend.kernel import Array, Run
+from ..backend.kernel import Array, Run, function_of
 from ..dtype import WEAK
 from ..graph.fuse import Step
 from ..graph.ir import Node
-from ..scheduler.observers import report, report_arrays, span
+from ..scheduler.observers import NOTHING, report, report_arrays, span
 from .kernels import name_of
 from .plan import ProgramPlan
 from .printer import Code, Notes, StepCode
@@ -64,16 +65,16 @@ class Profiled:
 
     Parameters
     ----------
-    details
-        Details for its event, besides the title.
+    program
+        The program, a detail of its event if it is reported as one. A weak reference: the program refers to this function.
     title
         How it is reported.
     plan, code
         The program's.
     """
 
-    def __init__(self, details: Mapping[str, object], title: Title, plan: ProgramPlan, code: Code) -> None:
-        self._details, self._title, self._plan, self._code = details, title, plan, code
+    def __init__(self, program: ref[Any], title: Title, plan: ProgramPlan, code: Code) -> None:
+        self._program, self._title, self._plan, self._code = program, title, plan, code
         #: How each step is reported, by its number; known once the form with timing is compiled.
         self._marks: dict[int, Mark] = {}
         self._run: Run | None = None
@@ -82,7 +83,8 @@ class Profiled:
     def __call__(self, leaves: Sequence[Array]) -> list[Array]:
         """Run the program, and report it and its steps."""
         title, run = self._title, self._run or self._compile()
-        with span(title.name, title.category, symbolic=title.symbolic, nbytes=self._nbytes, details=self._details):
+        details = {"program": self._program()} if title.category == "program" else NOTHING
+        with span(title.name, title.category, symbolic=title.symbolic, nbytes=self._nbytes, details=details):
             results = run(leaves)
         report_arrays(results)
         return results
@@ -92,10 +94,11 @@ class Profiled:
         env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
         env |= {"__name__": __name__, "clock": perf_counter_ns, "note": self._note}
         # a separate file name: `Program.nodes_at` must not look up this form's lines in the plain form
-        exec(compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec"), env)
+        code = compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec")
+        run = function_of(code, env, "program")
         self._nbytes = nbytes_of_nodes(self._plan.leaves) + nbytes_of_nodes(self._plan.outputs)
-        self._run = env["program"]
-        return env["program"]
+        self._run = run
+        return run
 
     def _notes(self, k: int, step: StepCode) -> Notes:
         node = self._plan.steps[k].nodes[0]
