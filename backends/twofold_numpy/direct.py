@@ -30,7 +30,7 @@ from twofold.config import ON_CHANGE
 from . import direct_weights
 from .direct_tiling import ITEM, REACH, ChannelSums, Plane, has_phases, parts_of, phases_of, plane_of
 from .geometry import Geometry, Kind
-from .memory import POOL
+from .memory import POOL, scratch_memory
 
 #: A convolution in machine code, called with image, weight, result and scratch; and the bytes of the scratch.
 Bound = tuple[Callable[..., object], int]
@@ -50,7 +50,6 @@ LANES, MULTIPLICATION, ALONE, COPY = 8, 0.0192, 0.0263, 0.5
 PRODUCT, WEIGHT, COLUMN, CALL = 0.0227, 0.3, 1.0, 40_000.0
 #: Windows from which the gradient of a weight is worth being transposed.
 FEW = 16
-_NOTHING = np.empty(0, np.uint8)
 
 
 def is_applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> bool:
@@ -88,11 +87,7 @@ def is_available() -> bool:
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve`` into ``out``."""
     data = np.ascontiguousarray(data)
-    for k, (channels, (compute, scratch)) in enumerate(_forward(g)):
-        found = POOL.empty(out.shape, out.dtype) if k else out
-        compute(data[:, channels], weight[:, channels], found, scratch_memory(scratch))
-        if k:
-            np.add(out, found, out)
+    _add_up(_forward(g), 1, data, weight, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
@@ -101,14 +96,22 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
     if any(s > k for s, k in zip(g.stride, g.kernel, strict=True)):
         out.fill(0)  # there are places without elements of the kernel
     for places, parts in _phases(g):
-        into = out if g.is_dense else out[:, :, *places]
-        for k, (filters, (compute, scratch)) in enumerate(parts):
-            found = out if g.is_dense and not k else POOL.empty(into.shape, out.dtype)
-            compute(result[:, filters], weight[filters], found, scratch_memory(scratch))
-            if k:
-                np.add(into, found, into)
-            elif not g.is_dense:
-                into[...] = found
+        if g.is_dense:
+            _add_up(parts, 0, result, weight, out)
+        else:
+            into = out[:, :, *places]
+            found = POOL.empty(into.shape, out.dtype)
+            _add_up(parts, 0, result, weight, found)
+            into[...] = found
+
+
+def _add_up(parts: Parts, axis: int, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
+    """The sum over parts of the data's channels, which are that axis of the weight."""
+    for k, (channels, (compute, scratch)) in enumerate(parts):
+        found = POOL.empty(out.shape, out.dtype) if k else out
+        compute(data[:, channels], weight[:, channels] if axis else weight[channels], found, scratch_memory(scratch))
+        if k:
+            np.add(out, found, out)
 
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
@@ -125,11 +128,6 @@ def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.n
 def _is_swapped(g: Geometry) -> bool:
     """Whether the gradient of a weight is computed as its transpose: of a matrix product the smaller operand is transposed."""
     return g.is_pointwise and g.groups == 1 and g.filters < g.channels
-
-
-def scratch_memory(nbytes: int) -> np.ndarray:
-    """Memory that a convolution uses while it is computed."""
-    return POOL.empty((nbytes,), np.dtype(np.uint8)) if nbytes else _NOTHING
 
 
 def is_whole(g: Geometry) -> bool:
@@ -153,12 +151,7 @@ def _bands(g: Geometry) -> list[tuple[direct_weights.WeightPlane, direct_weights
     """The sums of which the gradient of the weight consists."""
     planes = list(direct_weights.planes_of(g))
     sums = {plane: _bound(plane)[0] for plane in dict.fromkeys(planes)}
-
-    def sum_of_band(plane: direct_weights.WeightPlane) -> direct_weights.SumOfBand:
-        compute = sums[plane]
-        return lambda images, result, sums: compute(images, result, sums, _NOTHING)
-
-    return [(plane, sum_of_band(plane)) for plane in planes]
+    return [(plane, sums[plane]) for plane in planes]
 
 
 def _parts(plane: Plane) -> Parts:

@@ -245,7 +245,7 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     # a row of all planes
     of_row = ITEM * p.channels * len(phases) * pitch
     work = p.n * p.groups * p.filters * taps * rows * columns
-    pieces = 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
+    pieces = pieces_of(work, threads)
     spreads = pitch != columns
     most = max(1, min(rows, BAND // of_row - (deep if copies else 0), PLACES // pitch))
     band, bands = _bands(p, most, pitch, vector // ITEM, pieces)
@@ -258,10 +258,7 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     # the last row of the copy is written in whole vectors, too
     copied = vector * -(-ITEM * (p.channels * channel + vector // ITEM) // vector) if copies else 0
     units = p.n * p.groups * bands
-    # each piece that shares a band copies it
-    ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces
-    filters = block * -(-p.filters // (block * ranges)) if ranges > 1 else p.filters
-    ranges = -(-p.filters // filters)
+    ranges, filters = ranges_of(units, pieces, p.filters, block)
     words = {
         "items": units * ranges,
         "scratch.size": copied + (row * block if spreads or in_tiles else 0),
@@ -287,6 +284,21 @@ def tiling_of(p: Plane, tile: tuple[int, int], vector: int, threads: int = 1, in
     return DirectTiling(
         pieces, work * MULTIPLICATION, words, copied_rows, _tap_table(p.channels, (channel, of_kernel), (p.steps[2], p.elements))
     )
+
+
+def pieces_of(work: int, threads: int) -> int:
+    """Into how many pieces so many multiplications are divided."""
+    return 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
+
+
+def ranges_of(units: int, pieces: int, filters: int, block: int) -> tuple[int, int]:
+    """Into how many ranges the filters are cut if there are too few units for all pieces, and the filters of a range: whole blocks.
+
+    Each piece that shares a unit copies its rows.
+    """
+    ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces
+    of_range = block * -(-filters // (block * ranges)) if ranges > 1 else filters
+    return -(-filters // of_range), of_range
 
 
 class Planes(NamedTuple):

@@ -17,12 +17,12 @@ import numpy as np
 
 from twofold.backend.strides import Sizes
 
-from .direct_tiling import CUT_IN_FOUR, ITEM, REACH, WORDS, DirectTiling, least_lanes
+from .direct_tiling import ITEM, REACH, WORDS, DirectTiling, least_lanes, pieces_of, ranges_of
 from .geometry import Geometry
-from .memory import POOL
-from .products import CUT, MULTIPLICATION
+from .memory import POOL, scratch_memory
+from .products import MULTIPLICATION
 
-SumOfBand = Callable[[np.ndarray, np.ndarray, np.ndarray], object]
+SumOfBand = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], object]
 #: Most and least places of a chunk, bytes of the images of a chunk in a band, and windows of a band: a sum over more would be less exact.
 RUN, SHORT, BAND, WINDOWS = 144, 32, 1 << 20, 1 << 14
 #: Bytes whose multiples share few lines of the cache.
@@ -80,7 +80,10 @@ def planes_of(g: Geometry) -> Iterator[WeightPlane]:
 
 
 def add_up(g: Geometry, bands: Sequence[tuple[WeightPlane, SumOfBand]], data: np.ndarray, result: np.ndarray, out: np.ndarray) -> None:
-    """The gradient into ``out`` by the functions that sum up bands, which are called with padded images, a result's gradient and sums."""
+    """The gradient into ``out`` by the functions that sum up bands.
+
+    They are called with padded images, a result's gradient, sums, and scratch memory.
+    """
     padded, first, whole = np.empty(0, out.dtype), 0, bands[0][0]
     sums = POOL.empty((min(2, len(bands)), *whole.sums), out.dtype)
     (top, left), (height, width) = ((0, *g.pad)[-2:], (1, *g.size)[-2:])
@@ -92,7 +95,7 @@ def add_up(g: Geometry, bands: Sequence[tuple[WeightPlane, SumOfBand]], data: np
                 padded.fill(0)  # what is copied below leaves the padding as it is
         planes = data[images].reshape(plane.n, plane.parts, plane.channels, height, width)
         padded[:, :, top : top + height, left : left + width] = _apart(planes).transpose(1, 0, 3, 4, 2)
-        compute(padded, result[images], sums[min(k, 1)])
+        compute(padded, result[images], sums[min(k, 1)], scratch_memory(0))
         if k:
             np.add(sums[0], sums[1], sums[0])
         first += plane.n
@@ -138,11 +141,9 @@ def tiling_of(p: WeightPlane, tile: tuple[int, int], vector: int, threads: int =
     apart = columns if beside > 1 else 1
     run, block, lanes = columns // apart * p.channels, tile[0], vector // ITEM
     work = p.n * p.parts * p.filters * plane * rows * columns * p.channels
-    pieces = 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
+    pieces = pieces_of(work, threads)
     units = rows * apart * p.parts
-    ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces
-    filters = block * -(-p.filters // (block * ranges)) if ranges > 1 else p.filters
-    ranges = -(-p.filters // filters)
+    ranges, filters = ranges_of(units, pieces, p.filters, block)
     words = dict.fromkeys(WORDS, 0) | {
         "items": units * ranges,
         "is.long": int(0 < run % (tile[1] * lanes) <= least_lanes(lanes)),

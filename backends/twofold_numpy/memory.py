@@ -131,3 +131,9 @@ class _Loan:
 
 
 POOL = Pool()
+_NOTHING = np.empty(0, np.uint8)
+
+
+def scratch_memory(nbytes: int) -> np.ndarray:
+    """Memory that a convolution uses while it is computed."""
+    return POOL.empty((nbytes,), np.dtype(np.uint8)) if nbytes else _NOTHING

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..direct_tiling import CUT_IN_FOUR, ITEM, Plane
-from ..products import CUT, MULTIPLICATION
+from ..direct_tiling import ITEM, Plane, pieces_of
+from ..products import MULTIPLICATION
 from .compiler import Code, Compiler
 from .handoff import module
 from .ir import splat
@@ -80,7 +80,6 @@ def tiling_of(p: Plane, threads: int) -> DepthwiseTiling:
     (rows, columns), (height, width) = p.out, p.size
     items = p.n * p.groups
     work = SLOWER * items * len(p.places) * rows * columns
-    pieces = 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
     words = {
         "items": items,
         "channels": p.groups,
@@ -94,7 +93,7 @@ def tiling_of(p: Plane, threads: int) -> DepthwiseTiling:
         "pad.rows": p.pad[0],
         "pad.columns": p.pad[1],
     }
-    return DepthwiseTiling(min(pieces, items), work * MULTIPLICATION, words, np.zeros(width, np.float32))
+    return DepthwiseTiling(min(pieces_of(work, threads), items), work * MULTIPLICATION, words, np.zeros(width, np.float32))
 
 
 def kernel_of(p: Plane, bits: int) -> Kernel:

@@ -16,10 +16,11 @@ from twofold.backend.kernel import RowProgram
 from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
-from ..direct import Binder, Bound, Work, scratch_memory
+from ..direct import Binder, Bound, Work
 from ..direct_tiling import WORDS, ChannelSums, DirectTiling, Plane, least_lanes, plane_of, tiling_of
 from ..direct_weights import tiling_of as tiling_of_weights
 from ..geometry import Geometry
+from ..memory import scratch_memory
 from . import depthwise, depthwise_weights
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler

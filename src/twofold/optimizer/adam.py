@@ -66,7 +66,7 @@ class Adam(Optimizer):
         for group in [items] if are_independent([w for _, w, _, _ in items]) else [[item] for item in items]:
             operands = [(w, g, *means) for _, w, g, means in group]
             indices = [i for i, _, _, _ in group]
-            with Attempt(self):
+            with Attempt(self, indices):
                 self._apply(operands, [self._scalars(*step) for step in self._begin_all(indices)])
 
     def _scalars(self, lr: float, wd: float, t: int) -> tuple[float, ...]:

@@ -192,7 +192,7 @@ class Optimizer:
         """
         for i, w, g, s in each(index, weight, grad, state):
             # a plain NDArray is dense, which most gradients are
-            with Attempt(self):
+            with Attempt(self, (i,)):
                 self._update_one(i, w, g if g.__class__ is NDArray or self.takes_rows else g.tostype("default"), s)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
@@ -228,7 +228,7 @@ class Optimizer:
             return
         for i, w, g, s in each(index, weight, grad, state):
             if self._has_master(w):
-                with Attempt(self):
+                with Attempt(self, (i,)):
                     self._update_through_master(i, w, g, s)
             else:
                 self.update(i, w, g, s)

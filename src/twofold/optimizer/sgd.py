@@ -72,6 +72,7 @@ class SGD(WithMaster):
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
         # one program takes one operator for all: weights with a momentum cannot share it with weights without
+        indices: Any = index
         states: Any = state
         if isinstance(weight, (list, tuple)) and are_independent(weight) and len(set(map(type, states))) == 1:
             # as `Attempt` does, without its calls: small networks spend much of a step here
@@ -79,11 +80,11 @@ class SGD(WithMaster):
             try:
                 self._apply(index, weight, grad, states)
             except BaseException:
-                restore(self, former, {"num_update": number})
+                restore(self, indices, former, {"num_update": number})
                 raise
             return
         for i, w, g, mom in each(index, weight, grad, state):
-            with Attempt(self):
+            with Attempt(self, (i,)):
                 self._apply([i], [w], [g], [mom])
 
     def _apply(self, index: Any, weight: Sequence[NDArray], grad: Any, state: Any) -> None:

@@ -80,7 +80,7 @@ class Updater:
             if size:
                 optimizer.update_multi_precision(indices, weights, grads, list(map(states.__getitem__, indices)))
             else:
-                with Attempt(optimizer):
+                with Attempt(optimizer, indices):
                     optimizer.update_multi_precision(indices[0], weights[0], grads[0], states[indices[0]])
 
     @property
