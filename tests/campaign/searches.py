@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.campaign import graphs, guided, processes, programs
+from tests.campaign import beside_mxnet, graphs, guided, processes, programs
 from tests.campaign.files import KINDS, trial_of
 from tests.campaign.saves import SAVES, full_disks, kills
 from tests.campaign.trials import Search
@@ -41,5 +41,6 @@ SEARCHES |= {
     "programs": Search("random programs in every mode", programs.in_modes, ("right",), 200_000, 1_000, 5),
     "three ways": Search("random NumPy programs, folding and `twofold.np`", programs.three_ways, ("right",), 200_000, 1_000, 5, SMALL),
     "folding": Search("random NumPy programs, bit by bit", programs.folding, ("right",), 200_000, 1_000, 5, SMALL),
+    "beside mxnet": Search("whole programs beside MXNet 1.9.1", beside_mxnet.programs, beside_mxnet.AGREES, 20_000, 250, 8),
     "leaks": Search("loops, 600 steps each", programs.leaks, ("level",), 4_600, 23, 23, SMALL),
 }

@@ -29,6 +29,7 @@ GROUPS = {
     "graphs": ["symbol parameters", "symbol grammar", "onnx grammar"],
     "saves": ["kill", "full disk"],
     "processes": ["interrupts", "forks", "full memory", "allocations", "threads"],
+    "beside MXNet": ["beside mxnet"],
     "programs": ["programs", "three ways", "folding", "leaks"],
 }
 
@@ -36,11 +37,13 @@ GROUPS = {
 @pytest.mark.ci
 @pytest.mark.fuzz
 @pytest.mark.parametrize("group", GROUPS)
-def test_some_trials_of_each_search_end_as_promised(group: str, shared: Path) -> None:
+def test_some_trials_of_each_search_end_as_promised(group: str, shared: Path, request: pytest.FixtureRequest) -> None:
     if group == "saves" and (reason := saves.can_trace()):
         absent(reason)
     if group == "guided":
         pytest.importorskip("atheris")
+    if group == "beside MXNet":  # skipped where it cannot be installed
+        request.getfixturevalue("oracle")("import mxnet")
     names = GROUPS[group]
     command = [sys.executable, "-W", "ignore", "-m", "tests.campaign.trials", ",".join(names), "0", "0"]
     own = environment() | SEARCHES[names[-1]].environment

@@ -2,9 +2,7 @@
 
 import json
 import re
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +13,8 @@ import twofold as mx
 
 from .kinds import KINDS
 from .known import Difference, row_of
+from .oracle import Oracle
 from .outcomes import differs, outcome_at
-from tests.conftest import SHARED
 
 HERE = Path(__file__).parent
 #: What MXNet answered to the first programs.
@@ -65,40 +63,23 @@ def rounds_otherwise(kind: str, seed: int, answers: Sequence[str], k: int, got: 
     return False
 
 
-def answers_of_mxnet(kind: str, first: int, last: int) -> list[list[str] | None]:
-    """What MXNet answers to programs; None for those that end its process."""
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "answers"
-        while True:
-            command = [SHARED / "tools" / "oracle", HERE / "answers.py", kind, str(first), str(last), target]
-            done = subprocess.run([*map(str, command)], check=False, capture_output=True)
-            if done.returncode == 1:  # an exception, as against a signal that ended the process
-                raise RuntimeError(done.stderr.decode())
-            lines = target.read_text(encoding="utf-8").splitlines()
-            if len(lines) == last - first:
-                return [json.loads(line) for line in lines]
-            with target.open("a", encoding="utf-8") as file:
-                file.write("null\n")
-
-
 def main() -> None:
     """Print the differences of the programs FIRST to LAST; with ``--keep`` write the answers for the tests instead."""
+    oracle = Oracle()
     if sys.argv[1] == "--keep":
-        kept = {kind: answers_of_mxnet(kind, 0, count) for kind, count in COUNTS.items()}
+        kept = {kind: [oracle.answers(kind, seed) for seed in range(count)] for kind, count in COUNTS.items()}
         lines = {kind: ",\n".join(map(json.dumps, answers)) for kind, answers in kept.items()}
         KEPT.write_text("{\n" + ",\n".join(f'"{kind}": [\n{text}\n]' for kind, text in lines.items()) + "\n}\n", encoding="utf-8")
         return
     first, last = map(int, sys.argv[1:3])
     for kind in sys.argv[3:] or KINDS:
         found, run, rows = 0, 0, Counter[str]()
-        for start in range(first, last, 100):
-            answers = answers_of_mxnet(kind, start, min(last, start + 100))
-            for seed, own in enumerate(answers, start):
-                if own is not None:
-                    run += 1
-                    difference = first_difference(kind, seed, own, rows)
-                    found += difference is not None
-                    print(difference, flush=True) if difference else None
+        for seed in range(first, last):
+            if (answers := oracle.answers(kind, seed)) is not None:
+                run += 1
+                difference = first_difference(kind, seed, answers, rows)
+                found += difference is not None
+                print(difference, flush=True) if difference else None
         print(f"{kind}: {run} programs compared, {found} differ, {last - first - run} end MXNet's process", flush=True)
         for row, count in rows.most_common():
             print(f"    {row}: {count}", flush=True)

@@ -1,18 +1,14 @@
-"""Random pure functions, each run in every way that MXNet has.
-
-The ways are: recorded; as a block, also hybridized, with static memory, and among other recorded statements; as an executor of the symbol,
-and of its JSON; as a `SymbolBlock`. Statements are chosen by the shapes that arrays have in them. What each way gives is noted: outputs and
-gradients of two calls.
-"""
+"""Random pure functions, each run in every way that MXNet has. Statements are chosen by the shapes that arrays have in them."""
 
 import random
 import re
 
 import numpy as np
 
-from .outcomes import outcome_at, outcome_of, seen
+from .outcomes import outcome_at, outcome_of
 from .own_operators import register
 from .programs import MOST, size_together
+from .ways import WAYS, Ways
 
 UNARY = [
     "exp",
@@ -37,14 +33,13 @@ REDUCTIONS = ["sum", "mean", "max", "min", "norm", "prod"]
 SMALL = [(3,), (2, 3), (4, 3), (1, 3), (2, 3, 4), (4, 1), (1,), (2, 3, 5, 5)]
 #: Around the size from which on operations wait, and blocks and executors compute by other ways.
 LARGE = [(255, 257), (256, 256), (300, 300), (4, 3, 80, 80), (65536,)]
-WAYS = ["recorded", "recorded among", "block", "hybridized", "static", "among", "executor", "json", "symbol block"]
 
 
 #: Statements through which nothing has a gradient.
 NOT_SMOOTH = re.compile(r">|<=|greater|one_hot|zeros_like|argmax")
 
 
-class Function:
+class Function(Ways):
     """One random function.
 
     Parameters
@@ -119,7 +114,7 @@ class Function:
         self.values[name] = found
         self.statements.append((name, function))
         used = re.findall(r"\b[av]\d+\b", statement)
-        if re.match(r"(foreach|while|cond)\(", statement):
+        if re.match(r"(foreach|while|while_over|cond)\(", statement):
             used = used[:1]  # the second one only chooses a branch
         self.sources[name] = set() if NOT_SMOOTH.search(statement) else set().union(*(self.sources[a] for a in used))
 
@@ -278,7 +273,9 @@ class Function:
         self.make(f"{f}({a})", lambda F, v: calls[f](F, v[a]))
 
     def control(self):
-        a, kind = self.floats(2), self.rng.choice(["foreach", "while", "cond"])
+        a, kind = self.floats(2), self.rng.choice(["foreach", "while", "while_over", "cond", "cond"])
+        if kind == "cond" and self.rng.random() < 0.7:  # MXNet's gradient is right for inputs
+            a = self.rng.choice([n for n in self.inputs if len(self.inputs[n].shape) > 1] or [a])
         if a is None or self.values[a].shape[0] > 300:
             return
         b, c, limit = self.floats(), self.rng.choice([0.5, -1.0, 2.0]), self.rng.randint(1, 4)
@@ -294,152 +291,25 @@ class Function:
             )
             return states[1] + F.sum(F.slice_axis(outputs, axis=0, begin=0, end=limit), axis=0)
 
+        def repeat_over(F, v):
+            outputs, states = F.contrib.while_loop(
+                lambda i, s, x: i < limit,
+                lambda i, s, x: (s * 0.5, [i + 1, F.tanh(s + x), x]),
+                [F.zeros((1,)), v[a] * c, v[a]],
+                max_iterations=4,
+            )
+            return states[1] + F.sum(F.slice_axis(outputs, axis=0, begin=0, end=limit), axis=0)
+
         def choose(F, v):
             total = F.sum(v[b])
             return F.contrib.cond(total > c, lambda: F.tanh(v[a]), lambda: v[a] * c)
 
-        self.make(f"{kind}({a}, {b}, {c}, {limit})", {"foreach": loop, "while": repeat, "cond": choose}[kind])
+        self.make(f"{kind}({a}, {b}, {c}, {limit})", {"foreach": loop, "while": repeat, "while_over": repeat_over, "cond": choose}[kind])
 
     def cast(self):
         a, dtype = self.floats(), self.rng.choice(["float64", "float16", "float32"])
         if a is not None:
             self.make(f"cast({a}, {dtype})", lambda F, v: F.cast(F.cast(v[a], dtype=dtype) * 2, dtype="float32"))
-
-    # -- ways
-
-    def compute(self, F, inputs):
-        """The heads, of arrays or symbols."""
-        values = {name: inputs[k] for k, name in enumerate(self.inputs)}
-        for name, function in self.statements:
-            values[name] = function(F, values)
-        return [values[name] for name in self.heads]
-
-    def run_way(self, way):
-        """Run the function twice in one way, with other inputs the second time, and note what each call gave."""
-        self.told = {}
-        _, outcome = outcome_of(lambda: getattr(self, "by_" + way.replace(" ", "_"))() or 0)
-        asked = [name for name, request in self.requests.items() if request != "null"]
-        for k in range(2):
-            for what in [*self.heads, *(f"gradient of {name}" for name in asked)]:
-                self.log.append((f"{way} {k} {what}", self.told.get((k, what), outcome)))
-
-    def given(self, k):
-        """The inputs of a call."""
-        return [self.mx.nd.array(values * (1 if k == 0 else 0.5)) for values in self.inputs.values()]
-
-    def tell(self, k, outputs, gradients):
-        """Note what a call gave, and the gradients of the inputs after it."""
-        for i, name in enumerate(self.heads):
-            self.told[k, name] = seen(outputs[i])
-        for i, (name, request) in enumerate(self.requests.items()):
-            if request != "null":
-                self.told[k, f"gradient of {name}"] = seen(gradients[i])
-
-    def calls(self, function, is_among=False):
-        """Call a function of arrays twice, and differentiate it."""
-        autograd = self.mx.autograd
-        arrays = self.given(0)
-        for i, request in enumerate(self.requests.values()):
-            if request != "null":
-                arrays[i].attach_grad(grad_req=request)
-        for k in range(2):
-            if k:
-                for i, values in enumerate(self.given(1)):
-                    arrays[i][:] = values
-            with autograd.record(train_mode=self.train):
-                inputs = [x * 2 * 0.5 for x in arrays] if is_among else arrays
-                outputs = function(inputs)
-                heads = [self.mx.nd.softsign(y) if is_among else y for y in outputs]
-            autograd.backward(heads, [self.mx.nd.ones(y.shape, dtype=y.dtype) * 0.5 for y in heads])
-            self.tell(k, heads, [x.grad for x in arrays])
-
-    def by_recorded(self):
-        self.calls(lambda inputs: self.compute(self.mx.nd, inputs))
-
-    def by_recorded_among(self):
-        self.calls(lambda inputs: self.compute(self.mx.nd, inputs), is_among=True)
-
-    def by_block(self):
-        self.calls(self.called(self.block()))
-
-    def by_hybridized(self):
-        block = self.block()
-        block.hybridize()
-        self.calls(self.called(block))
-
-    def by_static(self):
-        block = self.block()
-        block.hybridize(static_alloc=True, static_shape=True)
-        self.calls(self.called(block))
-
-    def by_among(self):
-        block = self.block()
-        block.hybridize()
-        self.calls(self.called(block), is_among=True)
-
-    def block(self):
-        """The function as a block of one parameter, which multiplies the first head."""
-        compute = self.compute
-
-        class Whole(self.mx.gluon.HybridBlock):
-            def __init__(self):
-                super().__init__()
-                with self.name_scope():
-                    self.scale = self.params.get("scale", shape=(1,), init="ones")
-
-            def hybrid_forward(self, F, *inputs, scale):
-                first, *others = compute(F, inputs)
-                first = F.broadcast_mul(F.cast(first, dtype="float32"), scale)
-                return [first, *others] if others else first
-
-        block = Whole()
-        block.initialize()
-        return block
-
-    def called(self, block):
-        def call(inputs):
-            outputs = block(*inputs)
-            return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-
-        return call
-
-    def symbol(self):
-        sym = self.mx.sym
-        return sym.Group(self.compute(sym, [sym.var(name, shape=values.shape) for name, values in self.inputs.items()]))
-
-    def executed(self, symbol):
-        nd = self.mx.nd
-        names = symbol.list_arguments()
-        given = self.given(0)
-        arrays = {name: given[k] for k, name in enumerate(self.inputs)}
-        gradients = {name: nd.zeros(x.shape) for name, x in arrays.items()}
-        executor = symbol.bind(
-            self.mx.cpu(),
-            {name: arrays[name] for name in names},
-            args_grad={name: gradients[name] for name in names},
-            grad_req={name: self.requests[name] for name in names},
-        )
-        for k in range(2):
-            if k:
-                for i, values in enumerate(self.given(1)):
-                    arrays[f"a{i}"][:] = values
-            outputs = executor.forward(is_train=True)
-            executor.backward([nd.ones(y.shape, dtype=y.dtype) * 0.5 for y in outputs])
-            self.tell(k, outputs, [gradients[name] for name in self.inputs])
-
-    def by_executor(self):
-        self.executed(self.symbol())
-
-    def by_json(self):
-        self.executed(self.mx.sym.load_json(self.symbol().tojson()))
-
-    def by_symbol_block(self):
-        symbol = self.symbol()
-        names = [name for name in self.inputs if name in symbol.list_arguments()]
-        block = self.mx.gluon.SymbolBlock(symbol, [self.mx.sym.var(name) for name in names])
-        block.hybridize()
-        call = self.called(block)
-        self.calls(lambda inputs: call([inputs[k] for k, name in enumerate(self.inputs) if name in names]))
 
 
 def broadcast(shape, other):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .outcomes import differs
+from .control_flow import is_executor_of_control_flow, is_gradient_of_cond, is_gradient_of_while, is_static_foreach
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,6 @@ class Difference:
         """The statements from the last one that matches a pattern; none if none does."""
         found = [k for k, statement in enumerate(self.before) if re.match(pattern, statement)]
         return self.before[found[-1] :] if found else []
-
-
-GRAPH_WAYS = re.compile(r"(hybridized|static|among|executor|json|symbol block) (\d .*)")
-
-
-def is_control_flow_in_graphs(d: Difference) -> bool:
-    """A graph with control flow gives here what MXNet's imperative code gives."""
-    way = GRAPH_WAYS.fullmatch(d.statement)
-    if way is None or not any(re.search(r"= (foreach|while|cond)\(", s) for s in d.before):
-        return False
-    recorded = d.answers[d.before.index(f"{'recorded among' if way[1] == 'among' else 'recorded'} {way[2]}")]
-    if recorded.startswith("error"):  # what has no gradient is multiplied by a parameter in a block
-        recorded = d.answers[d.before.index(f"block {way[2]}")]
-    return not differs(recorded, d.got)
 
 
 def is_rewritten(d: Difference) -> bool:
@@ -166,7 +152,10 @@ def is_finite(outcome: str) -> bool:
 #: The rows, with what tells their differences.
 ROWS: dict[str, Callable[[Difference], bool]] = {
     "An array assigned to itself": is_own_assignment,
-    "Control flow in graphs": is_control_flow_in_graphs,
+    "Executors of `cond` and `while_loop`": is_executor_of_control_flow,
+    "`foreach` in static memory": is_static_foreach,
+    "Gradients of `cond` in graphs": is_gradient_of_cond,
+    "Gradients of `while_loop` in graphs": is_gradient_of_while,
     "Gradient of a product with zeros": is_product_with_zeros,
     'Gradients with `grad_req="add"`': is_added_to,
     "Gradients after a later write": is_rewritten,

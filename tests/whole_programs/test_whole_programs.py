@@ -57,11 +57,30 @@ def test_rows_are_in_the_compatibility_tables():
     assert [row for row in ROWS if f"**{row}**" not in page] == []
 
 
+ONES, COMPUTED = "float32 (1) 0 1 1", [("v0 = exp(a0)", "x")]
 #: A difference of each row: statements with their outcomes, and MXNet's outcome of the last one.
 OF_ROWS = {
     "An array assigned to itself": ([("v0[:, 0] = v0", "error MXNetError ValueError")], "float32 (4,1) 0 30 12"),
-    "Control flow in graphs": (
-        [("v0 = while(a0, a0, 1, 2)", "x"), ("recorded 0 v0", "float32 (1) 0 1 1"), ("static 0 v0", "float32 (1) 0 1 1")],
+    "Executors of `cond` and `while_loop`": (
+        [("v0 = cond(a0, a0, 1, 2)", "x"), ("heads ['v0'], {}", ""), ("recorded 0 v0", ONES), ("json 0 v0", ONES)],
+        "error MXNetError",
+    ),
+    "`foreach` in static memory": (
+        [*COMPUTED, ("v1 = foreach(v0, a0, 1, 2)", "x"), ("heads ['v1'], {}", ""), ("recorded 0 v1", ONES), ("static 0 v1", ONES)],
+        "float32 (1) 0 9 9",
+    ),
+    "Gradients of `cond` in graphs": (
+        [
+            *[*COMPUTED, ("v1 = cond(v0, a1, 1, 2)", "x"), ("heads ['v1'], {}", "")],
+            *[("recorded 0 gradient of a0", ONES), ("hybridized 0 gradient of a0", ONES)],
+        ],
+        "float32 (1) 0 9 9",
+    ),
+    "Gradients of `while_loop` in graphs": (
+        [
+            *[("v0 = while(a0, a1, 1, 2)", "x"), ("heads ['v0'], {}", "")],
+            *[("recorded 0 gradient of a0", ONES), ("alloc 0 gradient of a0", ONES)],
+        ],
         "float32 (1) 0 9 9",
     ),
     "Gradient of a product with zeros": ([("nd.prod(v0)", "x"), ("v0.grad", "float32 (1) 0 1 1")], "float32 (1) 1 0 0"),
@@ -108,3 +127,22 @@ def test_a_row_is_told_by_its_cause(row):
     # not without the statements before, or the state that is the cause
     other = ("v9 = nd.exp(v0)", ran[-1][1])
     assert row_of(Difference([*ran[:-1], other], answers, len(ran) - 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("loop", "heads", "what"),
+    [
+        ("v1 = while(v0, a1, 1, 2)", "v1", "gradient of a1"),  # only chooses how often
+        ("v1 = while(v0, a1, 1, 1)", "v1", "gradient of a0"),  # runs once
+        ("v1 = while(v0, a1, 1, 2)", "v0", "gradient of a0"),  # is not in the graph
+        ("v1 = while(v0, a1, 1, 2)", "v1", "v1"),
+        ("v1 = while_over(v0, a1, 1, 2)", "v1", "gradient of a0"),
+        ("v1 = cond(a0, a1, 1, 2)", "v1", "gradient of a0"),
+        ("v1 = cond(v0, a1, 1, 2)", "v1", "v1"),
+        ("v1 = foreach(v0, a1, 1, 2)", "v1", "gradient of a0"),
+    ],
+)
+def test_right_forms_of_control_flow_have_no_row(loop, heads, what):
+    ran = [*COMPUTED, (loop, "x"), (f"heads ['{heads}'], {{}}", ""), (f"recorded 0 {what}", ONES), (f"hybridized 0 {what}", ONES)]
+    answers = [*(outcome for _, outcome in ran[:-1]), "float32 (1) 0 9 9"]
+    assert row_of(Difference(ran, answers, len(ran) - 1)) is None

@@ -1,0 +1,77 @@
+"""What MXNet's control flow does otherwise in graphs than in imperative code, told by the statements of a function."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .outcomes import differs
+
+if TYPE_CHECKING:
+    from .known import Difference
+
+#: What graphs give: the way, the call, and the output or gradient.
+IN_GRAPHS = re.compile(r"(hybridized|alloc|static|among|executor|json|symbol block) (\d) (.*)")
+#: A statement with control flow: its result, its kind, the array that it reads, the array that it asks, and how often it runs.
+STATEMENT = re.compile(r"(v\d+) = (foreach|while|while_over|cond)\((\w+), (\w+), \S+, (\d)\)")
+
+
+def is_gradient_of_while(d: Difference) -> bool:
+    """The gradient of what the body of a loop reads from outside of it, if the body runs more than once."""
+    read = [a for kind, a, count in _in_graph(d) if kind == "while" and count > 1]
+    return _is_gradient_by(d, read) and is_as_recorded(d)
+
+
+def is_gradient_of_cond(d: Difference) -> bool:
+    """The gradient of an array that the graph computes and a branch reads: memory that nothing has written."""
+    read = [a for kind, a, _ in _in_graph(d) if kind == "cond" and a.startswith("v")]
+    return _is_gradient_by(d, read) and is_as_recorded(d)
+
+
+def is_static_foreach(d: Difference) -> bool:
+    """A block with static memory and shapes in which a loop runs over data and states that the block computes."""
+    is_computed = any(kind == "foreach" and a.startswith("v") for kind, a, _ in _in_graph(d))
+    return d.statement.startswith("static ") and is_computed and is_as_recorded(d)
+
+
+def is_executor_of_control_flow(d: Difference) -> bool:
+    """A graph with `cond` or `while_loop` whose memory is planned as a whole, which raises."""
+    is_refused = d.want == "error MXNetError" and d.statement.startswith(("executor ", "json ", "static "))
+    return is_refused and any(kind != "foreach" for kind, _, _ in _in_graph(d)) and is_as_recorded(d)
+
+
+def is_as_recorded(d: Difference) -> bool:
+    """Whether a graph gives here what MXNet's imperative code gives."""
+    found = IN_GRAPHS.fullmatch(d.statement)
+    if found is None:
+        return False
+    way, call, what = found.groups()
+    recorded = d.answers[d.before.index(f"{'recorded among' if way == 'among' else 'recorded'} {call} {what}")]
+    if recorded.startswith("error"):  # what has no gradient is multiplied by a parameter in a block
+        recorded = d.answers[d.before.index(f"block {call} {what}")]
+    return not differs(recorded, d.got)
+
+
+def _is_gradient_by(d: Difference, read: list[str]) -> bool:
+    """Whether the statement is a gradient, in a graph, of an input from which some of the arrays are computed."""
+    found = re.search(r"gradient of (\w+)$", d.statement)
+    return found is not None and any(found[1] in _ancestors(d, a) for a in read)
+
+
+def _in_graph(d: Difference) -> list[tuple[str, str, int]]:
+    """The control flow from which heads are computed: its kind, the array that it reads, and how often it runs."""
+    heads = next((re.findall(r"'(v\d+)'", s.partition("]")[0]) for s in d.before if s.startswith("heads ")), [])
+    inside = set().union(*(_ancestors(d, head) for head in heads))
+    found = [STATEMENT.match(s) for s in d.before]
+    return [(m[2], m[3], int(m[5])) for m in found if m is not None and m[1] in inside]
+
+
+def _ancestors(d: Difference, name: str) -> set[str]:
+    """An array and those from which it is computed."""
+    made = {s.partition(" = ")[0]: re.findall(r"\b[av]\d+\b", s.partition(" = ")[2]) for s in d.before if re.match(r"v\d+ = ", s)}
+    found, waiting = set[str](), [name]
+    while waiting:
+        if (one := waiting.pop()) not in found:
+            found.add(one)
+            waiting += made.get(one, [])
+    return found
