@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .control_flow import is_executor_of_control_flow, is_gradient_of_cond, is_gradient_of_while, is_static_foreach
+from .known_functions import is_executor_of_control_flow, is_gradient_of_cond, is_gradient_of_while, is_order_of_equal, is_static_foreach
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,7 @@ ROWS: dict[str, Callable[[Difference], bool]] = {
     "Graphs partly freed": is_partly_freed,
     "Means, products and norms of 16-bit floats": is_of_many,
     "Norms of whole numbers": is_norm_of_integers,
+    "Order of equal elements": is_order_of_equal,
     "Overlapping assignment": is_overlapping,
     "Reductions of sums of csr matrices": is_sum_of_sparse,
     "Sums with empty csr matrices": is_sum_of_empty,

@@ -109,6 +109,10 @@ OF_ROWS = {
     ),
     "Means, products and norms of 16-bit floats": ([("v1 = nd.mean(v0)", "float16 (1) 0 0.5 0.5")], "float16 (1) 0 0 0"),
     "Norms of whole numbers": ([("v1 = nd.norm(v0)", "int32 (1) 0 10 10")], "int32 (1) 0 8 8"),
+    "Order of equal elements": (
+        [("v0 = sort(a0)", "float32 (2,17) 0 1 1"), ("heads ['v0'], {}", ""), ("recorded 0 gradient of a0", ONES)],
+        "float32 (2,17) 0 9 9",
+    ),
     "Overlapping assignment": ([("v1 = v0[0]", "x"), ("v0 -= v1", "float32 (1) 0 1 1")], "float32 (1) 0 2 2"),
     "Reductions of sums of csr matrices": ([("s1 = sparse s0 + s0", "x"), ("v2 = sum 0 of s1", "float32 (1) 0 1 1")], "float32 (1) 0 0 0"),
     "Sums with empty csr matrices": (
@@ -130,7 +134,7 @@ def test_a_row_is_told_by_its_cause(row):
 
 
 @pytest.mark.parametrize(
-    ("loop", "heads", "what"),
+    ("statement", "heads", "what"),
     [
         ("v1 = while(v0, a1, 1, 2)", "v1", "gradient of a1"),  # only chooses how often
         ("v1 = while(v0, a1, 1, 1)", "v1", "gradient of a0"),  # runs once
@@ -140,9 +144,17 @@ def test_a_row_is_told_by_its_cause(row):
         ("v1 = cond(a0, a1, 1, 2)", "v1", "gradient of a0"),
         ("v1 = cond(v0, a1, 1, 2)", "v1", "v1"),
         ("v1 = foreach(v0, a1, 1, 2)", "v1", "gradient of a0"),
+        ("v1 = sort(a0)", "v1", "gradient of a0"),
+        ("v1 = sort(v0)", "v0", "gradient of a0"),
     ],
 )
-def test_right_forms_of_control_flow_have_no_row(loop, heads, what):
-    ran = [*COMPUTED, (loop, "x"), (f"heads ['{heads}'], {{}}", ""), (f"recorded 0 {what}", ONES), (f"hybridized 0 {what}", ONES)]
+def test_right_forms_of_statements_have_no_row(statement, heads, what):
+    ran = [
+        *COMPUTED,
+        (statement, "float32 (2,16) 0 1 1"),
+        (f"heads ['{heads}'], {{}}", ""),
+        (f"recorded 0 {what}", ONES),
+        (f"hybridized 0 {what}", ONES),
+    ]
     answers = [*(outcome for _, outcome in ran[:-1]), "float32 (1) 0 9 9"]
     assert row_of(Difference(ran, answers, len(ran) - 1)) is None

@@ -1,4 +1,4 @@
-"""What MXNet's control flow does otherwise in graphs than in imperative code, told by the statements of a function."""
+"""Differences of random functions that have a row: most are of control flow, which MXNet computes otherwise in graphs than elsewhere."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: What graphs give: the way, the call, and the output or gradient.
 IN_GRAPHS = re.compile(r"(hybridized|alloc|static|among|executor|json|symbol block) (\d) (.*)")
+#: From so many elements on MXNet leaves the order of equal ones open as it sorts.
+UNORDERED = 17
 #: A statement with control flow: its result, its kind, the array that it reads, the array that it asks, and how often it runs.
 STATEMENT = re.compile(r"(v\d+) = (foreach|while|while_over|cond)\((\w+), (\w+), \S+, (\d)\)")
 
@@ -40,6 +42,14 @@ def is_executor_of_control_flow(d: Difference) -> bool:
     return is_refused and any(kind != "foreach" for kind, _, _ in _in_graph(d)) and is_as_recorded(d)
 
 
+def is_order_of_equal(d: Difference) -> bool:
+    """The gradient through a sort of many elements, equal ones of which MXNet puts into any order."""
+    sorts = [(m[1], d.ran[k][1]) for k, s in enumerate(d.before) if (m := re.match(r"(v\d+) = sort\(", s))]
+    many = [name for name, outcome in sorts if int(re.split(r"[(,)]", outcome)[-2]) >= UNORDERED]
+    inside = _inside(d)
+    return _is_gradient_by(d, [name for name in many if name in inside])
+
+
 def is_as_recorded(d: Difference) -> bool:
     """Whether a graph gives here what MXNet's imperative code gives."""
     found = IN_GRAPHS.fullmatch(d.statement)
@@ -53,17 +63,22 @@ def is_as_recorded(d: Difference) -> bool:
 
 
 def _is_gradient_by(d: Difference, read: list[str]) -> bool:
-    """Whether the statement is a gradient, in a graph, of an input from which some of the arrays are computed."""
+    """Whether the statement is the gradient of an input from which some of the arrays are computed."""
     found = re.search(r"gradient of (\w+)$", d.statement)
     return found is not None and any(found[1] in _ancestors(d, a) for a in read)
 
 
 def _in_graph(d: Difference) -> list[tuple[str, str, int]]:
     """The control flow from which heads are computed: its kind, the array that it reads, and how often it runs."""
-    heads = next((re.findall(r"'(v\d+)'", s.partition("]")[0]) for s in d.before if s.startswith("heads ")), [])
-    inside = set().union(*(_ancestors(d, head) for head in heads))
+    inside = _inside(d)
     found = [STATEMENT.match(s) for s in d.before]
     return [(m[2], m[3], int(m[5])) for m in found if m is not None and m[1] in inside]
+
+
+def _inside(d: Difference) -> set[str]:
+    """The arrays from which heads are computed."""
+    heads = next((re.findall(r"'(v\d+)'", s.partition("]")[0]) for s in d.before if s.startswith("heads ")), [])
+    return set().union(*(_ancestors(d, head) for head in heads))
 
 
 def _ancestors(d: Difference, name: str) -> set[str]:
