@@ -7,7 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .known_functions import is_executor_of_control_flow, is_gradient_of_cond, is_gradient_of_while, is_order_of_equal, is_static_foreach
+from .known_functions import (
+    is_beside_added,
+    is_executor_of_control_flow,
+    is_gradient_of_cond,
+    is_gradient_of_while,
+    is_order_of_equal,
+    is_static_foreach,
+)
 
 
 @dataclass(frozen=True)
@@ -73,14 +80,16 @@ def is_product_with_zeros(d: Difference) -> bool:
 
 def is_added_to(d: Difference) -> bool:
     """A gradient that MXNet replaces where it should add to it; or that of a mean or sum, to which it adds a part, or twice."""
+    if is_beside_added(d):
+        return True
     own = re.search(r"gradient of (\w+)$|(\w+)\.grad$", d.statement)
     if own is None:
         return False
-    name, requested = own[1] or own[2], rf"'{own[1]}': 'add'" if own[1] else rf"{own[2]}\.attach_grad\(add\)"
+    requested = rf"'{own[1]}': 'add'" if own[1] else rf"{own[2]}\.attach_grad\(add\)"
     if not re.search(requested, "\n".join(d.before)):
         return False
     scope = d.before if own[1] else d.since(r"record\(")
-    partly = re.compile(r"mean\(" + (rf"|\b{name} \+ [av]\d|[av]\d+ \+ {name}\b" if own[1] else r"| \+ "))
+    partly = re.compile(r"mean\(" if own[1] else r"mean\(| \+ ")
     return _is_replaced(d) or any(partly.search(s) for s in scope)
 
 

@@ -50,6 +50,14 @@ def is_order_of_equal(d: Difference) -> bool:
     return _is_gradient_by(d, [name for name in many if name in inside])
 
 
+def is_beside_added(d: Difference) -> bool:
+    """The gradient of an operand of a sum, in a graph, whose other operand is an input to whose gradient is added."""
+    added = set(re.findall(r"'(a\d)': 'add'", next((s for s in d.before if s.startswith("heads ")), "")))
+    sums = [m.groups() for s in d.before if (m := re.fullmatch(r"(v\d+) = (\w+) \+ ([av]\d+)", s))]
+    inside = _inside(d)
+    return _is_gradient_by(d, [v for v, x, y in sums if v in inside and added & {x, y}]) and is_as_recorded(d)
+
+
 def is_as_recorded(d: Difference) -> bool:
     """Whether a graph gives here what MXNet's imperative code gives."""
     found = IN_GRAPHS.fullmatch(d.statement)

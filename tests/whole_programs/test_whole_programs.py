@@ -133,6 +133,14 @@ def test_a_row_is_told_by_its_cause(row):
     assert row_of(Difference([*ran[:-1], other], answers, len(ran) - 1)) is None
 
 
+@pytest.mark.parametrize(("total", "is_known"), [("a1 + v0", True), ("v0 + a1", True), ("a1 - v0", False), ("a0 + v0", False)])
+def test_a_sum_with_an_input_that_adds_has_a_row(total, is_known):
+    ran = [*COMPUTED, (f"v1 = {total}", "x"), ("heads ['v1'], {'a0': 'write', 'a1': 'add'}", "")]
+    ran += [("recorded 1 gradient of a0", ONES), ("hybridized 1 gradient of a0", ONES)]
+    answers = [*(outcome for _, outcome in ran[:-1]), "float32 (1) 0 2 2"]
+    assert row_of(Difference(ran, answers, len(ran) - 1)) == ('Gradients with `grad_req="add"`' if is_known else None)
+
+
 @pytest.mark.parametrize(
     ("statement", "heads", "what"),
     [
