@@ -104,6 +104,11 @@ class ExecutorState(Executor):
         return next((array.context for array in self.arg_arrays), current_device())
 
     @property
+    def _monitor_callback(self) -> object:
+        """The function that gets the inner arrays; None without one."""
+        return None if self._monitor is None else self._monitor[0]
+
+    @property
     def _symbol(self) -> object:
         """The graph as a symbol."""
         return self._source.symbol()

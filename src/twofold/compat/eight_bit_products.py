@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..gluon.signatures import Functions, functions_for
 from ..ndarray.array import NDArray
+from ..symbol.inference import declared_dtypes
 from ..symbol.symbol import Symbol
 
 Operand = TypeVar("Operand", NDArray, Symbol)
@@ -111,7 +112,7 @@ def intgemm_fully_connected(
 
 def _dtype_of(data: NDArray | Symbol) -> type | None:
     """The dtype; of a symbol what its graph says, or None."""
-    return data.dtype if isinstance(data, NDArray) else data.infer_type_partial()[1][0]
+    return data.dtype if isinstance(data, NDArray) else declared_dtypes(data)[1][0]
 
 
 def _sums(F: Functions, data: Operand, weight: Operand, num_hidden: int, flatten: bool) -> Operand:

@@ -23,6 +23,8 @@ class GroupState(DeviceGroup):
 
     #: Executors that others share memory with: always None, as a group keeps those of some shapes.
     _default_execs = None
+    #: The bytes that executors of the group share; 0, as MXNet counts none.
+    _total_exec_bytes = 0
 
     @property
     def group2ctxs(self) -> list[Mapping[str, Device] | None]:

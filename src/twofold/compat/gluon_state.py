@@ -1,18 +1,15 @@
 """The private state of Gluon's objects as MXNet stores it. Libraries read it, assign to it and clear it; see `adopt`."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from multiprocessing.pool import ThreadPool
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-from weakref import finalize
 
 from .. import initializer
 from ..device import Device
 from ..gluon.block import Block
 from ..gluon.copies import RENEWALS, Copies
-from ..gluon.data.loader import DataLoader
-from ..gluon.data.loading import loaded
 from ..gluon.hybrid_block import HybridBlock
 from ..gluon.parameter import Constant, Parameter, _Deferred
+from ..gluon.parameter_dict import ParameterDict
 from ..gluon.rnn import BidirectionalCell, DropoutCell, GRUCell, HybridSequentialRNNCell, LSTMCell, RNNCell
 from ..gluon.rnn.cells import _Cell
 from ..gluon.rnn.layers import _RNNLayer
@@ -26,7 +23,6 @@ from ..ndarray.array import NDArray
 from ..symbol import var
 from ..symbol.symbol import Symbol
 from .array_state import adopt
-from .private_names import Batchify
 
 #: The numbers of kinds of devices in `_ctx_map`: MXNet takes the last bit of the number of a device's type.
 _KINDS = ("gpu", "cpu")
@@ -252,74 +248,12 @@ class HybridBlockState(HybridBlock):
             self._trace.outputs = to_tuples(form)
 
 
-class DataLoaderState(DataLoader):
-    """State of `DataLoader`."""
+class ParametersState(ParameterDict):
+    """Methods of `ParameterDict`."""
 
-    _iter: object = None
-
-    @property
-    def _worker_pool(self) -> object:
-        """The pool that a subclass has set, or one of threads if the loader's workers are such. The loader has workers of its own."""
-        if "_pool" not in vars(self):
-            pool = ThreadPool(self._num_workers) if self._num_workers and self._thread_pool else None
-            if pool is not None:
-                # not in ``__del__``, which libraries override
-                finalize(self, pool.terminate)
-            vars(self)["_pool"] = pool
-        return vars(self)["_pool"]
-
-    @_worker_pool.setter
-    def _worker_pool(self, pool: object) -> None:
-        vars(self)["_pool"] = pool
-
-    @property
-    def _batch_sampler(self) -> Collection[Sequence[int]]:
-        """The batches, as lists of indices."""
-        return self._batches
-
-    @_batch_sampler.setter
-    def _batch_sampler(self, sampler: Collection[Sequence[int]]) -> None:
-        self._batches = sampler
-
-    @property
-    def _batchify_fn(self) -> Batchify:
-        """The function that collates samples."""
-        return self._load.keywords["batchify"]
-
-    @_batchify_fn.setter
-    def _batchify_fn(self, batchify: Batchify) -> None:
-        # a new one: workers that run may hold the old one
-        self._load = type(self._load)(loaded, *self._load.args, **{**self._load.keywords, "batchify": batchify})
-        self._workers = None  # processes have the old function
-
-    @property
-    def _pin_memory(self) -> bool:
-        """Whether batches are copied to page-locked memory."""
-        return self._pinned is not None
-
-    @_pin_memory.setter
-    def _pin_memory(self, is_pinned: bool) -> None:
-        self._pinned = Device("cpu_pinned", self._pin_device_id) if is_pinned else None
-
-    @property
-    def _pin_device_id(self) -> int:
-        """The GPU for which batches are copied there."""
-        return vars(self).get("_pin_device", 0) if self._pinned is None else self._pinned.device_id
-
-    @_pin_device_id.setter
-    def _pin_device_id(self, number: int) -> None:
-        if self._pinned is not None:
-            self._pinned = Device("cpu_pinned", number)
-        vars(self)["_pin_device"] = number  # used when `_pin_memory` is set
-
-    @property
-    def auto_reload(self) -> bool:
-        """Whether an iteration's end starts prefetching the next one."""
-        return self._auto_reload
-
-    @auto_reload.setter
-    def auto_reload(self, reloads: bool) -> None:
-        self._auto_reload = reloads
+    def _get_impl(self, name: str) -> Parameter | None:
+        """The parameter of a full name, from the dictionary or the shared one, which then shares it; None without one."""
+        return self._find(name)
 
 
 class _StoreOptions(dict[str, object]):
@@ -381,6 +315,15 @@ class TrainerState(Trainer):
         """Whether the store spans processes; None before it is created."""
         return None if not self._has_store or self._kvstore is None else "dist" in self._kvstore.type
 
+    @property
+    def _kv_initialized(self) -> bool:
+        """Whether the store has been created, or a program says that there is nothing to create."""
+        return self._has_store
+
+    @_kv_initialized.setter
+    def _kv_initialized(self, is_there: bool) -> None:
+        self._has_store = bool(is_there)
+
     #: Whether a subclass overrides the next method, which parameters then call.
     _pulls_rows: bool = False
 
@@ -428,7 +371,7 @@ for _cls, _state in (
     (Parameter, ParameterState),
     (Block, BlockState),
     (HybridBlock, HybridBlockState),
-    (DataLoader, DataLoaderState),
+    (ParameterDict, ParametersState),
     (Trainer, TrainerState),
     (_RNNLayer, RecurrentState),
 ):

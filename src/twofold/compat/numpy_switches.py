@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,8 @@ from ..backend.loader import backend_for, gpu_count
 from ..device import Device
 from ..errors import DeviceError, DTypeError, InvalidValue, ParameterError, UnsupportedMethod
 from ..numpy_extension import (
-    _NumpyArrayScope,  # noqa: F401  (libraries enter the scopes' own classes)
+    SWITCHES,
+    _NumpyArrayScope,  # libraries enter the scopes' own classes
     _NumpyShapeScope,  # noqa: F401
     is_np_array,
     is_np_shape,
@@ -50,6 +52,38 @@ __all__ = [
     "wrap_np_binary_func",
     "wrap_np_unary_func",
 ]
+
+
+class _OpenArrayScope(_NumpyArrayScope):
+    """The scope of NumPy's arrays in which a thread is: the switch itself."""
+
+    def __init__(self) -> None:
+        super().__init__(SWITCHES.array)
+
+    @property
+    def _is_np_array(self) -> bool:
+        """The switch. Assigning sets it."""
+        return SWITCHES.array
+
+    @_is_np_array.setter
+    def _is_np_array(self, active: bool) -> None:
+        SWITCHES.array = bool(active)
+
+
+class _CurrentScope:
+    """``_NumpyArrayScope._current``: its ``value`` is the scope in which the thread is. Assigning one sets the switch, as loaders do."""
+
+    @property
+    def value(self) -> _NumpyArrayScope:
+        return _OpenArrayScope()
+
+    @value.setter
+    def value(self, scope: _NumpyArrayScope) -> None:
+        SWITCHES.array = scope._active
+
+
+setattr(_NumpyArrayScope, "_current", _CurrentScope())  # noqa: B010  (the class lacks it)
+setattr(_NumpyArrayScope, "_is_np_array", property(attrgetter("_active")))  # noqa: B010
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -213,7 +247,7 @@ def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-# NumPy's protocols, which arrays implement themselves: nothing is registered here, but tests of libraries read the lists
+# NumPy's protocols, which arrays implement themselves; libraries read the lists, and enter functions of their own
 
 _LISTS = tomllib.loads(Path(__file__).with_name("numpy_protocol.toml").read_text(encoding="utf-8"))
 _NUMPY_ARRAY_FUNCTION_LIST: list[str] = _LISTS["functions"].split()
@@ -222,6 +256,56 @@ _NUMPY_ARRAY_UFUNC_LIST: list[str] = _LISTS["ufuncs"].split()
 #: The operators' prefixes, with the modules that have the functions and the middle parts that name modules inside.
 _MODULES = {"_np_": ("mxnet_numpy", ["_random_", "_linalg_"]), "_npx_": ("mxnet_numpy.extension", ["_image_", "_random_"])}
 _NP_OP_SUBMODULE_LIST, _NP_EXT_OP_SUBMODULE_LIST = (names for _, names in _MODULES.values())
+
+
+#: The names that `__getattr__` computes.
+COMPUTED = ("_NUMPY_ARRAY_FUNCTION_DICT", "_NUMPY_ARRAY_UFUNC_DICT")
+
+
+def __getattr__(name: str) -> object:
+    """The functions of the dialect by those of NumPy that it stands for, and by the names of ufuncs. Arrays call what is entered there."""
+    if name not in COMPUTED:
+        raise AttributeError(name)
+    return _tables()[COMPUTED.index(name)]
+
+
+@functools.cache
+def _tables() -> tuple[dict[Callable[..., Any], Any], dict[str, Any]]:
+    # imported here: most programs do without MXNet's dialect of NumPy
+    methods = import_module("..mxnet_numpy.methods", __package__)
+    _enter(methods.ENTERED, methods.ENTERED_UFUNCS)
+    return methods.ENTERED, methods.ENTERED_UFUNCS
+
+
+def _enter(functions: dict[Callable[..., Any], Any], ufuncs: dict[str, Any]) -> None:
+    """Enter the dialect's own functions. NumPy lacks some of the names by now."""
+    ours = import_module("..mxnet_numpy", __package__)
+    for name in _NUMPY_ARRAY_FUNCTION_LIST:
+        module, _, last = name.rpartition(".")
+        theirs: Any = getattr(getattr(np, module) if module else np, last, None)
+        if getattr(theirs, "__name__", None) == last:  # not under a second name
+            functions[theirs] = getattr(getattr(ours, module) if module else ours, last)
+    ufuncs.update((name, getattr(ours, name)) for name in _NUMPY_ARRAY_UFUNC_LIST)
+
+
+def _implements(numpy_function: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
+    """The decorator that makes a function the one that arrays call for one of NumPy's."""
+
+    def enter(function: Decorated) -> Decorated:
+        _tables()[0][numpy_function] = function
+        return function
+
+    return enter
+
+
+def _register_array_function() -> None:
+    """Enter the dialect's own functions again, where a program has entered others."""
+    _enter(_tables()[0], {})
+
+
+def _register_array_ufunc() -> None:
+    """The same for ufuncs."""
+    _enter({}, _tables()[1])
 
 
 def with_array_function_protocol(func: Decorated) -> Decorated:

@@ -31,7 +31,7 @@ def _get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
     return method_of(interp, sizes)
 
 
-def _sample_unique_zipfian(range_max: int, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
+def _sample_unique_zipfian(range_max: int, shape: tuple[int, int]) -> list[NDArray]:
     """Rows of distinct classes, drawn from P(k) = log((k + 2) / (k + 1)) / log(range_max + 1).
 
     Parameters
@@ -43,17 +43,15 @@ def _sample_unique_zipfian(range_max: int, shape: tuple[int, int]) -> tuple[NDAr
 
     Returns
     -------
-    samples : NDArray
-        int64 of that shape.
-    num_tries : NDArray
-        int64 (rows,): how many classes were drawn until a row was complete.
+    list of NDArray
+        The classes, int64 of that shape; and how many were drawn until each row was complete, int64 (rows,).
     """
     rows, size = shape
     if size > range_max:
         raise InvalidValue("_sample_unique_zipfian: there are not so many classes", f"{size} of {range_max}", "ask for fewer")
     found = [_distinct(range_max, size) for _ in range(rows)]
     classes = np.array([row for row, _ in found], np.int64).reshape(rows, size)
-    return nd.array(classes, dtype="int64"), nd.array([tries for _, tries in found], dtype="int64")
+    return [nd.array(classes, dtype="int64"), nd.array([tries for _, tries in found], dtype="int64")]
 
 
 def _distinct(range_max: int, size: int) -> tuple[list[int], int]:

@@ -16,7 +16,7 @@ from ..device import Device
 from ..errors import InvalidValue, MXNetError
 from ..gluon.loss.base import weighted
 from ..gluon.model_zoo.model_store import CHECKSUMS, apache_repo_url
-from ..gluon.nn import BatchNorm
+from ..gluon.nn.normalization import _BatchNorm  # noqa: F401  (libraries take the base of the layers from `basic_layers`)
 from ..gluon.rnn.sequences import merge, steps_of
 from ..gluon.scope import BlockScope
 from ..gluon.signatures import Functions, Operand, functions_for
@@ -181,31 +181,6 @@ def _get_repo_file_url(namespace: str, filename: str) -> str:
 #: The checksums of published parameters by model. Libraries enter their own models, which `get_model_file` then finds.
 _model_sha1 = CHECKSUMS
 _url_format = "{repo_url}gluon/models/{file_name}.zip"
-
-
-class _AnyBatchNorm(type):
-    """Makes every batch normalization an instance of MXNet's base class of them."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, BatchNorm) if cls is _BatchNorm else super().__instancecheck__(instance)
-
-
-class _BatchNorm(BatchNorm, metaclass=_AnyBatchNorm, arrays="nd"):
-    """`BatchNorm`, with a rectifier after it if ``fuse_relu`` is set."""
-
-    def __init__(self, *options: Any, fuse_relu: bool = False, **more: Any) -> None:
-        # MXNet's base class takes it after six parameters that the layers have too
-        if len(options) > 6:
-            fuse_relu, options = options[6], options[:6] + options[7:]
-        super().__init__(*options, **more)
-        self.fuse_relu = fuse_relu
-
-    def hybrid_forward(
-        self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
-    ) -> Operand:
-        """The output, with the shape of x."""
-        out = super().hybrid_forward(F, x, gamma, beta, running_mean, running_var)
-        return F.Activation(out, act_type="relu", name="relu_fwd") if self.fuse_relu else out
 
 
 def _infer_weight_shape(op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, object]) -> list[tuple[int, ...]]:

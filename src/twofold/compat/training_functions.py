@@ -8,9 +8,10 @@ import numpy as np
 from ..device import Device
 from ..errors import InvalidValue, ParameterError
 from ..imperative.array import Array
-from ..metric.confusion import _binary, _count, _f1, _matthews
+from ..metric.confusion import F1, MCC, _Binary, _binary, _count, _f1, _matthews
 from ..ndarray import NDArray, array
 from ..symbol.symbol import Symbol
+from .array_state import adopt
 
 __all__: list[str] = []
 
@@ -98,6 +99,36 @@ class _BinaryClassificationMetrics:
         matrix = _matrix_of(self, "global_" if use_global else "")
         return _matthews(matrix) if matrix.any() else 0.0
 
+
+class _CountsOf(_BinaryClassificationMetrics):
+    """The counts of a metric, at the time of the look-up: none of a mean over batches, as each batch is counted anew.
+
+    Forgetting them makes the metric forget.
+    """
+
+    def __init__(self, metric: _Binary) -> None:
+        super().__init__()
+        self._metric = metric
+        if metric.average == "micro":
+            for name, cell in _CELLS.items():
+                vars(self)[name], vars(self)[f"global_{name}"] = int(metric._local[cell]), int(metric._global[cell])
+
+    def reset_stats(self) -> None:
+        """Forget all predictions."""
+        super().reset_stats()
+        if "_metric" in vars(self):
+            self._metric._global = np.zeros((2, 2))
+
+    def local_reset_stats(self) -> None:
+        """Begin to count anew, but for the scores of all predictions."""
+        super().local_reset_stats()
+        if "_metric" in vars(self):
+            self._metric._local = np.zeros((2, 2))
+
+
+# the counts under the names of MXNet's metrics
+adopt(F1, type("Counts", (), {"metrics": property(_CountsOf)}))
+adopt(MCC, type("Counts", (), {"_metrics": property(_CountsOf)}))
 
 #: The counts, and their places in a matrix (predicted, true).
 _CELLS = {"true_positives": (1, 1), "false_negatives": (0, 1), "false_positives": (1, 0), "true_negatives": (0, 0)}

@@ -1,13 +1,16 @@
 """The private state of modules and optimizers that libraries written on MXNet use; see `adopt`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ..io.iterator import DataDesc
 from ..module.bucketing_module import BucketingModule
+from ..module.composed_modules import SequentialModule
 from ..module.data_shapes import Requests
 from ..module.module import Module
 from ..monitor import Monitor
+from ..numpy_extension import is_np_array
 from ..optimizer import LAMB, LARS, NAG, SGD, Optimizer, Signum
 from ..optimizer.base import Indices, State, Weights
 from . import executor_groups  # noqa: F401  (completes the class of the executors of modules)
@@ -21,6 +24,15 @@ class ModuleState(Module):
     def _grad_req(self) -> Requests | None:
         """The gradient requests that `bind` was called with; None before."""
         return None if self._exec_group is None else self._exec_group.group_layout.grad_req
+
+
+class SequentialState(SequentialModule):
+    """State of `SequentialModule`."""
+
+    @property
+    def _data_shapes(self) -> Sequence[DataDesc] | None:
+        """Descriptions of the data; None before it is bound."""
+        return self.data_shapes if self.binded else None
 
 
 class BucketingState(BucketingModule):
@@ -37,8 +49,18 @@ class BucketingState(BucketingModule):
         return self._monitors[-1] if self._monitors else None
 
 
+class _NumpyArrays:
+    """Whether MXNet's switch for NumPy's arrays is on, unless a program has assigned an answer to an instance."""
+
+    def __get__(self, optimizer: object, kind: type) -> bool:
+        return is_np_array()
+
+
 class OptimizerHooks(Optimizer):
     """Lets subclasses override what MXNet's optimizers call for both kinds of updates."""
+
+    #: Updates work on arrays of both kinds, whatever it says.
+    allow_np_array = _NumpyArrays()
 
     def __init_subclass__(cls, **options: object) -> None:
         _init_subclass(cls, **options)
@@ -80,7 +102,12 @@ def _hook_of(kind: type[Optimizer]) -> Callable[..., None]:
     return _update_impl
 
 
-for _cls, _state in ((Module, ModuleState), (BucketingModule, BucketingState), (Optimizer, OptimizerHooks)):
+for _cls, _state in (
+    (Module, ModuleState),
+    (BucketingModule, BucketingState),
+    (SequentialModule, SequentialState),
+    (Optimizer, OptimizerHooks),
+):
     adopt(_cls, _state)
 for _kind in (LAMB, LARS, NAG, SGD, Signum):
     adopt(_kind, type("Hook", (), {"_update_impl": _hook_of(_kind)}))

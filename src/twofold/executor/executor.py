@@ -145,6 +145,9 @@ class Executor:
         #: Created by the first run or read. From then on each run rebinds the same cells, which callers may hold.
         self._outputs: list[NDArray] | None = None
         self._monitor: tuple[Monitor, bool] | None = None
+        #: The requests and devices of groups as they were passed.
+        self._grad_req: object = requests
+        self._group2ctx: object = None
 
     __repr__ = shown_as_text("executor")
     _repr_html_ = shown_in_notebooks("executor")

@@ -8,6 +8,7 @@ from .. import symbol as sym
 from ..device import Device
 from ..errors import InvalidValue
 from ..suggestions import did_you_mean
+from ..symbol.inference import declared_dtypes
 from ..symbol.naming import NameManager
 from ..symbol.symbol import Symbol
 from .block import Block
@@ -72,7 +73,7 @@ class SymbolBlock(HybridBlock):
         """Create parameters for variables that are not inputs. Attributes are named without the prefix that all names share."""
         attributes = symbol.attr_dict()
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
-        dtypes = dict(zip([*arguments, *states], [k for kinds in symbol.infer_type_partial()[::2] for k in kinds], strict=True))
+        dtypes = dict(zip([*arguments, *states], [k for kinds in declared_dtypes(symbol)[::2] for k in kinds], strict=True))
         for name in [*arguments, *states]:
             if name in inputs:
                 continue

@@ -108,10 +108,8 @@ class Initializer:
         ParameterError
             If the name matches no pattern.
         """
-        if not isinstance(desc, str):
-            raise DTypeError("Initializer: name must be string", type(desc).__name__, "pass a name or an InitDesc")
         if not isinstance(desc, InitDesc):
-            getattr(self, _method_for_plain(desc))(desc, arr)
+            self._legacy_init(desc, arr)
             return
         # The first initializer called is the model's: one that a variable names below finds it here.
         if desc.global_init is None:
@@ -123,6 +121,12 @@ class Initializer:
         else:
             getattr(self, _method_for(desc))(desc, arr)
         self._verbose_print(desc, own or _method_for(desc).removeprefix("_init_"), arr)
+
+    def _legacy_init(self, name: str, arr: NDArray) -> None:
+        """Initialize an array of a plain name."""
+        if not isinstance(name, str):
+            raise DTypeError("Initializer: name must be string", type(name).__name__, "pass a name or an InitDesc")
+        getattr(self, _method_for_plain(name))(name, arr)
 
     def _verbose_print(self, desc: str, init: str, arr: NDArray) -> None:
         if self._verbose:

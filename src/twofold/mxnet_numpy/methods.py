@@ -65,6 +65,11 @@ def _converted(name: str) -> Callable[..., Any]:
     return method
 
 
+#: What a program has entered with `mxnet.numpy_dispatch_protocol`: functions by NumPy's, and by the names of its ufuncs.
+ENTERED: dict[Callable[..., Any], Callable[..., Any]] = {}
+ENTERED_UFUNCS: dict[str, Callable[..., Any]] = {}
+
+
 @cache
 def _counterpart(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
@@ -74,7 +79,7 @@ def _counterpart(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Call the function of the same name: NumPy asks for it if an operand is an array of the dialect."""
-    ours = getattr(FUNCTIONS, ufunc.__name__, None) if method == "__call__" else None
+    ours = (ENTERED_UFUNCS.get(ufunc.__name__) or getattr(FUNCTIONS, ufunc.__name__, None)) if method == "__call__" else None
     if ours is None:
         return host_result(getattr(ufunc, method), inputs, options)
     out = options.pop("out", (None,))
@@ -83,7 +88,7 @@ def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **op
 
 def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call the function of the same name, or NumPy's without one. NumPy calls this if an argument is an array of the dialect."""
-    return _counterpart(function)(*args, **options)
+    return (ENTERED.get(function) or _counterpart(function))(*args, **options)
 
 
 class NoSuchMethod(OperatorError):

@@ -53,7 +53,7 @@ take_places.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2, 2), 0, 
 take_places.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2,), -5, 5), axis=1, mode="wrap"))
 
 
-@op("pick", "_npx_pick", "choose_element_0index", method=True)
+@op("pick", "_npx_pick", "choose_element_0index", method=True, asks_dtype_of="index")
 def pick(xp, data, index: Index, *, axis: int | None = -1, keepdims: bool = False, mode: Literal["clip", "wrap"] = "clip"):
     """One element along an axis for each position of the others: data (…, n, …) and index (…, …) or (…, 1, …) to (…, …)."""
     if axis is None:

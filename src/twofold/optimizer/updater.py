@@ -77,11 +77,16 @@ class Updater:
         optimizer._set_current_context(call.device_id)
         states = self.states
         for indices, weights, grads in call.groups:
+            try:
+                held = list(map(states.__getitem__, indices))
+            except KeyError:  # the program has dropped some: they are made again
+                self._call(index, grad, weight, size)
+                held = list(map(states.__getitem__, indices))
             if size:
-                optimizer.update_multi_precision(indices, weights, grads, list(map(states.__getitem__, indices)))
+                optimizer.update_multi_precision(indices, weights, grads, held)
             else:
                 with Attempt(optimizer, indices):
-                    optimizer.update_multi_precision(indices[0], weights[0], grads[0], states[indices[0]])
+                    optimizer.update_multi_precision(indices[0], weights[0], grads[0], held[0])
 
     @property
     def takes_any_order(self) -> bool:
@@ -91,7 +96,7 @@ class Updater:
     def _call(self, index: Sequence[Index], grad: Sequence[NDArray], weight: Sequence[NDArray], size: int) -> "_Call":
         """Create missing states, and group the weights. Kept for the next call with the same tuples: their arrays keep their types."""
         for i, w in zip(index, weight, strict=True):
-            if not self.states_synced.get(i):
+            if i not in self.states or not self.states_synced.get(i):
                 self._prepare(i, w)
         call = _Call(index, grad, weight, size, weight[0].context.device_id, _groups(index, weight, grad, size))
         # a tuple that is the same object has the same items; a list may have changed, so lists are grouped in each call
@@ -103,7 +108,7 @@ class Updater:
         # states are made on first use, when the device and the dtype of the weight are known
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
-        elif not self.states_synced[index]:
+        elif not self.states_synced.get(index):
             self._check(index, weight, self.states[index], self.optimizer)
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         self.states_synced[index] = True

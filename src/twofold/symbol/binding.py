@@ -145,7 +145,9 @@ def bind(
     given = arguments | states
     inference = infer_all(self.heads, {n: a.shape for n, a in given.items()}, {n: a._dtype for n, a in given.items()}, "bind")
     partition = Partition(self.heads, inference, _device(ctx, "bind"), group2ctx or {}, requests, self)
-    return partition.executor(arguments, {n: gradients.get(n) for n in names}, states)
+    executor = partition.executor(arguments, {n: gradients.get(n) for n in names}, states)
+    executor._grad_req, executor._group2ctx = grad_req, group2ctx
+    return executor
 
 
 def simple_bind(
@@ -205,7 +207,9 @@ def simple_bind(
     partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names), self)
     stypes = {v.name: (stype_dict or {}).get(v.name) or declared_stype(v) for v in partition.arguments}
     memory = _Memory(partition, stypes, shared_arg_names or (), shared_exec, shared_buffer)
-    return partition.executor(*memory.arrays())
+    executor = partition.executor(*memory.arrays())
+    executor._grad_req, executor._group2ctx = grad_req, group2ctx
+    return executor
 
 
 class _Memory:

@@ -336,10 +336,25 @@ def infer_type(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) 
 
 
 def infer_type_partial(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) -> Types:
-    """Like `infer_type`, but with None for an unknown dtype."""
+    """Like `infer_type`, but with None for an unknown dtype. The index of `pick` must have a known one in both, as in MXNet."""
     given = {name: dtype_name(dtype) for name, dtype in _given(self, args, kwargs, "type").items()}
     found = Inference(self.heads, {}, given).run()
-    arguments, outputs, states = _listed(self, found)
+    for node in found.order:
+        asked = None if node.op is None else node.op.symbolic.asks_dtype_of
+        if asked is not None and found.of(node.inputs[node.input_names.index(asked)]).dtype is None:
+            raise DTypeError(
+                f"infer_type: node {node.name}: {asked} must be set for {node.op_name}", given, f"pass the dtype of its {asked}"
+            )
+    return _dtypes_of(self, found)
+
+
+def declared_dtypes(symbol: Composition) -> "Types":
+    """The dtypes of arguments, outputs and auxiliary states that follow from the graph alone, None where unknown."""
+    return _dtypes_of(symbol, Inference(symbol.heads, {}, {}).run())
+
+
+def _dtypes_of(symbol: Composition, found: Inference) -> "Types":
+    arguments, outputs, states = _listed(symbol, found)
     return [_scalar_class(k) for k in arguments], [_scalar_class(k) for k in outputs], [_scalar_class(k) for k in states]
 
 

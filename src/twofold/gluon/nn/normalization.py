@@ -1,9 +1,10 @@
 """Normalization layers: batch, layer, instance and group normalization."""
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Any, ClassVar, Unpack
 
 from ...dtype import dtype_name
+from ...errors import WrongArgument
 from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
 from ..layer import Layer
 from ..parameter import Parameter
@@ -34,7 +35,74 @@ def _scale_and_shift(
     )
 
 
-class BatchNorm(Layer, arrays="nd"):
+#: The parameters of the base of batch normalization, in order, with their defaults.
+_BATCH_NORM: dict[str, Any] = {
+    "axis": 1,
+    "momentum": 0.9,
+    "epsilon": 1e-5,
+    "center": True,
+    "scale": True,
+    "use_global_stats": False,
+    "fuse_relu": False,
+    "beta_initializer": "zeros",
+    "gamma_initializer": "ones",
+    "running_mean_initializer": "zeros",
+    "running_variance_initializer": "ones",
+    "in_channels": 0,
+}
+
+
+class _BatchNorm(Layer, arrays="nd"):
+    """Batch normalization, with a rectifier after it if ``fuse_relu`` is set; the base of the layers, as in MXNet."""
+
+    def __init__(self, *options: Any, **named: Any) -> None:
+        """Takes the parameters of `BatchNorm`, with ``fuse_relu`` as the seventh."""
+        if len(options) > len(_BATCH_NORM):
+            raise WrongArgument("_BatchNorm: too many arguments", len(options), f"it takes {', '.join(_BATCH_NORM)}")
+        given = {**_BATCH_NORM, **dict(zip(_BATCH_NORM, options, strict=False)), **named}
+        super().__init__(**{name: value for name, value in named.items() if name not in _BATCH_NORM})
+        center, scale = given["center"], given["scale"]
+        self._kwargs = {
+            "axis": given["axis"],
+            "eps": given["epsilon"],
+            "momentum": given["momentum"],
+            # a gamma that is not learned is fixed at 1 by the operator too, whatever the array holds, as in MXNet
+            "fix_gamma": not scale,
+            "use_global_stats": given["use_global_stats"],
+        }
+        self.fuse_relu = given["fuse_relu"]
+        size = (given["in_channels"],)
+        self.gamma = self._parameter("gamma", given["gamma_initializer"], size, scale)
+        self.beta = self._parameter("beta", given["beta_initializer"], size, center)
+        self.running_mean = self._parameter("running_mean", given["running_mean_initializer"], size, False)
+        self.running_var = self._parameter("running_var", given["running_variance_initializer"], size, False)
+
+    def _parameter(self, name: str, init: InitializerLike, shape: tuple[int, ...], is_learned: bool) -> Parameter:
+        # Not differentiable rather than only without a gradient: `setattr("grad_req", "write")` on a model must not change it.
+        req = "write" if is_learned else "null"
+        return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learned)
+
+    def _mistake(self, *shapes: Shape) -> Mistake | None:
+        return _missing_axis(self._kwargs["axis"], "the channel axis: omit it, as the channels are inferred", shapes)
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Cast the parameters. They stay float32 in a float16 model, as 16-bit moving averages lose too much precision."""
+        super().cast("float32" if dtype_name(dtype) == "float16" else dtype)
+
+    def hybrid_forward(
+        self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
+    ) -> Operand:
+        """The output, with the shape of x."""
+        out = F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+        return F.Activation(out, act_type="relu", name="relu_fwd") if self.fuse_relu else out
+
+    def __repr__(self) -> str:
+        # from the parameter: the number is inferred in the first forward pass
+        channels = self.gamma._sizes[0]
+        return _repr(self, {**self._kwargs, "in_channels": channels or None})
+
+
+class BatchNorm(_BatchNorm, arrays="nd"):
     """Normalizes each channel by the mean and variance of the batch in training, and by their moving averages otherwise.
 
     Parameters
@@ -61,6 +129,8 @@ class BatchNorm(Layer, arrays="nd"):
     Ioffe and Szegedy, Batch normalization, ICML 2015. As in MXNet, the moving averages are updated by the backward pass.
     """
 
+    _fuses_relu: ClassVar[bool] = False
+
     def __init__(
         self,
         axis: int = 1,
@@ -76,47 +146,27 @@ class BatchNorm(Layer, arrays="nd"):
         in_channels: int = 0,
         **kwargs: Unpack[Naming],
     ) -> None:
-        super().__init__(**kwargs)
-        # a gamma that is not learned is fixed at 1 by the operator too, whatever the array holds, as in MXNet
-        self._kwargs = {"axis": axis, "eps": epsilon, "momentum": momentum, "fix_gamma": not scale, "use_global_stats": use_global_stats}
-        size = (in_channels,)
-        self.gamma = self._parameter("gamma", gamma_initializer, size, scale)
-        self.beta = self._parameter("beta", beta_initializer, size, center)
-        self.running_mean = self._parameter("running_mean", running_mean_initializer, size, False)
-        self.running_var = self._parameter("running_var", running_variance_initializer, size, False)
-
-    def _parameter(self, name: str, init: InitializerLike, shape: tuple[int, ...], is_learned: bool) -> Parameter:
-        # Not differentiable rather than only without a gradient: `setattr("grad_req", "write")` on a model must not change it.
-        req = "write" if is_learned else "null"
-        return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learned)
-
-    def _mistake(self, *shapes: Shape) -> Mistake | None:
-        return _missing_axis(self._kwargs["axis"], "the channel axis: omit it, as the channels are inferred", shapes)
-
-    def cast(self, dtype: DTypeLike) -> None:
-        """Cast the parameters. They stay float32 in a float16 model, as 16-bit moving averages lose too much precision."""
-        super().cast("float32" if dtype_name(dtype) == "float16" else dtype)
-
-    def hybrid_forward(
-        self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
-    ) -> Operand:
-        """The output, with the shape of x."""
-        return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
-
-    def __repr__(self) -> str:
-        # from the parameter: the number is inferred in the first forward pass
-        channels = self.gamma._sizes[0]
-        return _repr(self, {**self._kwargs, "in_channels": channels or None})
+        super().__init__(
+            axis,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            self._fuses_relu,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **kwargs,
+        )
 
 
 class BatchNormReLU(BatchNorm, arrays="nd"):
     """`BatchNorm` followed by a rectifier; takes the same parameters."""
 
-    def hybrid_forward(
-        self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
-    ) -> Operand:
-        """The output, with the shape of x."""
-        return F.Activation(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var), act_type="relu", name="relu_fwd")
+    _fuses_relu = True
 
 
 class InstanceNorm(Layer, arrays="nd"):

@@ -58,6 +58,8 @@ class Symbolic:
     dtype_rule: Rule | None = None
     #: ``assumes``: default dtypes of a symbol's inputs, ``(names, **params) -> dtypes``, None for inputs without a default.
     assumed_rule: Rule | None = None
+    #: An input without whose dtype the inference of dtypes raises, as MXNet's does, rather than leave the result open.
+    asks_dtype_of: str | None = None
 
     # -- names in files
     #: Of a variadic operator: inputs that it names, if a parameter has a value (see `Input.present`); variables are created for them.
