@@ -135,11 +135,14 @@ def _takes_epilogue(op: str, params: Params, inputs: Sequence[ArrayType]) -> boo
     return direct_geometry(params, inputs) is not None
 
 
+#: Elements of a plane that are worth being a row of their own.
+PLANES = range(32, 1 << 17)
 #: For machine code comparisons along a row are free, and strided inputs are read in place; blocked ufuncs copy them.
 MACHINE_CODE = replace(
     NUMPY_ALONE,
     whole_rows=True,
     strided_kernels=True,
+    plane_sums=PLANES,
     fuses_from=_fuses_from,
     takes_epilogue=_takes_epilogue,
     host_code=MachineCode(),

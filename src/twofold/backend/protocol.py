@@ -59,8 +59,8 @@ class Target:
     #: Kernels over rows hold whole rows: they take everything computed per row, and gather and scatter by comparing indices. Cross-
     #: entropy and its gradient are then one kernel.
     whole_rows: bool = False
-    #: A sum over several axes adds up the last adjacent ones first, as rows of at most so many elements; 0: in another order.
-    plane_sums: int = 0
+    #: A sum over several axes adds up the last adjacent ones first, as rows, if these have so many elements.
+    plane_sums: range = range(0)
     #: Kernels read strided inputs in place, so that slices may move into them.
     strided_kernels: bool = False
     #: Launches are expensive: similar kernels at the end of a program run in one call (`graph.horizontal_fusion`).

@@ -19,12 +19,12 @@ from .rewrite import by_rule, simplify
 MOST_OPERATORS, MOST_ARRAYS = 16, 4
 
 
-def sum_rows_of_planes(outputs: Sequence[Node], longest: int) -> list[Node]:
-    """Take sums over several axes row by row, in a lowered and simplified graph, if no row has more than ``longest`` elements."""
-    return simplify(by_rule(outputs, partial(_rewritten, longest=longest)))
+def sum_rows_of_planes(outputs: Sequence[Node], lengths: range) -> list[Node]:
+    """Take sums over several axes row by row, in a lowered and simplified graph, if the rows have such lengths."""
+    return simplify(by_rule(outputs, partial(_rewritten, lengths=lengths)))
 
 
-def _rewritten(n: Application, longest: int) -> Node:
+def _rewritten(n: Application, lengths: range) -> Node:
     if not applies(n, sum):
         return n
     (x,) = n.operands
@@ -35,7 +35,7 @@ def _rewritten(n: Application, longest: int) -> Node:
         begin -= 1
     size = math.prod(x.shape[begin:])
     # one axis is a row already; all of them are a single row, which few threads would read
-    if begin == rank or not begin or len(axes) == 1 or x.dtype not in ("float32", "float64") or not 1 < size <= longest:
+    if begin == rank or not begin or len(axes) == 1 or x.dtype not in ("float32", "float64") or size not in lengths:
         return n
     rows = G.sum(_Merged(x.shape, begin).of_sum(x), axis=-1, keepdims=True)
     rest = tuple(k for k in axes if k < begin)

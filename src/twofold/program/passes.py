@@ -113,7 +113,7 @@ PASSES: tuple[Pass, ...] = (
         "sums over several axes add up rows first, so that kernels over rows compute them together with what they add up",
         lambda o, c: sum_rows_of_planes(o, c.target.plane_sums),
         concerns=frozenset({sum}),
-        is_wanted=lambda c: c.target.row_reductions and c.target.plane_sums > 0,
+        is_wanted=lambda c: c.target.row_reductions and bool(c.target.plane_sums),
     ),
     Pass(
         "places by comparison",
