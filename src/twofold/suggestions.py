@@ -239,8 +239,13 @@ def operand_here(given: object, function: str = "") -> str:
     return advice.replace("{}", function)
 
 
+def module_of(thing: object) -> str:
+    """The name of the module of a class or function; empty for one that a program has made by ``exec`` among names without a module's."""
+    return getattr(thing, "__module__", None) or ""
+
+
 def _is_ours(kind: type) -> bool:
-    return kind.__module__.startswith("twofold.")
+    return module_of(kind).startswith("twofold.")
 
 
 def argument_here(name: str, called: Callable[..., object]) -> str:

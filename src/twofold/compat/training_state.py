@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from ..io.iterator import DataDesc
+from ..module.base_module import BaseModule
 from ..module.bucketing_module import BucketingModule
 from ..module.composed_modules import SequentialModule
 from ..module.data_shapes import Requests
@@ -24,6 +25,13 @@ class ModuleState(Module):
     def _grad_req(self) -> Requests | None:
         """The gradient requests that `bind` was called with; None before."""
         return None if self._exec_group is None else self._exec_group.group_layout.grad_req
+
+
+class BaseState(BaseModule):
+    """State of `BaseModule`."""
+
+    #: The bytes of all executors; 0, as MXNet counts none.
+    _total_exec_bytes = 0
 
 
 class SequentialState(SequentialModule):
@@ -103,6 +111,7 @@ def _hook_of(kind: type[Optimizer]) -> Callable[..., None]:
 
 
 for _cls, _state in (
+    (BaseModule, BaseState),
     (Module, ModuleState),
     (BucketingModule, BucketingState),
     (SequentialModule, SequentialState),

@@ -10,6 +10,7 @@ from ..errors import ParameterError
 from ..imperative.array import Array
 from ..plurals import counted
 from ..strictness import tolerate
+from ..suggestions import module_of
 from ..symbol.symbol import Symbol
 
 #: What is wrong, what was given, and what to do, as in `MXNetError`.
@@ -79,7 +80,7 @@ def foreign_input(function: Callable[..., object], args: Sequence[object]) -> Mi
 def own_forward(block: object, base: Any) -> Mistake | None:
     """What is wrong with compiling a block of a user's class that defines ``forward`` instead of ``hybrid_forward``; ``base`` has both."""
     cls: Any = type(block)
-    if cls.hybrid_forward is not base.hybrid_forward or cls.forward.__module__.partition(".")[0] == "twofold":
+    if cls.hybrid_forward is not base.hybrid_forward or module_of(cls.forward).startswith("twofold."):
         return None
     todo = "define hybrid_forward(self, F, x) instead, or call the block by mx.func.jit(block)"
     return f"{cls.__name__} has a forward of its own, which is not compiled: only its layers are", "forward(self, x)", todo

@@ -182,7 +182,7 @@ class Updates:
 
     def save(self, fname: str | PathLike[str]) -> None:
         """Write the optimizer's states, and how many updates it has done, to a file."""
-        if isinstance(self._working, Updater):
+        if isinstance(self._working, Updater) and type(self._working).get_states is Updater.get_states:
             write_file(fname, [self._working.get_states(dump_progress=True)])
         elif self._working is not None:
             write_file(fname, [self._working.get_states()])
@@ -206,7 +206,7 @@ class Updates:
         ParameterError
             If the states belong to other parameters.
         """
-        if isinstance(self._working, Updater):
+        if isinstance(self._working, Updater) and type(self._working).set_states is Updater.set_states:
             trained = [name for name, grads in zip(group.param_names, group.grad_arrays, strict=True) if grads[0] is not None]
             # the file may be of a module with another number of devices, or with its optimizer in a store
             rekeyed = partial(self._for_devices, trained=trained, devices=len(group.contexts))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import WrongArgument
 from ..lr_scheduler import LRScheduler
-from ..suggestions import argument_here, arguments_of
+from ..suggestions import argument_here, arguments_of, module_of
 
 
 def options_of(given: Any, what: str) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def check_arguments(cls: type, given: Iterable[str]) -> None:
     WrongArgument
         If there is one.
     """
-    if not cls.__module__.startswith(__package__ or ""):
+    if not module_of(cls).startswith(__package__ or ""):
         return
     known = arguments_of(cls)
     for name in given:
@@ -55,7 +55,7 @@ def check_numbers(optimizer: object, **given: object) -> None:
     WrongArgument
         If there is one. MXNet's constructors accept them, most of its updates do not.
     """
-    if not type(optimizer).__module__.startswith(__package__ or ""):
+    if not module_of(type(optimizer)).startswith(__package__ or ""):
         return
     held = vars(optimizer) | given
     texts = {"learning_rate" if name == "lr" else name: value for name, value in held.items() if isinstance(value, str)}

@@ -19,6 +19,7 @@ from ..formats.value_text import ELLIPSIS, brief_key, brief_repr
 from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
 from ..ndarray.saving import array_of, record_of
+from ..suggestions import module_of
 from .base import Index, Optimizer, State
 from .squared_gradients import GroupAdaGrad
 
@@ -142,7 +143,7 @@ def _attributes(state: dict[str, Any]) -> dict[str, Any]:
 def _name_of(value: object) -> tuple[str, str]:
     """Module and name of an object's class, as pickle writes them; MXNet's for its classes."""
     kind = type(value)
-    return MXNET_MODULES.get(kind, kind.__module__), kind.__qualname__
+    return MXNET_MODULES.get(kind, module_of(kind)), kind.__qualname__
 
 
 def _value(record: object) -> Any:
@@ -334,7 +335,7 @@ def _class_of(record: ObjectRecord) -> type:
 def _user_classes() -> dict[str, type]:
     """The optimizers and schedulers of users that are defined in this process, by module and name."""
     classes = (kind for base in (Optimizer, LRScheduler) for kind in _subclasses(base))
-    return {f"{kind.__module__}.{kind.__qualname__}": kind for kind in classes if kind not in MXNET_MODULES}
+    return {f"{module_of(kind)}.{kind.__qualname__}": kind for kind in classes if kind not in MXNET_MODULES}
 
 
 def _subclasses(base: type) -> Iterator[type]:
