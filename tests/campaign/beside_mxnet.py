@@ -36,7 +36,7 @@ def programs(_: Path) -> Trial:
         for mode in modes:
             SETTINGS.engine, SETTINGS.defer_elements = MODES[mode]
             if difference := first_difference(kind, seed, answers, rows):
-                return Ended("differs", f"{mode}, {difference[:4000]}")
+                return Ended("differs", f"{mode}, {difference[-4000:]}")
         return Ended(next(iter(rows), "alike"))
 
     return trial
