@@ -256,7 +256,11 @@ class Function(Ways):
             ),
             "softmax": lambda F, x: F.softmax(x, axis=-1),
             "log_softmax": lambda F, x: F.log_softmax(x, axis=-1) if shape[-1] > 1 else x * 2,  # rounding errors as against 0
-            "layer_norm": lambda F, x: F.LayerNorm(x, F.ones((shape[-1],)), F.zeros((shape[-1],))),
+            "layer_norm": lambda F, x: F.LayerNorm(
+                F.broadcast_sub(x, F.mean(x, axis=-1, keepdims=True)),  # see "Layer normalization of large means"
+                F.ones((shape[-1],)),
+                F.zeros((shape[-1],)),
+            ),
             "dropout": lambda F, x: F.Dropout(x, p=0.0),
             "conv": lambda F, x: (
                 F.Convolution(x, F.ones((2, shape[1], 3, 3)) * 0.1, kernel=(3, 3), pad=(1, 1), num_filter=2, no_bias=True)

@@ -14,6 +14,7 @@ from .known_functions import (
     is_gradient_of_while,
     is_order_of_equal,
     is_static_foreach,
+    is_sum_of_inputs,
 )
 
 
@@ -89,7 +90,7 @@ def is_added_to(d: Difference) -> bool:
     if not re.search(requested, "\n".join(d.before)):
         return False
     scope = d.before if own[1] else d.since(r"record\(")
-    partly = re.compile(r"mean\(" if own[1] else r"mean\(| \+ ")
+    partly = re.compile(r"(mean|layer_norm)\(" if own[1] else r"mean\(|LayerNorm| \+ ")
     return _is_replaced(d) or any(partly.search(s) for s in scope)
 
 
@@ -188,6 +189,7 @@ ROWS: dict[str, Callable[[Difference], bool]] = {
     "Means, products and norms of 16-bit floats": is_of_many,
     "Norms of whole numbers": is_norm_of_integers,
     "Order of equal elements": is_order_of_equal,
+    "Outputs that are sums of inputs": is_sum_of_inputs,
     "Overlapping assignment": is_overlapping,
     "Reductions of sums of csr matrices": is_sum_of_sparse,
     "Sums with empty csr matrices": is_sum_of_empty,

@@ -50,6 +50,15 @@ def is_order_of_equal(d: Difference) -> bool:
     return _is_gradient_by(d, [name for name in many if name in inside])
 
 
+def is_sum_of_inputs(d: Difference) -> bool:
+    """A hybridized block of several outputs, one of which is the sum of two inputs: MXNet cannot differentiate it."""
+    if d.want != "error MXNetError" or not re.match(r"hybridized|alloc|static|among|symbol block", d.statement):
+        return False
+    outputs = [s.partition(" = ")[2] for s in d.before if s.partition(" = ")[0] in _heads(d)]
+    is_sum = any(re.fullmatch(r"a\d \+ a\d|dot\(a\d, a\d\)", made) for made in outputs)
+    return len(outputs) > 1 and is_sum and is_as_recorded(d)
+
+
 def is_beside_added(d: Difference) -> bool:
     """The gradient of an operand of a sum, in a graph, whose other operand is an input to whose gradient is added."""
     added = set(re.findall(r"'(a\d)': 'add'", next((s for s in d.before if s.startswith("heads ")), "")))
@@ -83,10 +92,14 @@ def _in_graph(d: Difference) -> list[tuple[str, str, int]]:
     return [(m[2], m[3], int(m[5])) for m in found if m is not None and m[1] in inside]
 
 
+def _heads(d: Difference) -> list[str]:
+    """The names of the outputs."""
+    return next((re.findall(r"'(v\d+)'", s.partition("]")[0]) for s in d.before if s.startswith("heads ")), [])
+
+
 def _inside(d: Difference) -> set[str]:
     """The arrays from which heads are computed."""
-    heads = next((re.findall(r"'(v\d+)'", s.partition("]")[0]) for s in d.before if s.startswith("heads ")), [])
-    return set().union(*(_ancestors(d, head) for head in heads))
+    return set().union(*(_ancestors(d, head) for head in _heads(d)))
 
 
 def _ancestors(d: Difference, name: str) -> set[str]:

@@ -113,6 +113,10 @@ OF_ROWS = {
         [("v0 = sort(a0)", "float32 (2,17) 0 1 1"), ("heads ['v0'], {}", ""), ("recorded 0 gradient of a0", ONES)],
         "float32 (2,17) 0 9 9",
     ),
+    "Outputs that are sums of inputs": (
+        [*COMPUTED, ("v1 = a0 + a1", "x"), ("heads ['v0', 'v1'], {}", ""), ("recorded among 0 v1", ONES), ("among 0 v1", ONES)],
+        "error MXNetError",
+    ),
     "Overlapping assignment": ([("v1 = v0[0]", "x"), ("v0 -= v1", "float32 (1) 0 1 1")], "float32 (1) 0 2 2"),
     "Reductions of sums of csr matrices": ([("s1 = sparse s0 + s0", "x"), ("v2 = sum 0 of s1", "float32 (1) 0 1 1")], "float32 (1) 0 0 0"),
     "Sums with empty csr matrices": (

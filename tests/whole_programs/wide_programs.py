@@ -85,7 +85,7 @@ class WideProgram(Program):
         weight = np.random.RandomState(width).randint(-4, 5, (3, width if width < 999 else 1)).astype("float32") / 8
         calls = {
             "FullyConnected": lambda x: nd.FullyConnected(x, nd.array(weight), num_hidden=3, no_bias=True, flatten=False),
-            "LayerNorm": lambda x: nd.LayerNorm(x, nd.ones((width,)), nd.zeros((width,))),
+            "LayerNorm": lambda x: self.layer_norm(x),
             "BatchNorm": lambda x: self.batch_norm(x),
             "softmax": lambda x: nd.softmax(x, axis=-1),
             "Embedding": lambda x: nd.Embedding(nd.array([2, 0, 2]), nd.array(weight), input_dim=3, output_dim=weight.shape[1]),
@@ -93,6 +93,11 @@ class WideProgram(Program):
             "pick": lambda x: nd.pick(x, nd.zeros(x.shape[:-1]), axis=-1),
         }
         self.keep(f"{kind} of {a}", lambda: calls[kind](self.arrays[a]))
+
+    def layer_norm(self, x):
+        """A normalization of rows whose means are near 0, see "Layer normalization of large means"."""
+        nd, width = self.mx.nd, x.shape[-1]
+        return nd.LayerNorm(nd.broadcast_sub(x, nd.mean(x, axis=-1, keepdims=True)), nd.ones((width,)), nd.zeros((width,)))
 
     def batch_norm(self, x):
         """A normalization whose moving mean counts in the result."""
