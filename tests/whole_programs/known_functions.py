@@ -59,6 +59,15 @@ def is_sum_of_inputs(d: Difference) -> bool:
     return len(outputs) > 1 and is_sum and is_as_recorded(d)
 
 
+def is_hard_sigmoid_in_sum(d: Difference) -> bool:
+    """The gradient, in a graph, through a sum one operand of which comes from a hard sigmoid, which overwrites that of the other."""
+    inside = _inside(d)
+    made = {s.partition(" = ")[0]: s.partition(" = ")[2] for s in d.before if s.partition(" = ")[0] in inside}
+    sums = [name for name, how in made.items() if re.match(r"\w+ \+ [av]\d|add_n|dot\(", how)]
+    through = [v for v in sums if any(made.get(a, "").startswith("hard_sigmoid") for a in _ancestors(d, v))]
+    return _is_gradient_by(d, through) and is_as_recorded(d)
+
+
 def is_beside_added(d: Difference) -> bool:
     """The gradient of an operand of a sum, in a graph, whose other operand is an input to whose gradient is added."""
     added = set(re.findall(r"'(a\d)': 'add'", next((s for s in d.before if s.startswith("heads ")), "")))

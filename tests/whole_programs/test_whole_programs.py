@@ -83,6 +83,13 @@ OF_ROWS = {
         ],
         "float32 (1) 0 9 9",
     ),
+    "Gradient of `hard_sigmoid` in graphs": (
+        [
+            *[("v0 = hard_sigmoid(a0)", "x"), ("v1 = a0 + v0", "x"), ("heads ['v1'], {}", "")],
+            *[("recorded 0 gradient of a0", ONES), ("json 0 gradient of a0", ONES)],
+        ],
+        "float32 (1) 0 2 2",
+    ),
     "Gradient of a product with zeros": ([("nd.prod(v0)", "x"), ("v0.grad", "float32 (1) 0 1 1")], "float32 (1) 1 0 0"),
     'Gradients with `grad_req="add"`': (
         [("v0.attach_grad(add)", "x"), ("v0.grad", "float32 (1) 0 2 2"), ("v0.grad", "float32 (1) 0 3 3")],
