@@ -151,7 +151,8 @@ def main() -> int:
     for name, seed, outcome, note in failures:
         print(f"{name}: seed {seed}: {outcome}: {note}")
     if given.write:
-        RESULTS.write_text(json.dumps({name: progress[name] for name in SEARCHES if name in progress}, indent=1) + "\n")
+        results = json.loads(RESULTS.read_text()) | {name: progress[name] for name in names}  # other searches ran elsewhere
+        RESULTS.write_text(json.dumps({name: results[name] for name in SEARCHES if name in results}, indent=1) + "\n")
         write_page(RESULTS)
     return bool(failures)
 

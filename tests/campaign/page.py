@@ -22,7 +22,9 @@ changes those that reach new ones further; they stay in `.campaign/corpus`, and 
 Trials have seeds from 0 up. A trial fails if a reader raises an error that is not documented, takes more than 2 seconds of the processor or
 more memory than ten times the file and 64 MB, accepts a value other than the one that was written although the format has a checksum, or
 ends the process; if a save leaves neither the old file nor the new one, or the next save fails; if a program that goes on after an
-interrupt, a fork or an allocation that failed gets a wrong result; or if every one of five rounds of a loop leaves objects behind.
+interrupt, a fork or an allocation that failed gets a wrong result; if a statement of a whole program gives another outcome than the real
+MXNet, and no row of the [compatibility page](../reference/compatibility.md) says why; or if every one of five rounds of a loop leaves
+objects behind.
 A format without a checksum cannot tell another value from the right one: those are counted as *different*, and are no failure.
 
 """
