@@ -42,8 +42,8 @@ class Program:
         self.recording = self.train = False
         #: Arrays that may share the memory of others: recorded operations do not read them, see "Views made outside the scope".
         self.views = set()
-        #: Changes the arrays' last bits before the statement of this number, by a random state, see `rounds_otherwise`.
-        self.nudge = -1, None
+        #: Changes the arrays' last bits before the first statement from this number on, by a random state, see `rounds_otherwise`.
+        self.nudge = 0, None
 
     def run(self):
         """Run it; what it did is a list of pairs: a statement, and its outcome in words."""
@@ -57,10 +57,14 @@ class Program:
 
     def note(self, statement, make):
         """Run a statement, and note the array that it gives or the class of its error."""
+        at, random_state = self.nudge
+        if random_state is not None and len(self.log) >= at:
+            self.nudge = 0, None
+            with self.mx.autograd.pause():
+                for name in sorted(self.arrays):
+                    nudge(self.arrays[name], random_state)
         found, outcome = outcome_of(make)
         self.log.append((statement, outcome))
-        if len(self.log) == self.nudge[0]:
-            self.arrays = {name: nudged(self.mx, array, self.nudge[1]) for name, array in self.arrays.items()}
         return None if outcome_at(self.answers, len(self.log) - 1).startswith("error") else found
 
     def keep(self, statement, make, may_share=False):
@@ -381,13 +385,12 @@ class Program:
             del self.arrays[a]
 
 
-def nudged(mx, array, random_state):
-    """An array with other last bits, as other orders of its operations would give them; what is not of floats is kept."""
-    if array.stype != "default" or "float" not in str(array.dtype) or not array.size:
-        return array
-    values = array.asnumpy()
-    last = random_state.randint(-4, 5, values.shape) * np.finfo(values.dtype).eps
-    return mx.nd.array((values * (1 + last)).astype(values.dtype), dtype=values.dtype)
+def nudge(array, random_state):
+    """Give an array other last bits, as other orders of its operations would give them; what is not of floats is kept."""
+    if array.stype == "default" and "float" in str(array.dtype) and array.size:
+        values = array.asnumpy()
+        last = random_state.randint(-4, 5, values.shape) * np.finfo(values.dtype).eps
+        array[:] = (values * (1 + last)).astype(values.dtype)
 
 
 def size_together(shape, other):
