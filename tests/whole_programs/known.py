@@ -72,7 +72,18 @@ def is_rewritten(d: Difference) -> bool:
     read = {name for s in now for name in re.findall(r"\bv\d+\b", s)}
     saved = {name for s in earlier if s.partition(" = ")[0] in read for name in re.findall(r"\bv\d+\b", s)}
     writes = re.compile(r"out=(v\d+)|^(v\d+)(?:\[.*\] = | [-+*/]= )")
-    return any(name in saved for s in earlier for found in writes.findall(s) for name in found)
+    roots = _roots(d.before)
+    saved = {roots.get(name, name) for name in saved}
+    return any(roots.get(name, name) in saved for s in earlier for found in writes.findall(s) for name in found if name)
+
+
+def _roots(statements: list[str]) -> dict[str, str]:
+    """By the names of what may be views: the arrays whose memory they may share."""
+    roots: dict[str, str] = {}
+    for s in statements:
+        if made := re.match(r"(v\d+) = (v\d+)(?:\[|\.(?!copy|astype))", s):
+            roots[made[1]] = roots.get(made[2], made[2])
+    return roots
 
 
 def is_product_with_zeros(d: Difference) -> bool:

@@ -61,11 +61,15 @@ class Program:
         if random_state is not None and len(self.log) >= at:
             self.nudge = 0, None
             with self.mx.autograd.pause():
-                for name in sorted(self.arrays):
-                    nudge(self.arrays[name], random_state)
+                self.nudge_arrays(random_state)
         found, outcome = outcome_of(make)
         self.log.append((statement, outcome))
         return None if outcome_at(self.answers, len(self.log) - 1).startswith("error") else found
+
+    def nudge_arrays(self, random_state):
+        """Give all arrays other last bits."""
+        for name in sorted(self.arrays):
+            nudge(self.arrays[name], random_state)
 
     def keep(self, statement, make, may_share=False):
         """Run a statement that makes an array, and give it a name."""

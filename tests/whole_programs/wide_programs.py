@@ -6,7 +6,7 @@ That is: operators of their own, control flow, sparse arrays, writes and pauses 
 import numpy as np
 
 from .own_operators import FUNCTIONS, register
-from .programs import Program
+from .programs import Program, nudge
 
 #: Around the size from which on operations wait (65,536 elements), and far from it.
 LARGE = [(255, 257), (256, 256), (257, 256), (300, 300), (65536,), (65535,), (2, 32768)]
@@ -171,6 +171,13 @@ class WideProgram(Program):
         found = self.note(f"{name} = {statement}", make)
         if found is not None:
             (self.arrays if found.stype == "default" else self.sparse)[name] = found
+
+    def nudge_arrays(self, random_state):
+        super().nudge_arrays(random_state)
+        for array in self.sparse.values():
+            dense = array.tostype("default")
+            nudge(dense, random_state)
+            array[:] = dense.tostype(array.stype)
 
     def to_sparse(self):
         a, stype = self.pick(lambda x: len(x.shape) == 2 and x.dtype == np.float32), self.rng.choice(["csr", "row_sparse"])
