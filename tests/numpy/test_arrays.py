@@ -348,3 +348,34 @@ def test_sizes_without_a_tuple_are_no_type_codes(call):
     with pytest.raises(TypeError, match="as a data type"):
         eval(f"numpy.{call}")
     assert mx.nd.zeros(3, dtype=4).dtype == numpy.int32
+
+
+ORDERING = {
+    "partition": lambda np, x: np.partition(x, 2),
+    "argpartition": lambda np, x: np.sort(np.argpartition(x, 3)[:4]),
+    "argpartition, method": lambda np, x: np.sort(x.argpartition(3)[:4]),
+    "lexsort": lambda np, x: np.lexsort((x,)),
+    "searchsorted": lambda np, x: np.searchsorted(np.sort(x), x),
+    "searchsorted, method": lambda np, x: np.sort(x).searchsorted(x),
+    "digitize": lambda np, x: np.digitize(x, np.sort(x[~np.isnan(x)])),
+    "median": lambda np, x: np.median(x),
+    "percentile": lambda np, x: np.percentile(x, 40),
+    "nanmedian": lambda np, x: np.nanmedian(x),
+    "nanquantile": lambda np, x: np.nanquantile(x, 0.5),
+    "unique": lambda np, x: np.unique(x),
+    "unique, counted": lambda np, x: np.unique(x, return_counts=True)[1],
+    "unique_inverse": lambda np, x: np.unique_inverse(x).inverse_indices,
+    "union1d": lambda np, x: np.union1d(x, x + 1),
+    "setdiff1d": lambda np, x: np.setdiff1d(x, x[:2]),
+    "isin": lambda np, x: np.isin(x, x[:3]),
+}
+
+
+@pytest.mark.parametrize("name", ORDERING)
+def test_bfloat16_with_nan_is_ordered_as_float32(name):
+    """NumPy orders bfloat16 by a comparison that leaves NaN anywhere."""
+    values = numpy.array([3, numpy.nan, 1, 2, numpy.nan, 0, 4, -1], numpy.float32)
+    found = ORDERING[name](np, np.array(values, dtype="bfloat16"))
+    want = ORDERING[name](numpy, values)
+    numpy.testing.assert_allclose(found.asnumpy().astype(want.dtype), want, rtol=2**-8)
+    assert found.dtype.name == ("bfloat16" if want.dtype == numpy.float32 else want.dtype.name)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +21,13 @@ A = TypeVar("A", bound=Array)
 #: What NumPy says of shapes that no memory has room for; its exception is a ValueError like any other.
 TOO_LARGE = re.compile("too big|too large|Maximum allowed")
 ATOMS = frozenset({bool, int, float, complex, str, type(None)})
+#: Functions that order elements. They get bfloat16 as float32: its own comparison leaves NaN anywhere.
+ORDERING: frozenset[Callable[..., Any]] = frozenset({
+    np.partition, np.argpartition, np.ndarray.argpartition, np.lexsort, np.searchsorted, np.ndarray.searchsorted, np.digitize,
+    np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile, np.nanquantile,
+    np.unique, np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values,
+    np.intersect1d, np.isin, np.setdiff1d, np.setxor1d, np.union1d,
+})  # fmt: skip
 
 
 def to_numpy(value: Any) -> Any:
@@ -34,6 +42,21 @@ def to_numpy(value: Any) -> Any:
     if value.__class__ in (list, tuple):
         return type(value)(map(to_numpy, value))
     return {k: to_numpy(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _ordered(function: Callable[..., Any], *args: object, **options: object) -> Any:
+    """Call a function of `ORDERING`; results are bfloat16 again if there is no other float."""
+    floats = {dtype for a in _all_arrays_in((args, options)) if is_float(NAME_OF.get(dtype := a.dtype, ""))}
+    half = NUMPY["bfloat16"]
+    if half not in floats:
+        return called(function, *args, **options)
+
+    def cast(value: Any, before: Any, after: Any) -> Any:
+        return value.astype(after) if isinstance(value, (np.ndarray, np.generic)) and value.dtype == before else value
+
+    wide = map_nested(args, partial(cast, before=half, after=np.float32))
+    found = called(function, *wide, **map_nested(options, partial(cast, before=half, after=np.float32)))
+    return map_nested(found, partial(cast, before=np.float32, after=half)) if len(floats) == 1 else found
 
 
 def called(function: Callable[..., Any], *args: object, **options: object) -> Any:
@@ -69,11 +92,12 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
     DeviceOutOfMemory, ParameterError
         If the result is too large; see `called`.
     """
+    run = _ordered if function in ORDERING else called
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
     if not any(isinstance(t, Array) for t in targets):
-        return called(function, *to_numpy(args), **to_numpy(options))
-    result = called(function, *to_numpy(args), **to_numpy({k: v for k, v in options.items() if k != "out"}))
+        return run(function, *to_numpy(args), **to_numpy(options))
+    result = run(function, *to_numpy(args), **to_numpy({k: v for k, v in options.items() if k != "out"}))
     for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
         if target is None:
             continue
