@@ -98,6 +98,19 @@ def test_scripts_can_test_whether_a_name_exists(run):
     assert run("import mxnet as mx\nprint(hasattr(mx, 'nothing'), hasattr(mx.nd, 'dot'))") == "False True\n"
 
 
+def test_a_name_that_is_there_is_found_without_a_search_for_similar_ones(run):
+    """The search takes milliseconds, and libraries look up dozens of operators while a network is traced."""
+    run("""
+import sys
+import mxnet as mx
+F = mx.sym
+F.broadcast_add, F.contrib.foreach, mx.nd.linalg.gemm2, mx.gluon.nn.Dense, mx.metric.Accuracy, mx.random.uniform
+assert "difflib" not in sys.modules
+hasattr(F, "broadcast_ad")
+assert "difflib" in sys.modules
+""")
+
+
 def test_names_removed_from_numpy_are_restored(run):
     text = """
 import collections, inspect, time

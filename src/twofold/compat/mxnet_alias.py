@@ -151,7 +151,7 @@ class _Proxy(ModuleType):
         if isinstance(value, ModuleType) and (value.__name__.startswith(ROOT + ".") or self._has_submodule(name)):
             return self._submodule_or_shared(name)
         # from now on an attribute of the module, found without this method; but not what the source computes anew for each look-up
-        if name not in getattr(source, "COMPUTED", ()):
+        if name not in vars(source).get("COMPUTED", ()):  # a module's `__getattr__` would look for names like it
             setattr(self, name, value)
         return value
 
