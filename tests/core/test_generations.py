@@ -332,7 +332,8 @@ def test_a_bridge_spans_generations(mode):
     np.testing.assert_array_equal(x.grad.asnumpy(), got)
 
 
-def test_other_threads_can_drop_generations_while_one_records(mode):
+@pytest.mark.parametrize("clear", [ir.drop_generation, ir.forget_unused], ids=["all", "unused"])
+def test_other_threads_can_empty_the_tables_while_one_records(mode, clear):
     x = nd.array(ramp() * 0.1)
     x.attach_grad()
     wanted = results_of(x, lambda: None)
@@ -340,7 +341,7 @@ def test_other_threads_can_drop_generations_while_one_records(mode):
 
     def drop():
         while not stop:
-            ir.drop_generation()
+            clear()
 
     task = in_thread(drop)
     try:

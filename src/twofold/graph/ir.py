@@ -202,7 +202,8 @@ class Weight:
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
-        TABLES.weights.add(self)
+        with TABLES.lock:  # another thread may be adding them up
+            TABLES.weights.add(self)
         TABLES.count += nodes
 
 
