@@ -114,12 +114,14 @@ class Executor:
     ----------
     arg_dict, grad_dict, aux_dict
         The arrays by name. Every run reads them: write new values into them.
+    arg_arrays, grad_arrays, aux_arrays
+        The same arrays in the order of the arguments and auxiliary states; None for arguments without a gradient.
     grad_req
         The requests by argument.
     """
 
     # descriptors of the class, as MXNet's properties are, without the frame of a property
-    __slots__ = ("__dict__", "__weakref__", "arg_dict", "aux_dict", "grad_dict", "grad_req")
+    __slots__ = ("__dict__", "__weakref__", "arg_arrays", "arg_dict", "aux_arrays", "aux_dict", "grad_arrays", "grad_dict", "grad_req")
     arg_dict: dict[str, NDArray]
     grad_dict: dict[str, NDArray | None]
     aux_dict: dict[str, NDArray]
@@ -135,6 +137,7 @@ class Executor:
     ) -> None:
         self.arg_dict, self.grad_dict = _Arguments(arguments), _Gradients(gradients)
         self.aux_dict, self.grad_req = _States(states), requests
+        self.arg_arrays, self.grad_arrays, self.aux_arrays = [*arguments.values()], [*gradients.values()], [*states.values()]
         self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
         self._run = source.runner(self.arg_dict, self.grad_dict, self.aux_dict)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
@@ -144,6 +147,7 @@ class Executor:
         self._repeated = {key for key in self._keys if self._keys.count(key) > 1}
         #: Created by the first run or read. From then on each run rebinds the same cells, which callers may hold.
         self._outputs: list[NDArray] | None = None
+        self._output_dict: dict[str, NDArray] | None = None  # MXNet's programs read it
         self._monitor: tuple[Monitor, bool] | None = None
         #: The requests and devices of groups as they were passed.
         self._grad_req: object = requests
@@ -151,21 +155,6 @@ class Executor:
 
     __repr__ = shown_as_text("executor")
     _repr_html_ = shown_in_notebooks("executor")
-
-    @property
-    def arg_arrays(self) -> list[NDArray]:
-        """The arguments' arrays in order."""
-        return list(self.arg_dict.values())
-
-    @property
-    def grad_arrays(self) -> list[NDArray | None]:
-        """The gradient arrays in the order of the arguments; None for arguments without one."""
-        return list(self.grad_dict.values())
-
-    @property
-    def aux_arrays(self) -> list[NDArray]:
-        """The auxiliary states' arrays in order."""
-        return list(self.aux_dict.values())
 
     @property
     def outputs(self) -> list[NDArray]:
@@ -177,7 +166,8 @@ class Executor:
     @property
     def output_dict(self) -> dict[str, NDArray]:
         """The outputs by name."""
-        return _Outputs(zip(self._names, self.outputs, strict=True))
+        self._output_dict = _Outputs(zip(self._names, self.outputs, strict=True))
+        return self._output_dict
 
     def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray) -> list[NDArray]:
         """Compute the outputs.

@@ -164,14 +164,14 @@ class Trainer(CheckedAttributes):
                 "Please set update_on_kvstore=True when training in async mode", "update_on_kvstore=False", "omit it: the servers update"
             )
         self._kvstore, self._update_on_kvstore, self._has_store = store, None if store is None else on_store, True
+        # all of them, even those whose shape is not known yet: a later step sends these
+        self._unsent = set(range(len(self._params)))
         if store is None:
             return
         if self._compression is not None:
             store.set_gradient_compression(self._compression)
         if self._update_on_kvstore:
             store.set_optimizer(self._optimizer)
-        # all of them, even those whose shape is not known yet: a later step sends these
-        self._unsent = set(range(len(self._params)))
 
     def _store_of_workers(self) -> KVStoreBase | None:
         """The store, if it was passed in or spans several processes. It is created before the first step: spares wait in it."""
@@ -181,11 +181,11 @@ class Trainer(CheckedAttributes):
         return self._kvstore if self._has_store else wanted if isinstance(wanted, KVStoreBase) else None
 
     def _send(self, k: int) -> None:
-        """Send a parameter's initial value to the store, unless it was sent or the value is not known yet."""
-        if k in self._unsent and self._params[k]._data is not None and self._kvstore is not None:
-            arrays = self._params[k]._initialized().arrays
-            # all workers start from the values of the first one
-            self._kvstore.broadcast(k, arrays[0], arrays)
+        """Send a parameter's initial value to the store, if there is one, unless it was sent or the value is not known yet."""
+        if k in self._unsent and self._params[k]._data is not None:
+            if self._kvstore is not None:
+                arrays = self._params[k]._initialized().arrays
+                self._kvstore.broadcast(k, arrays[0], arrays)  # all workers start from the values of the first one
             self._unsent.discard(k)
 
     def _invalidate_store(self, param: Parameter) -> None:
