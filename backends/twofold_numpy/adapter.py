@@ -135,8 +135,8 @@ def _takes_epilogue(op: str, params: Params, inputs: Sequence[ArrayType]) -> boo
     return direct_geometry(params, inputs) is not None
 
 
-#: Elements of a plane that are worth being a row of their own.
-PLANES = range(32, 1 << 17)
+#: Elements of a plane that are worth being a row of their own: if they are computed, and if they are in memory.
+PLANES = range(32, 1 << 17), range(1024, 1 << 17)
 #: For machine code comparisons along a row are free, and strided inputs are read in place; blocked ufuncs copy them.
 MACHINE_CODE = replace(
     NUMPY_ALONE,

@@ -18,6 +18,7 @@ from twofold.imperative.counters import COUNTERS
 from twofold.opdef.registry import NAMES
 
 N = 1 << 16
+ALL = range(2, 100)
 BYTES = 4 * N
 
 
@@ -147,12 +148,15 @@ def test_sums_of_planes_join_the_kernel_that_computes_what_they_add_up():
     x, dout, mean = (leaf(k, (4, 8, 5, 7) if k < 2 else (1, 8, 1, 1), "float32", True) for k in range(3))
     centered = x - mean
     sums = [G.sum(dout, axis=(0, 2, 3)), G.sum(dout * centered, axis=(0, 2, 3), keepdims=True), G.sum(centered * centered, axis=(0, 2, 3))]
-    found = sum_rows_of_planes(sums, range(2, 100))
+    found = sum_rows_of_planes(sums, ALL, ALL)
     assert [n.shape for n in found] == [n.shape for n in sums]
     kernels = [s for s in steps_of(found, 1, rows=True, whole_rows=True) if s.is_kernel]
     assert [sorted(n.bound_op.op.name for n in s.nodes) for s in kernels] == [["multiply", "multiply", "subtract", "sum", "sum", "sum"]]
-    assert sum_rows_of_planes(sums, range(2, 5 * 7)) == sums, "longer rows are in parts"
-    assert sum_rows_of_planes(sums, range(5 * 7 + 1, 100)) == sums, "shorter rows do not pay on CPUs"
+    assert sum_rows_of_planes(sums, range(2, 5 * 7), ALL) == sums, "longer rows are in parts"
+    assert sum_rows_of_planes(sums, range(5 * 7 + 1, 100), ALL) == sums, "shorter rows do not pay on CPUs"
+    found = sum_rows_of_planes(sums, ALL, range(5 * 7 + 1, 100))
+    assert found[0] is sums[0], "what is only read has a faster sum there"
+    assert found[1] is not sums[1]
 
 
 def test_sums_that_are_no_sums_of_planes_stay():
@@ -166,17 +170,17 @@ def test_sums_that_are_no_sums_of_planes_stay():
         G.sum(halves, axis=(0, 2, 3)),
         G.max(x, axis=(2, 3)),
     ):
-        assert sum_rows_of_planes([n], range(2, 100)) == [n]
+        assert sum_rows_of_planes([n], ALL, ALL) == [n]
 
 
 def test_a_plane_of_what_cannot_be_merged_is_reshaped():
     x, along = leaf("x", (4, 8, 5, 7), "float32", True), leaf("along", (7,), "float32", True)
-    (found,) = sum_rows_of_planes([G.sum(G.tanh(x * along), axis=(2, 3))], range(2, 100))
+    (found,) = sum_rows_of_planes([G.sum(G.tanh(x * along), axis=(2, 3))], ALL, ALL)
     assert names([found]) == ["multiply", "reshape", "reshape", "sum", "tanh"], "tanh joins the rows, the product of the columns does not"
     total = x
     for k in range(MOST_ARRAYS):
         total = total + leaf(k, (4, 8, 5, 7), "float32", True)
-    (found,) = sum_rows_of_planes([G.sum(total, axis=(2, 3))], range(2, 100))
+    (found,) = sum_rows_of_planes([G.sum(total, axis=(2, 3))], ALL, ALL)
     assert names([found]) == [*["add"] * MOST_ARRAYS, "reshape", "reshape", "sum"], "reading one result is cheaper than reading many arrays"
 
 

@@ -59,8 +59,9 @@ class Target:
     #: Kernels over rows hold whole rows: they take everything computed per row, and gather and scatter by comparing indices. Cross-
     #: entropy and its gradient are then one kernel.
     whole_rows: bool = False
-    #: A sum over several axes adds up the last adjacent ones first, as rows, if these have so many elements.
-    plane_sums: range = range(0)
+    #: A sum over several axes adds up the last adjacent ones first, as rows, if these have so many elements: the lengths for what is
+    #: computed element by element, and for what is in memory.
+    plane_sums: tuple[range, range] | None = None
     #: Kernels read strided inputs in place, so that slices may move into them.
     strided_kernels: bool = False
     #: Launches are expensive: similar kernels at the end of a program run in one call (`graph.horizontal_fusion`).

@@ -19,12 +19,20 @@ from .rewrite import by_rule, simplify
 MOST_OPERATORS, MOST_ARRAYS = 16, 4
 
 
-def sum_rows_of_planes(outputs: Sequence[Node], lengths: range) -> list[Node]:
-    """Take sums over several axes row by row, in a lowered and simplified graph, if the rows have such lengths."""
-    return simplify(by_rule(outputs, partial(_rewritten, lengths=lengths)))
+def sum_rows_of_planes(outputs: Sequence[Node], computed: range, read: range) -> list[Node]:
+    """Take sums over several axes row by row, in a lowered and simplified graph.
+
+    Parameters
+    ----------
+    outputs
+        The graph.
+    computed, read
+        Lengths of rows for which that pays: of what is computed element by element, and of what is in memory already.
+    """
+    return simplify(by_rule(outputs, partial(_rewritten, computed=computed, read=read)))
 
 
-def _rewritten(n: Application, lengths: range) -> Node:
+def _rewritten(n: Application, computed: range, read: range) -> Node:
     if not applies(n, sum):
         return n
     (x,) = n.operands
@@ -35,9 +43,13 @@ def _rewritten(n: Application, lengths: range) -> Node:
         begin -= 1
     size = math.prod(x.shape[begin:])
     # one axis is a row already; all of them are a single row, which few threads would read
-    if begin == rank or not begin or len(axes) == 1 or x.dtype not in ("float32", "float64") or size not in lengths:
+    if begin == rank or not begin or len(axes) == 1 or x.dtype not in ("float32", "float64") or size not in computed:
         return n
-    rows = G.sum(_Merged(x.shape, begin).of_sum(x), axis=-1, keepdims=True)
+    merged = _Merged(x.shape, begin)
+    found = merged.of_sum(x)
+    if not merged.computes and size not in read:
+        return n
+    rows = G.sum(found, axis=-1, keepdims=True)
     rest = tuple(k for k in axes if k < begin)
     return G.reshape(G.sum(rows, axis=rest) if rest else rows, shape=n.shape)
 
@@ -62,6 +74,11 @@ class _Merged:
         """What is added up: its operators on merged operands, or itself reshaped if these are too many."""
         found = self._of(x)
         return found if self._operators <= MOST_OPERATORS and self._arrays <= MOST_ARRAYS else self._reshaped(x)
+
+    @property
+    def computes(self) -> bool:
+        """Whether any operator was applied to merged operands."""
+        return self._operators > 0
 
     def _of(self, i: Node) -> Node:
         if i.shape == ():

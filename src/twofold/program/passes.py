@@ -111,9 +111,9 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "sums of planes by rows",
         "sums over several axes add up rows first, so that kernels over rows compute them together with what they add up",
-        lambda o, c: sum_rows_of_planes(o, c.target.plane_sums),
+        lambda o, c: sum_rows_of_planes(o, *c.target.plane_sums or ()),
         concerns=frozenset({sum}),
-        is_wanted=lambda c: c.target.row_reductions and bool(c.target.plane_sums),
+        is_wanted=lambda c: c.target.row_reductions and c.target.plane_sums is not None,
     ),
     Pass(
         "places by comparison",
