@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -222,6 +223,28 @@ def test_threads_that_write_one_file_leave_one_of_the_contents(tmp_path: Path):
         list(pool.map(lambda content: [write_file(tmp_path / "a", [content]) for _ in range(5)], contents))
     assert (tmp_path / "a").read_bytes() in contents
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+
+
+@posix
+def test_a_file_that_the_program_has_open_to_read_and_write_gets_the_new_content(tmp_path: Path):
+    with tempfile.NamedTemporaryFile("w+b", dir=tmp_path) as file:
+        for content in (b"a longer one", b"short"):  # with MXNet too
+            write_file(file.name, [content])
+            file.seek(0)
+            assert file.read() == content
+        with pytest.raises(KeyboardInterrupt):
+            write_file(file.name, failing())
+        file.seek(0)
+        assert file.read() == b"short"
+        assert [path.name for path in tmp_path.iterdir()] == [Path(file.name).name]
+
+
+@posix
+def test_a_file_that_the_program_only_reads_is_replaced(tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"old")
+    with (tmp_path / "a").open("rb") as file:
+        write_file(tmp_path / "a", [b"new"])
+        assert (file.read(), read_file(tmp_path / "a")) == (b"old", b"new")
 
 
 def test_a_name_of_any_length_is_written(tmp_path: Path):

@@ -12,6 +12,7 @@ import os
 import platform
 import stat
 import sys
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SUFFIX = ".tmp"
 #: How a temporary file is opened: it must be new, and Windows must not change its ends of lines.
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_HELD = threading.Lock()  # threads that write one open file in place take turns
 LONGEST = 40  # the most letters of a file's name in its temporary file's name, which could otherwise be too long
 
 
@@ -34,7 +36,8 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
     ----------
     path
         The file to be replaced. It keeps its mode. The temporary file is in the same folder, because a rename is atomic only within a
-        file system.
+        file system. A file that this process has open to read and write, such as one of `tempfile`, gets the new content instead,
+        because that is what is read from it next.
     """
     _remove_abandoned(path)
     mode = path.stat().st_mode if path.exists() else None
@@ -46,6 +49,11 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())  # or a crash after the rename could leave an empty file under the name
             if mode is not None:  # a new file has the process's default mode
                 temporary.chmod(mode & 0o7777)
+            if mode is not None and _is_open(path):
+                with _HELD:
+                    _copy(temporary, path)
+                temporary.unlink()
+                return
             if os.name == "nt":
                 file.close()  # an open file cannot be renamed on Windows; elsewhere it stays locked, so that no other process removes it
             temporary.replace(path)
@@ -53,6 +61,16 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Write the content of a file to one that exists, whose open handles then see it."""
+    import shutil  # takes longer to load than this package, and few programs need it
+
+    with source.open("rb") as content, target.open("wb") as file:
+        shutil.copyfileobj(content, file, 1 << 20)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
@@ -148,6 +166,10 @@ if sys.platform == "win32":
     def is_locked_now(file: BinaryIO) -> bool:
         """Return False."""
         return False
+
+    def _is_open(path: Path) -> bool:
+        """Return False: Windows does not replace open files."""
+        return False
 else:
     import fcntl
 
@@ -163,3 +185,13 @@ else:
         except OSError:
             return False
         return True
+
+    def _is_open(path: Path) -> bool:
+        """Whether this process has a file open to read and write. Temporary files of `replacement` are open to write only."""
+        facts = path.stat()
+        with contextlib.suppress(OSError):  # a system without a list of descriptors
+            for name in os.listdir("/dev/fd"):
+                with contextlib.suppress(OSError, ValueError):  # closed meanwhile, as the one that lists the folder is
+                    if os.path.samestat(os.fstat(int(name)), facts) and fcntl.fcntl(int(name), fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR:
+                        return True
+        return False
