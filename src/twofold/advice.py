@@ -52,6 +52,8 @@ def advise(error: BaseException, trace: TracebackType | None) -> None:
             error.args = (text,)
         elif note := next((note for advice_of in _OF_TYPE_ERRORS if (note := advice_of(error, trace))), ""):
             error.add_note(note)
+    elif isinstance(error, ValueError) and (note := _of_one_element(error, trace)):
+        error.add_note(note)
 
 
 def _of_assignment(trace: TracebackType) -> str:
@@ -152,6 +154,13 @@ def _of_batches(error: TypeError, trace: TracebackType) -> str:
     return "its first batch is next(iter(loader)); for all of them write for batch in loader:" if is_loader else ""
 
 
+def _of_one_element(error: Exception, trace: TracebackType | None) -> str:
+    """Advice for ``float(x)`` and ``y[0] = x`` with a NumPy array of shape (1,), which NumPy converted up to version 2.3."""
+    is_refused = any(str(found).startswith("only 0-dimensional arrays") for found in (error, error.__cause__))
+    advice = "NumPy 2.4 and later convert only 0-d arrays: write x.item(), or install an earlier version, pip install 'numpy<2.4'"
+    return advice if is_refused else ""
+
+
 def _of_sizes(error: TypeError, trace: TracebackType) -> str:
     """Advice for ``np.random.rand((2, 3))``."""
     call = SIZES_IN_TUPLE.search(_line_of_user(trace))
@@ -165,4 +174,4 @@ def _line_of_user(trace: TracebackType) -> str:
     return getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_frame.f_globals)
 
 
-_OF_TYPE_ERRORS = (_of_json, _of_with, _of_called, _of_operands, _of_gradient, _of_batches, _of_sizes)
+_OF_TYPE_ERRORS = (_of_json, _of_with, _of_called, _of_operands, _of_gradient, _of_batches, _of_sizes, _of_one_element)
