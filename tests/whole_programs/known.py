@@ -103,7 +103,7 @@ def is_added_to(d: Difference) -> bool:
     if not re.search(requested, "\n".join(d.before)):
         return False
     scope = d.before if own[1] else d.since(r"record\(")
-    partly = re.compile(r"(mean|layer_norm)\(" if own[1] else r"mean\(|LayerNorm| \+ ")
+    partly = re.compile(r"(mean|layer_norm)\(" if own[1] else rf"mean\(|LayerNorm| \+ |Function of {own[2]}$")
     return _is_replaced(d) or any(partly.search(s) for s in scope)
 
 

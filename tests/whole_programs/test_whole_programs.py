@@ -198,3 +198,10 @@ def test_a_write_to_a_view_is_one_to_what_a_gradient_needs():
     assert row_of(Difference(ran, answers, len(ran) - 1)) == "Gradients after a later write"
     copied = [(s.replace("v0[0]", "v0.copy()"), outcome) for s, outcome in ran]
     assert row_of(Difference(copied, answers, len(ran) - 1)) is None
+
+
+@pytest.mark.parametrize(("name", "row"), [("v0", 'Gradients with `grad_req="add"`'), ("v5", None)])
+def test_a_function_adds_no_gradient_in_mxnet(name, row):
+    ran = [("v0.attach_grad(add)", "x"), ("record(True)", ""), (f"v1 = Function of {name}", "x"), ("v1.backward()", "x"), ("v0.grad", ONES)]
+    answers = [*(outcome for _, outcome in ran[:-1]), "float32 (1) 0 0 0"]
+    assert row_of(Difference(ran, answers, len(ran) - 1)) == row
