@@ -50,6 +50,25 @@ def test_star_import_gives_public_names(run):
     assert run("from mxnet.ndarray import *\nprint(zeros((2,)).asnumpy().tolist())") == "[0.0, 0.0]\n"
 
 
+def test_an_array_of_one_element_is_a_number_too(run):
+    text = """
+import math, pickle
+import mxnet as mx, numpy as np
+losses = np.zeros(3)
+for x in (mx.nd.full((1,), 2.25).asnumpy(), mx.np.full((1, 1), 2.25).asnumpy()):
+    losses[1] = x
+    print(float(x), int(x), complex(x), "%.1f" % x, math.sqrt(x), losses, repr(x) == repr(np.array(x)), x.shape)
+    made = (x + 1, np.exp(x), np.concatenate([x, x]), pickle.loads(pickle.dumps(x)), mx.nd.ones(2).asnumpy(), mx.np.ones(()).asnumpy())
+    print({type(array) for array in made} == {np.ndarray}, isinstance(x, np.ndarray), type(x[..., 0].sum()) is np.float32)
+try:
+    float(mx.nd.ones(2).asnumpy())
+except TypeError:
+    print("refused")
+"""
+    lines = [f"2.25 2 (2.25+0j) 2.2 1.5 [0.   2.25 0.  ] True {shape}\nTrue True True\n" for shape in ("(1,)", "(1, 1)")]
+    assert run(text) == "".join(lines) + "refused\n"
+
+
 def test_version_is_the_one_that_scripts_compare(run):
     assert run("import mxnet\nprint(mxnet.__version__)") == "1.9.1\n"
 

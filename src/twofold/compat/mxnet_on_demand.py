@@ -15,6 +15,7 @@ class _Finder:
             return None
         sys.meta_path.remove(self)
         import_module(f"{__package__}.mxnet_alias").install()
+        import_module(f"{__package__}.one_element").install()
         # Python goes on with the finders after this one, but the alias stands before it
         return next((spec for finder in sys.meta_path if (spec := finder.find_spec(name, path, target))), None)
 
