@@ -22,7 +22,7 @@ densenet_spec = {
 }
 
 
-def _dense_layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
+def _make_dense_layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
     """New channels computed from all earlier ones, which stay beside them."""
     new = nn.HybridSequential(prefix="")
     for channels, kernel in ((bn_size * growth_rate, 1), (growth_rate, 3)):
@@ -34,18 +34,19 @@ def _dense_layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcur
     return both
 
 
-def _dense_block(layers: int, bn_size: int, growth_rate: int, dropout: float, stage: int) -> nn.HybridSequential:
-    block = nn.HybridSequential(prefix=f"stage{stage}_")
+def _make_dense_block(num_layers: int, bn_size: int, growth_rate: int, dropout: float, stage_index: int) -> nn.HybridSequential:
+    block = nn.HybridSequential(prefix=f"stage{stage_index}_")
     with block.name_scope():
-        for _ in range(layers):
-            block.add(_dense_layer(growth_rate, bn_size, dropout))
+        for _ in range(num_layers):
+            block.add(_make_dense_layer(growth_rate, bn_size, dropout))
     return block
 
 
-def _transition(channels: int) -> nn.HybridSequential:
+def _make_transition(num_output_features: int) -> nn.HybridSequential:
     """Between two blocks: fewer channels, and half the height and width."""
     block = nn.HybridSequential(prefix="")
-    block.add(nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(channels, kernel_size=1, use_bias=False), nn.AvgPool2D(2, strides=2))
+    block.add(nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(num_output_features, kernel_size=1, use_bias=False))
+    block.add(nn.AvgPool2D(2, strides=2))
     return block
 
 
@@ -96,12 +97,12 @@ class DenseNet(HybridBlock, arrays="any"):
             self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D(pool_size=3, strides=2, padding=1))
             channels = num_init_features
             for k, layers in enumerate(block_config):
-                self.features.add(_dense_block(layers, bn_size, growth_rate, dropout, k + 1))
+                self.features.add(_make_dense_block(layers, bn_size, growth_rate, dropout, k + 1))
                 # each layer of a block adds its channels to those of all before it
                 channels += layers * growth_rate
                 if k < len(block_config) - 1:
                     channels //= 2
-                    self.features.add(_transition(channels))
+                    self.features.add(_make_transition(channels))
             self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.AvgPool2D(pool_size=7), nn.Flatten())
             self.output = nn.Dense(classes)
 

@@ -1,7 +1,7 @@
 """Inception, version 3."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from ....device import CPU, Device
 from ... import nn
@@ -13,91 +13,97 @@ from ..model_store import MODELS, NetOptions, Root, load_pretrained, published
 __all__ = ["Inception3", "inception_v3", "make_aux"]
 
 Pair = tuple[int, int]
-Pool = type[nn.AvgPool2D] | type[nn.MaxPool2D]
-#: Channels, kernel, stride and padding of a convolution.
-Convolution = tuple[int, int | Pair, int, int | Pair]
+#: Channels, kernel, stride and padding of a convolution; None for the layer's default.
+Setting = tuple[int | Pair | None, ...]
+#: The pooling layer of a branch, and the convolutions after it.
+Branch = tuple[str | None, Sequence[Setting]]
 
 
-def _convolution(channels: int, kernel: int | Pair, stride: int = 1, padding: int | Pair = 0) -> nn.HybridSequential:
-    """A convolution without bias, batch normalization and a rectifier."""
+def _make_basic_conv(**kwargs: Any) -> nn.HybridSequential:
+    """A convolution without bias, batch normalization and a rectifier; takes the parameters of `nn.Conv2D`."""
     block = nn.HybridSequential(prefix="")
-    block.add(nn.Conv2D(channels, kernel, stride, padding, use_bias=False), nn.BatchNorm(epsilon=0.001), nn.Activation("relu"))
+    block.add(nn.Conv2D(use_bias=False, **kwargs), nn.BatchNorm(epsilon=0.001), nn.Activation("relu"))
     return block
 
 
-def _branch(*convolutions: Convolution, pool: HybridBlock | None = None) -> nn.HybridSequential:
-    """Convolutions one after another, after an optional pooling layer."""
+def _named(setting: Setting) -> dict[str, int | Pair]:
+    names = ("channels", "kernel_size", "strides", "padding")
+    return {name: value for name, value in zip(names, setting, strict=False) if value is not None}
+
+
+def _make_branch(use_pool: str | None, *conv_settings: Setting) -> nn.HybridSequential:
+    """Convolutions one after another, after a pooling layer: "avg", which keeps the size, "max", which halves it, or None."""
     block = nn.HybridSequential(prefix="")
-    if pool is not None:
-        block.add(pool)
-    block.add(*(_convolution(*convolution) for convolution in convolutions))
+    if use_pool == "avg":
+        block.add(nn.AvgPool2D(pool_size=3, strides=1, padding=1))
+    elif use_pool == "max":
+        block.add(nn.MaxPool2D(pool_size=3, strides=2))
+    block.add(*(_make_basic_conv(**_named(setting)) for setting in conv_settings))
     return block
 
 
-def _module(name: str, *branches: tuple[Sequence[Convolution], Pool | None]) -> HybridConcurrent:
-    """Branches beside each other. Pooling layers keep the size if convolutions follow, and halve it otherwise."""
-    module = HybridConcurrent(axis=1, prefix=f"{name}_")
+def _module(prefix: str, *branches: Branch) -> HybridConcurrent:
+    """Branches beside each other."""
+    module = HybridConcurrent(axis=1, prefix=prefix)
     with module.name_scope():
-        for convolutions, pool in branches:
-            stride, padding = (1, 1) if convolutions else (2, 0)
-            module.add(_branch(*convolutions, pool=None if pool is None else pool(3, stride, padding)))
+        for pool, settings in branches:
+            module.add(_make_branch(pool, *settings))
     return module
 
 
-def _a(pooled: int, name: str) -> HybridConcurrent:
+def _make_A(pool_features: int, prefix: str) -> HybridConcurrent:
     return _module(
-        name,
-        ([(64, 1, 1, 0)], None),
-        ([(48, 1, 1, 0), (64, 5, 1, 2)], None),
-        ([(64, 1, 1, 0), (96, 3, 1, 1), (96, 3, 1, 1)], None),
-        ([(pooled, 1, 1, 0)], nn.AvgPool2D),
+        prefix,
+        (None, [(64, 1)]),
+        (None, [(48, 1), (64, 5, 1, 2)]),
+        (None, [(64, 1), (96, 3, 1, 1), (96, 3, 1, 1)]),
+        ("avg", [(pool_features, 1)]),
     )
 
 
-def _b(name: str) -> HybridConcurrent:
+def _make_B(prefix: str) -> HybridConcurrent:
     return _module(
-        name,
-        ([(384, 3, 2, 0)], None),
-        ([(64, 1, 1, 0), (96, 3, 1, 1), (96, 3, 2, 0)], None),
-        ([], nn.MaxPool2D),
+        prefix,
+        (None, [(384, 3, 2)]),
+        (None, [(64, 1), (96, 3, 1, 1), (96, 3, 2)]),
+        ("max", []),
     )
 
 
-def _c(inner: int, name: str) -> HybridConcurrent:
-    wide, high = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+def _make_C(channels_7x7: int, prefix: str) -> HybridConcurrent:
+    inner, wide, high = channels_7x7, ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
     return _module(
-        name,
-        ([(192, 1, 1, 0)], None),
-        ([(inner, 1, 1, 0), (inner, *wide), (192, *high)], None),
-        ([(inner, 1, 1, 0), (inner, *high), (inner, *wide), (inner, *high), (192, *wide)], None),
-        ([(192, 1, 1, 0)], nn.AvgPool2D),
+        prefix,
+        (None, [(192, 1)]),
+        (None, [(inner, 1), (inner, *wide), (192, *high)]),
+        (None, [(inner, 1), (inner, *high), (inner, *wide), (inner, *high), (192, *wide)]),
+        ("avg", [(192, 1)]),
     )
 
 
-def _d(name: str) -> HybridConcurrent:
+def _make_D(prefix: str) -> HybridConcurrent:
     return _module(
-        name,
-        ([(192, 1, 1, 0), (320, 3, 2, 0)], None),
-        ([(192, 1, 1, 0), (192, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0)), (192, 3, 2, 0)], None),
-        ([], nn.MaxPool2D),
+        prefix,
+        (None, [(192, 1), (320, 3, 2)]),
+        (None, [(192, 1), (192, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0)), (192, 3, 2)]),
+        ("max", []),
     )
 
 
-def _split(*convolutions: Convolution) -> nn.HybridSequential:
+def _split(*settings: Setting) -> nn.HybridSequential:
     """Convolutions, followed by a wide and a high one side by side."""
     branch = nn.HybridSequential(prefix="")
-    branch.add(_branch(*convolutions))
+    branch.add(_make_branch(None, *settings))
     both = HybridConcurrent(axis=1, prefix="")
-    both.add(_branch((384, (1, 3), 1, (0, 1))), _branch((384, (3, 1), 1, (1, 0))))
+    both.add(_make_branch(None, (384, (1, 3), 1, (0, 1))), _make_branch(None, (384, (3, 1), 1, (1, 0))))
     branch.add(both)
     return branch
 
 
-def _e(name: str) -> HybridConcurrent:
-    module = HybridConcurrent(axis=1, prefix=f"{name}_")
+def _make_E(prefix: str) -> HybridConcurrent:
+    module = HybridConcurrent(axis=1, prefix=prefix)
     with module.name_scope():
-        module.add(_branch((320, 1, 1, 0)), _split((384, 1, 1, 0)), _split((448, 1, 1, 0), (384, 3, 1, 1)))
-        module.add(_branch((192, 1, 1, 0), pool=nn.AvgPool2D(pool_size=3, strides=1, padding=1)))
+        module.add(_make_branch(None, (320, 1)), _split((384, 1)), _split((448, 1), (384, 3, 1, 1)), _make_branch("avg", (192, 1)))
     return module
 
 
@@ -110,7 +116,8 @@ def make_aux(classes: int) -> nn.HybridSequential:
         Number of classes.
     """
     out = nn.HybridSequential(prefix="")
-    out.add(nn.AvgPool2D(pool_size=5, strides=3), _convolution(128, 1), _convolution(768, 5), nn.Flatten(), nn.Dense(classes))
+    out.add(nn.AvgPool2D(pool_size=5, strides=3), _make_basic_conv(channels=128, kernel_size=1))
+    out.add(_make_basic_conv(channels=768, kernel_size=5), nn.Flatten(), nn.Dense(classes))
     return out
 
 
@@ -133,11 +140,14 @@ class Inception3(HybridBlock, arrays="any"):
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
-            self.features.add(_convolution(32, 3, 2), _convolution(32, 3), _convolution(64, 3, padding=1))
-            self.features.add(nn.MaxPool2D(pool_size=3, strides=2), _convolution(80, 1), _convolution(192, 3))
-            self.features.add(nn.MaxPool2D(pool_size=3, strides=2))
-            self.features.add(_a(32, "A1"), _a(64, "A2"), _a(64, "A3"), _b("B"))
-            self.features.add(_c(128, "C1"), _c(160, "C2"), _c(160, "C3"), _c(192, "C4"), _d("D"), _e("E1"), _e("E2"))
+            for setting in ((32, 3, 2), (32, 3), (64, 3, 1, 1), None, (80, 1), (192, 3), None):
+                if setting is None:
+                    self.features.add(nn.MaxPool2D(pool_size=3, strides=2))
+                else:
+                    self.features.add(_make_basic_conv(**_named(setting)))
+            self.features.add(_make_A(32, "A1_"), _make_A(64, "A2_"), _make_A(64, "A3_"), _make_B("B_"))
+            self.features.add(_make_C(128, "C1_"), _make_C(160, "C2_"), _make_C(160, "C3_"), _make_C(192, "C4_"))
+            self.features.add(_make_D("D_"), _make_E("E1_"), _make_E("E2_"))
             self.features.add(nn.AvgPool2D(pool_size=8), nn.Dropout(0.5))
             self.output = nn.Dense(classes)
 

@@ -45,13 +45,27 @@ class RELU6(HybridBlock, arrays="nd"):
         return F.clip(x, 0, 6, name="relu6")
 
 
-def _add_convolution(
-    out: nn.HybridSequential, channels: int, kernel: int = 1, stride: int = 1, groups: int = 1, activation: HybridBlock | None = None
+def _add_conv(
+    out: nn.HybridSequential,
+    channels: int = 1,
+    kernel: int = 1,
+    stride: int = 1,
+    pad: int = 0,
+    num_group: int = 1,
+    active: bool = True,
+    relu6: bool = False,
 ) -> None:
-    """Add a convolution without bias, and batch normalization."""
-    out.add(nn.Conv2D(channels, kernel, stride, kernel // 2, groups=groups, use_bias=False), nn.BatchNorm(scale=True))
-    if activation is not None:
-        out.add(activation)
+    """Add a convolution without bias, batch normalization and an activation."""
+    out.add(nn.Conv2D(channels, kernel, stride, pad, groups=num_group, use_bias=False), nn.BatchNorm(scale=True))
+    if active:
+        out.add(RELU6() if relu6 else nn.Activation("relu"))
+
+
+def _add_conv_dw(out: nn.HybridSequential, dw_channels: int, channels: int, stride: int, relu6: bool = False) -> None:
+    """Add a depthwise 3x3 convolution and a 1x1 convolution."""
+    # depthwise: a group for each channel
+    _add_conv(out, dw_channels, 3, stride, 1, num_group=dw_channels, relu6=relu6)
+    _add_conv(out, channels, relu6=relu6)
 
 
 class LinearBottleneck(HybridBlock, arrays="nd"):
@@ -74,9 +88,9 @@ class LinearBottleneck(HybridBlock, arrays="nd"):
         self.use_shortcut = stride == 1 and in_channels == channels
         with self.name_scope():
             self.out = nn.HybridSequential()
-            _add_convolution(self.out, in_channels * t, activation=RELU6())
-            _add_convolution(self.out, in_channels * t, kernel=3, stride=stride, groups=in_channels * t, activation=RELU6())
-            _add_convolution(self.out, channels)
+            _add_conv(self.out, in_channels * t, relu6=True)
+            _add_conv(self.out, in_channels * t, kernel=3, stride=stride, pad=1, num_group=in_channels * t, relu6=True)
+            _add_conv(self.out, channels, active=False)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The output (n, channels, h / stride, w / stride)."""
@@ -107,12 +121,10 @@ class MobileNet(HybridBlock, arrays="any"):
             self.features = nn.HybridSequential(prefix="")
             with self.features.name_scope():
                 channels = int(32 * multiplier)
-                _add_convolution(self.features, channels, kernel=3, stride=2, activation=nn.Activation("relu"))
+                _add_conv(self.features, channels, kernel=3, stride=2, pad=1)
                 for wanted, stride in _PAIRS:
-                    # depthwise: a group for each channel
-                    _add_convolution(self.features, channels, 3, stride, groups=channels, activation=nn.Activation("relu"))
-                    channels = int(wanted * multiplier)
-                    _add_convolution(self.features, channels, activation=nn.Activation("relu"))
+                    incoming, channels = channels, int(wanted * multiplier)
+                    _add_conv_dw(self.features, incoming, channels, stride)
                 self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
             self.output = nn.Dense(classes)
 
@@ -144,13 +156,13 @@ class MobileNetV2(HybridBlock, arrays="any"):
             self.features = nn.HybridSequential(prefix="features_")
             with self.features.name_scope():
                 channels = int(32 * multiplier)
-                _add_convolution(self.features, channels, kernel=3, stride=2, activation=RELU6())
+                _add_conv(self.features, channels, kernel=3, stride=2, pad=1, relu6=True)
                 for expansion, wanted, count, first_stride in _GROUPS:
                     for k in range(count):
                         incoming, channels = channels, int(wanted * multiplier)
                         # the first bottleneck of a group has its stride
                         self.features.add(LinearBottleneck(incoming, channels, expansion, first_stride if k == 0 else 1))
-                _add_convolution(self.features, int(1280 * max(multiplier, 1.0)), activation=RELU6())
+                _add_conv(self.features, int(1280 * max(multiplier, 1.0)), relu6=True)
                 self.features.add(nn.GlobalAvgPool2D())
             self.output = nn.HybridSequential(prefix="output_")
             with self.output.name_scope():

@@ -19,17 +19,17 @@ _VERSIONS = {
 }
 
 
-def _convolution(channels: int, kernel: int) -> nn.HybridSequential:
+def _make_fire_conv(channels: int, kernel_size: int, padding: int = 0) -> nn.HybridSequential:
     block = nn.HybridSequential(prefix="")
-    block.add(nn.Conv2D(channels, kernel, padding=kernel // 2), nn.Activation("relu"))
+    block.add(nn.Conv2D(channels, kernel_size, padding=padding), nn.Activation("relu"))
     return block
 
 
-def _fire(squeezed: int) -> nn.HybridSequential:
-    """A fire module: fewer channels by a 1x1 convolution, then four times as many by each of a 1x1 and a 3x3 convolution."""
+def _make_fire(squeeze_channels: int, expand1x1_channels: int, expand3x3_channels: int) -> nn.HybridSequential:
+    """A fire module: fewer channels by a 1x1 convolution, then more by each of a 1x1 and a 3x3 convolution."""
     expand = HybridConcurrent(axis=1, prefix="")
-    squeeze = _convolution(squeezed, 1)
-    expand.add(_convolution(4 * squeezed, 1), _convolution(4 * squeezed, 3))
+    squeeze = _make_fire_conv(squeeze_channels, 1)
+    expand.add(_make_fire_conv(expand1x1_channels, 1), _make_fire_conv(expand3x3_channels, 3, 1))
     block = nn.HybridSequential(prefix="")
     block.add(squeeze, expand)
     return block
@@ -66,7 +66,10 @@ class SqueezeNet(HybridBlock, arrays="any"):
             self.features = nn.HybridSequential(prefix="")
             self.features.add(nn.Conv2D(channels, kernel_size=kernel, strides=2), nn.Activation("relu"))
             for squeezed in modules:
-                self.features.add(_fire(squeezed) if squeezed else nn.MaxPool2D(pool_size=3, strides=2, ceil_mode=True))
+                fire = (
+                    _make_fire(squeezed, 4 * squeezed, 4 * squeezed) if squeezed else nn.MaxPool2D(pool_size=3, strides=2, ceil_mode=True)
+                )
+                self.features.add(fire)
             self.features.add(nn.Dropout(0.5))
             self.output = nn.HybridSequential(prefix="")
             self.output.add(nn.Conv2D(classes, kernel_size=1), nn.Activation("relu"), nn.AvgPool2D(13), nn.Flatten())
