@@ -67,6 +67,29 @@ What differs is random draws, and gradients without a scale, such as those of a 
 AutoGluon 0.0.15 and openml-mxnet 0.0.2 are not imported: they need a ConfigSpace that was built for NumPy 1, and `np.sctypes`.
 Of shake-drop networks the graphs leave out a custom gradient, as MXNet's do, with a warning.
 
+Tried on 2026-11-27 with NumPy 2.4.6, by their own tests if they have any, and by small programs:
+
+| library | what ran | Twofold | MXNet |
+|---|---|---|---|
+| dgl-1.0.1 | messages on graphs and their gradients, batches, files; three steps of 22 layers | MXNet's numbers | |
+| einops-0.3.2 | its tests with MXNet as the backend | 38 of 39 | 38 of 39 |
+| einops-0.6.1 | the same | 82 of 88 | 81 of 88 |
+| gluonar-0.1.0 | its tests of transforms and data, on simulated GPUs | the others need librosa 0.7 | needs a GPU |
+| minpy-0.3.4 | gradients by its tape, a training by its `Solver` with NumPy 2.3.5 | MXNet's numbers | |
+| mlflow-1.30.1 | `mlflow.gluon`: logs of an `Estimator`, models saved and loaded | as MXNet | |
+| mmdnn-0.3.1 | a checkpoint to its format and back to a program | MXNet's files, byte for byte | |
+| monk-gluon-cpu-0.0.1 | its unit tests, and 10 trainings with evaluation | 70 of 80, all 10; the others download weights | not run |
+| mxlearn-0.1.0 | its tests | 2 of 2 | not run |
+| mxop-0.2.0 | operations and parameters of 8 networks, by hooks | MXNet's numbers | |
+| optuna-2.10.1 | studies of `Module.fit` with pruning | the same trials pruned | |
+| tensorly-0.4.5 | its tests with MXNet as the backend | 67 of 67 | 67 of 67 |
+| tensorly-0.7.0 | the same | 195 of 195 | not run |
+| tensorly-0.8.1 | the same | 338 of 342; the others lack data | not run to the end |
+| thinc-8.3.4 | its tests of models and of `MXNetWrapper` | 83 of 84; one downloads data | 17 of 17 of the wrapper |
+
+Three things were mended: parameters saved to a file that the program has open, as thinc does, were not read from it; `run` did not restore
+`int(label.asnumpy())`, which NumPy 2.4 refuses and Monk writes; and NumPy's error did not say what to do, as for MinPy's own arrays.
+
 ## Repositories, tried once
 
 Programs of MXNet's users on GitHub, of 2017 to 2021, tried on 2026-11-26 with NumPy 2.4.6 beside MXNet 1.9.1. Their files ran unmodified;
