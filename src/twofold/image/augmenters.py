@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ParameterError
+from ..errors import ParameterError, Undefined
 from ..extension_points import shown_as_text
 from ..imperative.array import Array
 from .functions import Size, center_crop, color_normalize, imresize, random_crop, random_size_crop, resize_short
@@ -52,7 +52,7 @@ class Augmenter(Described):
 
     def __call__(self, src: NDArray) -> NDArray:
         """Return the changed image; the given one may be overwritten."""
-        raise ParameterError(f"{type(self).__name__} has no __call__", None, "define __call__(self, src) in it")
+        raise Undefined(f"{type(self).__name__} has no __call__", None, "define __call__(self, src) in it")
 
 
 def _plain(value: object) -> object:

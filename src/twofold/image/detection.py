@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
+from ..errors import DTypeError, FormatError, InvalidValue, ParameterError, Undefined
 from ..origin import warn
 from .augmenters import Augmenter, CastAug, Described, Description, ForceResizeAug, ResizeAug
 from .functions import copyMakeBorder, fixed_crop
@@ -42,7 +42,7 @@ class DetAugmenter(Described):
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
         """Return the changed image and label; those given may be overwritten."""
-        raise ParameterError(f"{type(self).__name__} has no __call__", None, "define __call__(self, src, label) in it")
+        raise Undefined(f"{type(self).__name__} has no __call__", None, "define __call__(self, src, label) in it")
 
 
 class DetBorrowAug(DetAugmenter):

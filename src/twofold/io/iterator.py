@@ -175,7 +175,8 @@ class DataIter:
     """Base class of iterators over batches, including user-defined ones.
 
     Subclasses define ``provide_data`` and ``provide_label`` (lists of `DataDesc`), and either `next`, or `iter_next` with `getdata`,
-    `getlabel`, `getpad` and `getindex`, which refer to the batch that `iter_next` advanced to.
+    `getlabel`, `getpad` and `getindex`, which refer to the batch that `iter_next` advanced to. What they do not define is None, as in
+    MXNet: an iterator without `iter_next` is at its end.
 
     Parameters
     ----------
@@ -217,17 +218,17 @@ class DataIter:
     def __next__(self) -> DataBatch:
         return self.next()
 
-    def iter_next(self) -> bool:
+    def iter_next(self) -> bool | None:
         """Advance to the next batch; return whether there is one."""
-        raise self._undefined("iter_next")
+        return None
 
-    def getdata(self) -> Sequence[NDArray] | NDArray:
+    def getdata(self) -> Any:
         """Data of the current batch."""
-        raise self._undefined("getdata")
+        return None
 
     def getlabel(self) -> Sequence[NDArray] | NDArray | None:
         """Labels of the current batch."""
-        raise self._undefined("getlabel")
+        return None
 
     def getindex(self) -> Indices | None:
         """Indices of the current batch's rows in the dataset; None if unknown."""
@@ -235,7 +236,7 @@ class DataIter:
 
     def getpad(self) -> int | None:
         """Number of padding rows at the end of the current batch."""
-        raise self._undefined("getpad")
+        return None
 
     def state_dict(self) -> dict[str, object]:
         """Where in the epoch the iterator is, as numbers and lists that JSON can represent.

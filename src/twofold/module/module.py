@@ -209,8 +209,8 @@ class Module(BaseModule):
             if not isinstance(shared_module, Module) or not shared_module.binded or not shared_module.params_initialized:
                 given = type(shared_module).__name__
                 raise InvalidValue("Module.bind: shared_module is not a bound Module with parameters", given, "bind it first")
-            # executors that share memory need every parameter of this symbol in the other one
-            check_shared(self._param_names, shared_module._param_names)
+            # executors that share memory need every parameter of this symbol in the other one, where it may be a label
+            check_shared(self._param_names, shared_module._symbol.list_arguments())
             check_shared(self._aux_names, shared_module._aux_names)
         group_layout = GroupLayout(
             self._symbol,

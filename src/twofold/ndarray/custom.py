@@ -25,7 +25,7 @@ Types = dict[str, list[tuple[tuple[int, ...], str]]]
 
 
 class CustomOp:
-    """The computation of an operator. Subclasses define `forward` and `backward` on arrays."""
+    """The computation of an operator. Subclasses define `forward` and `backward` on arrays, which are called with these keywords."""
 
     def forward(self, is_train: bool, req: list[str], in_data: list[NDArray], out_data: list[NDArray], aux: list[NDArray]) -> None:
         """Compute the results and store them in ``out_data`` with `assign`.
@@ -39,7 +39,6 @@ class CustomOp:
         in_data, out_data, aux
             Operands, results to fill in, and auxiliary states, which may be updated.
         """
-        raise OperatorError(f"{type(self).__name__}: forward is not defined", None, "override forward()")
 
     def backward(
         self,
@@ -51,7 +50,6 @@ class CustomOp:
         aux: list[NDArray],
     ) -> None:
         """Compute the gradients of the operands and store them in ``in_grad`` with `assign`."""
-        raise OperatorError(f"{type(self).__name__}: backward is not defined", None, "override backward()")
 
     def assign(self, dst: NDArray, req: str, src: ArrayLike) -> None:
         """Write ``src`` into ``dst`` as ``req`` demands."""
@@ -241,13 +239,23 @@ class CustomHandle(UserFunction):
     def _empty(self, types: Any) -> list[NDArray]:
         return [zeros_of(NDArray, shape, dtype, self._device) for shape, dtype in types]
 
+    def _defined(self, op: CustomOp, name: str) -> Callable[..., None]:
+        """A method of the operator, which must not be the base class's: that does nothing, and the arrays would hold anything."""
+        method: Callable[..., None] = getattr(op, name)
+        if getattr(method, "__func__", None) is vars(CustomOp)[name]:
+            raise OperatorError(f"{self.label}: {type(op).__name__} does not define {name}", None, f"override {name}()")
+        return method
+
     def _forward(self, arrays: list[Any]) -> list[Any]:
         operands = self._cells(arrays)
         # an imperative call learns the types here; an executor has prepared the operator when it was bound
         op = self._op or self.prepare(infer_types(self.label, self._prop, [(c.shape, c._dtype) for c in operands]))
         results = self._empty(self._types["out"])
         with Scope(False, self._training):
-            op.forward(self._training, ["write"] * len(results), operands, results, self._states)
+            # by name, as MXNet calls them: their order is the operator's own
+            self._defined(op, "forward")(
+                is_train=self._training, req=["write"] * len(results), in_data=operands, out_data=results, aux=self._states
+            )
         return arrays_of(f"{self.label}: forward", results, self._types["out"], self._device)
 
     def _backward(self, arrays: list[Any]) -> list[Any]:
@@ -260,7 +268,14 @@ class CustomHandle(UserFunction):
         assert self._op is not None  # created by forward
         # always "write": the caller adds the gradients to the arrays' content
         with Scope(False, self._training):
-            self._op.backward(["write"] * len(grads), cells[:count], saved[:width], saved[width:], grads, self._states)
+            self._defined(self._op, "backward")(
+                req=["write"] * len(grads),
+                out_grad=cells[:count],
+                in_data=saved[:width],
+                out_data=saved[width:],
+                in_grad=grads,
+                aux=self._states,
+            )
         return arrays_of(f"{self.label}: backward", grads, self._types["in"], self._device)
 
 

@@ -128,3 +128,37 @@ def layouts(mx: Any) -> Any:
     module.forward(mx.io.DataBatch([mx.nd.arange(24).reshape((2, 4, 3))]))
     module.backward([mx.nd.arange(16).reshape((2, 4, 2))])
     return [module.get_outputs(), module.output_shapes, module.get_outputs(merge_multi_context=False), module.get_input_grads()]
+
+
+def predictions_beside_a_module_with_labels(mx: Any) -> Any:
+    """Without names of labels the label is a parameter, which the other module has as an input."""
+    module = bound(mx)
+    found: list[Any] = []
+    for names in (None, []):
+        beside = mx.mod.Module(perceptron(mx), label_names=names)
+        beside.bind(module.data_shapes, for_training=False, shared_module=module)
+        module.set_params({name: value * 2 for name, value in params(mx).items()}, {})
+        beside.forward(mx.io.DataBatch(batch(mx).data, None))
+        found += [beside.get_outputs(), beside._param_names, beside.params_initialized]
+    return found
+
+
+def an_iterator_of_noise(mx: Any) -> Any:
+    """What an iterator does not define is None."""
+
+    class Noise(mx.io.DataIter):
+        left = 2
+
+        def iter_next(self) -> bool:
+            self.left -= 1
+            return self.left >= 0
+
+        def getdata(self) -> list[Any]:
+            return [mx.nd.array(X[:4])]
+
+    found = [[b.data, b.label, b.pad, b.index] for b in Noise(4)]
+    base = mx.io.DataIter()
+    found.append([base.getdata(), base.getlabel(), base.getpad(), base.getindex(), base.iter_next(), list(base)])
+    module = bound(mx)
+    module.forward(next(Noise(4)), is_train=False)
+    return [*found, module.get_outputs()]

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import InvalidValue
+from ...errors import InvalidValue, Undefined
 from ...numpy_extension import is_np_array
 from ..block import Block
 from ..hybrid_block import HybridBlock
@@ -49,7 +49,7 @@ class RecurrentCell(Block):
         batch_size
             Size of the batch axis; 0 if unknown.
         """
-        raise InvalidValue(f"{type(self).__name__} has no state_info method", None, "define state_info(self, batch_size) in it")
+        raise Undefined(f"{type(self).__name__} has no state_info method", None, "define state_info(self, batch_size) in it")
 
     def _cells(self) -> list[Any]:
         """The children, which are cells."""
