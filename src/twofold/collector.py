@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 MANY = 10_000
 #: How many go there before the first full collection, which the first steps of most programs do not reach, and before each later one:
 #: networks that were made and dropped refer to themselves, and hold their arrays until then.
-FIRST, LATER = 200_000, 100_000
+FIRST, LATER = 400_000, 200_000
 
 
 class _Rest(ContextDecorator):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..backend.loader import backend_for
+from ..collector import RESTING
 from ..config import recomputes
 from ..device import Device
 from ..graph.build import G
@@ -74,6 +75,7 @@ class Training:
         The saved residuals that callers hold too, as outputs or written states.
     """
 
+    @RESTING
     def __init__(self, graph: FunctionGraph, device: Device) -> None:
         made = graph.outputs
         self._device = device

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from ..collector import RESTING
 from ..device import Device
 from ..dtype import COMPLEX, is_float
 from ..errors import ShapeError
@@ -81,6 +82,7 @@ class Partition:
         dtype = known.dtype or "float32"
         return leaf(self.key_of(Head(variable, 0)), known.sizes, dtype, wanted and (is_float(dtype) or dtype in COMPLEX))
 
+    @RESTING
     def parts(self, training: bool) -> list[Part]:
         """The typed graph, one part for each run of nodes on one device."""
         bound_tables()  # now, not while the graph is built: dropping the tables midway would intern equal nodes twice
