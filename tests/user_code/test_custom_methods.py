@@ -1,0 +1,65 @@
+"""What MXNet does with the methods that users define: custom operators' by keyword, and those of base classes."""
+
+import pytest
+
+import twofold as mx
+from twofold.errors import OperatorError
+
+
+def test_methods_are_called_by_keyword():
+    """As in MXNet, where operators may name their parameters in any order."""
+
+    class Doubled(mx.operator.CustomOp):
+        def forward(self, aux, req, out_data, in_data, **rest):
+            assert list(rest) == ["is_train"]
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+        def backward(self, in_grad, req, out_grad, **rest):
+            assert sorted(rest) == ["aux", "in_data", "out_data"]
+            self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+    @mx.operator.register("doubled_by_keyword")
+    class DoubledProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Doubled()
+
+    x = mx.nd.ones(2)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type="doubled_by_keyword")
+    y.backward()
+    assert y.asnumpy().tolist() == x.grad.asnumpy().tolist() == [2, 2]
+
+
+def test_a_method_that_is_not_defined_is_named_though_the_base_class_has_it():
+    class Half(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            super().forward(is_train, req, in_data, out_data, aux)  # does nothing
+            self.assign(out_data[0], req[0], in_data[0] / 2)
+
+    @mx.operator.register("half_without_backward")
+    class HalfProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Half()
+
+    x = mx.nd.ones(2)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type="half_without_backward")
+    with pytest.raises(OperatorError, match="Half does not define backward"):
+        y.backward()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: mx.gluon.rnn.RecurrentCell().state_info(),
+        lambda: type("Cell", (mx.gluon.rnn.HybridRecurrentCell,), {})().begin_state(2),
+        lambda: mx.image.Augmenter()(mx.nd.ones(1)),
+        lambda: mx.image.DetAugmenter()(mx.nd.ones(1), mx.nd.ones(1)),
+    ],
+    ids=["states", "first states", "augmenter", "augmenter of boxes"],
+)
+def test_what_a_subclass_must_define_is_not_implemented(call):
+    with pytest.raises(NotImplementedError, match="define"):
+        call()
