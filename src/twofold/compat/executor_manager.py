@@ -1,10 +1,15 @@
 """``mxnet.executor_manager``: the executors of several devices, as `FeedForward` drove them before there were modules."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from logging import Logger
 from typing import Any
 
+import numpy as np
+
 from ..device import Device
+from ..dtype import DTypeLike
 from ..errors import InvalidValue, ParameterError
 from ..executor.executor import Executor
 from ..io.iterator import BatchLike, DataBatch, DataIter, describe
@@ -14,11 +19,13 @@ from ..module.device_group import DeviceGroup
 from ..module.placement import GroupLayout
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
+from ..ndarray.new_arrays import zeros
 from ..symbol.symbol import Symbol
 from . import executor_groups
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
 
+_ROOT = logging.getLogger()
 _split_input_slice = split_rows
 
 
@@ -44,6 +51,89 @@ def _load_data(batch: DataBatch, targets: Sequence[Any]) -> None:
 def _load_label(batch: DataBatch, targets: Sequence[Any]) -> None:
     """Copy the labels of a batch to the devices."""
     _load_general(batch.label or (), targets)
+
+
+def _bind_exec(
+    sym: Symbol,
+    ctx: Device,
+    input_shapes: Mapping[str, tuple[int, ...]],
+    param_names: Collection[str],
+    need_grad: bool | set[str] = False,
+    base_exec: Executor | None = None,
+    shared_data_arrays: dict[str, NDArray] | None = None,
+    input_types: Mapping[str, DTypeLike] | None = None,
+    logger: Logger = _ROOT,
+) -> Executor:
+    """Bind a symbol on a device.
+
+    Parameters
+    ----------
+    sym, ctx
+        The symbol and the device.
+    input_shapes, input_types
+        Of data and labels by name.
+    param_names
+        The arguments that are parameters.
+    need_grad
+        Whether parameters have gradients, or a set of the names of those that have.
+    base_exec
+        An executor whose parameters, gradients and auxiliary states to use.
+    shared_data_arrays
+        Arrays of data by name, whose memory to use where it suffices; new arrays are entered.
+    logger
+        Told of arrays that are too small.
+
+    Raises
+    ------
+    InvalidValue
+        If shapes are missing, or differ from those of the other executor.
+    """
+    if not isinstance(need_grad, (bool, set)):
+        raise InvalidValue("need_grad must be boolean or set.", type(need_grad).__name__, "pass one of them")
+    shapes, _, aux_shapes = sym.infer_shape(**input_shapes)
+    if shapes is None or aux_shapes is None:
+        raise InvalidValue("_bind_exec: the shapes of data and labels do not determine all others", repr(input_shapes), "pass all of them")
+    types: Any = sym.infer_type(**(dict.fromkeys(input_shapes, np.float32) if input_types is None else input_types))
+    dtypes, _, aux_dtypes = types
+    wanted = set(param_names) if need_grad is True else need_grad or set()
+    args: dict[str, NDArray] = {}
+    grads: dict[str, NDArray] = {}
+    for name, shape, dtype in zip(sym.list_arguments(), shapes, dtypes, strict=True):
+        if name not in param_names:
+            args[name] = _shared_or_new(name, shape, dtype, ctx, shared_data_arrays, logger)
+            continue
+        args[name] = zeros(shape, ctx, dtype) if base_exec is None else _the_same(name, base_exec.arg_dict[name], shape, dtype)
+        if name in wanted:
+            theirs = None if base_exec is None else base_exec.grad_dict[name]
+            grads[name] = zeros(shape, ctx, dtype) if theirs is None else theirs
+    rows = zip(sym.list_auxiliary_states(), aux_shapes, aux_dtypes, strict=True)
+    states = {n: zeros(s, ctx, d) if base_exec is None else _the_same(n, base_exec.aux_dict[n], s, d) for n, s, d in rows}
+    requests = {name: "write" if name in grads else "null" for name in args}
+    return sym.bind(ctx, args, grads or None, requests, states, shared_exec=base_exec)
+
+
+def _the_same(name: str, array: NDArray, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray:
+    """The array of another executor, which must be as this one needs it."""
+    if array.shape != shape or array.dtype != dtype:
+        raise InvalidValue(f"_bind_exec: {name} differs in base_exec", f"{array.shape} there, {shape} here", "pass another executor")
+    return array
+
+
+def _shared_or_new(
+    name: str, shape: tuple[int, ...], dtype: DTypeLike, ctx: Device, shared: dict[str, NDArray] | None, logger: Logger
+) -> NDArray:
+    """An array of data in memory that executors share, if there is enough of it."""
+    if shared is None:
+        return zeros(shape, ctx, dtype)
+    size, there = math.prod(shape), shared.get(name)
+    if there is not None and there.size >= size:
+        if there.dtype != dtype:
+            raise InvalidValue(f"_bind_exec: the shared array {name} is of another dtype", str(there.dtype), f"pass one of {dtype}")
+        return there.reshape(-1)[:size].reshape(shape)
+    if there is not None:
+        logger.warning(f"bucketing: data {name!r} of shape {shape} is larger than the shared array {there.shape}, which is replaced")
+    shared[name] = zeros(shape, ctx, dtype)
+    return shared[name]
 
 
 class DataParallelExecutorGroup:

@@ -13,10 +13,11 @@ from typing import Any
 
 from .. import symbol
 from ..device import Device
-from ..errors import InvalidValue, MXNetError
+from ..errors import InvalidValue, MXNetError, ParameterError
 from ..gluon.loss.base import weighted
 from ..gluon.model_zoo.model_store import CHECKSUMS, apache_repo_url
 from ..gluon.nn.normalization import _BatchNorm  # noqa: F401  (libraries take the base of the layers from `basic_layers`)
+from ..gluon.rnn.layers import _RNNLayer  # noqa: F401  (libraries take the base of the layers from `rnn_layer`)
 from ..gluon.rnn.sequences import merge, steps_of
 from ..gluon.scope import BlockScope
 from ..gluon.signatures import Functions, Operand, functions_for
@@ -148,6 +149,16 @@ def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, thro
         if throw:
             raise
         warn(str(error))
+
+
+def _check_names_match(data_names: Sequence[str], data_shapes: Shapes, name: str, throw: bool) -> None:
+    """Check that descriptions are of the data that a module names; without ``throw`` a difference is a warning."""
+    given = [x[0] for x in data_shapes]
+    if sorted(data_names) != sorted(given):
+        text = f"Data provided by {name}_shapes don't match names specified by {name}_names ({data_shapes} vs. {data_names})"
+        if throw:
+            raise ParameterError(text, None, f"make {name}_names and {name}_shapes agree")
+        warn(text)
 
 
 def _parse_data_desc(

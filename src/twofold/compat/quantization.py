@@ -1,5 +1,6 @@
 """Private names of ``mxnet.contrib.quantization`` that scripts import to calibrate and convert networks by themselves."""
 
+import logging
 from collections.abc import Collection, Mapping
 from logging import Logger
 from typing import Any
@@ -10,13 +11,18 @@ from ..contrib.quantization.calibration import Collector, Histogram, HistogramCo
 from ..contrib.quantization.conversion import quantized_params, with_ranges
 from ..contrib.quantization.graph import quantized_graph
 from ..device import CPU, Device
-from ..errors import InvalidValue
+from ..errors import InvalidValue, ParameterError
 from ..io.iterator import DataIter
 from ..module.module import Module
 from ..ndarray import NDArray, array
+from ..ndarray import load as load_arrays
+from ..symbol.functions import load as load_symbol
 from ..symbol.symbol import Symbol
 
 __all__: list[str] = []
+
+Parameters = dict[str, NDArray]
+_ROOT = logging.getLogger()
 
 
 def _text(name: str | bytes) -> str:
@@ -200,3 +206,43 @@ def _collect_layer_histogram(
     collector = _LayerHistogramCollector(include_layer=include_layer, logger=logger)
     rows = _collect_layer_statistics(mod, data, collector, max_num_examples, logger)
     return collector.hist_dict, rows
+
+
+def _load_sym(sym: Symbol | str, logger: Logger = _ROOT) -> Symbol:
+    """A symbol, loaded from a file if its path is given.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
+    """
+    if isinstance(sym, Symbol):
+        return sym
+    if not isinstance(sym, str):
+        text = f"_load_sym only accepts Symbol or path to the symbol file, while received type {type(sym)}"
+        raise ParameterError(text, None, "pass one of them")
+    logger.info(f"Loading symbol from file {sym}")
+    return load_symbol(sym)
+
+
+def _load_params(params: object, logger: Logger = _ROOT) -> tuple[Parameters, Parameters]:
+    """Parameters and auxiliary states, loaded from a file if its path is given.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither a path nor a pair of dictionaries.
+    """
+    if isinstance(params, str):
+        logger.info(f"Loading params from file {params}")
+        parts: dict[str, Parameters] = {"arg": {}, "aux": {}}
+        arrays = load_arrays(params)
+        for key, array in arrays.items() if isinstance(arrays, dict) else ():
+            kind, name = key.split(":", 1)
+            if kind in parts:
+                parts[kind][name] = array
+        return parts["arg"], parts["aux"]
+    if isinstance(params, (tuple, list)) and len(params) == 2:
+        return params[0], params[1]
+    text = "Unsupported params provided. Must be either a path to the param file or a pair of dictionaries"
+    raise ParameterError(f"{text} representing arg_params and aux_params", type(params).__name__, "pass one of them")

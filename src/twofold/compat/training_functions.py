@@ -8,6 +8,7 @@ import numpy as np
 from ..device import Device
 from ..errors import InvalidValue, ParameterError
 from ..imperative.array import Array
+from ..metric.composite import _create  # noqa: F401  (libraries make metrics by name with it)
 from ..metric.confusion import F1, MCC, _Binary, _binary, _count, _f1, _matthews
 from ..ndarray import NDArray, array
 from ..symbol.symbol import Symbol

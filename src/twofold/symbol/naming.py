@@ -14,29 +14,38 @@ class _Open(threading.local):
     """The open scopes of each thread, outermost first."""
 
     def __init__(self, scope: type) -> None:
-        self.scopes: tuple[object, ...] = (scope(),)
+        self.scopes: tuple[Any, ...] = (scope(),)
+
+    @property
+    def value(self) -> Any:
+        """The innermost one; assigning another replaces it, as programs do to number nodes from 0 again."""
+        return self.scopes[-1]
+
+    @value.setter
+    def value(self, scope: object) -> None:
+        self.scopes = (*self.scopes[:-1], scope)
 
 
 class _Current:
     """The innermost open scope of this thread, read on the class: ``NameManager.current``."""
 
     def __get__(self, instance: object, owner: "type[_Scope]") -> Any:
-        return owner._open.scopes[-1]
+        return owner._current.value
 
 
 class _Scope:
     """A context whose innermost instance of this thread is `current`."""
 
-    _open: ClassVar[_Open]
+    _current: ClassVar[_Open]
     current = _Current()
 
     def __enter__(self) -> Self:
         # not by a call, after which Ctrl-C could leave a scope open that nobody closes
-        self._open.scopes += (self,)
+        self._current.scopes += (self,)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._open.scopes = self._open.scopes[:-1]
+        self._current.scopes = self._current.scopes[:-1]
 
 
 class NameManager(_Scope):
@@ -99,27 +108,27 @@ class AttrScope(_Scope):
         for key, value in attributes.items():
             if not isinstance(value, str):
                 raise ParameterError("AttrScope: attributes need to be strings", f"{key}={value!r}", "pass the value as a string")
-        self._attributes = dict(attributes)
+        self._attr = dict(attributes)
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
         """The scope's attributes, overridden by the given ones."""
-        return {**self._attributes, **(attr or {})}
+        return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> Self:
-        self._own = self._attributes  # nested scopes add up, so merge now and restore on exit: a scope can be entered again
-        self._attributes = self.current.get(self._own)
+        self._own = self._attr  # nested scopes add up, so merge now and restore on exit: a scope can be entered again
+        self._attr = self.current.get(self._own)
         return super().__enter__()
 
     def __exit__(self, *exc: object) -> None:
-        self._attributes = self._own
+        self._attr = self._own
         super().__exit__(*exc)
 
 
 # a stack for each of the two classes: `Prefix` shares that of `NameManager`, since the innermost of both names the nodes
-NameManager._open = _Open(NameManager)
-AttrScope._open = _Open(AttrScope)
+NameManager._current = _Open(NameManager)
+AttrScope._current = _Open(AttrScope)
 
 
 def open_managers() -> tuple[object, ...]:
     """The open `NameManager` of this thread, outermost first."""
-    return NameManager._open.scopes
+    return NameManager._current.scopes
