@@ -51,6 +51,13 @@ def test_a_missing_name_is_reported_with_its_line_and_what_to_do(report):
     assert lines[-1].endswith("; 3 names and attributes are missing in Twofold")
 
 
+def test_an_attribute_of_a_class_is_missing_where_its_own_attribute_is_assigned(report):
+    assert report("from mxnet.name import NameManager\nNameManager._current.value = NameManager()\n")[0] == 0
+    status, lines = report("from mxnet.name import NameManager\nNameManager._no_such.value = NameManager()\n")
+    assert status == 1
+    assert lines[0].startswith("script.py:2: mxnet.name.NameManager._no_such: Twofold does not have it")
+
+
 def test_the_sources_are_not_run(report):
     assert report("raise SystemExit(3)\nimport mxnet\nmxnet.nd.no_such_operator\n")[0] == 1
 
@@ -74,7 +81,8 @@ def test_the_sources_are_not_run(report):
         ("import mxnet as mx\ngetattr(mx.nd, 'x')\ngetattr(mx.nd, 'y', None)", ["mxnet", "mxnet.nd.x", "mxnet.nd", "mxnet.nd"]),
         ("locate('mxnet.nd.array')\nprint('mxnet.nd.x')", ["mxnet.nd.array"]),
         ("a._b = c._d\ne.__f__", ["._d", "._b"]),
-        ("import mxnet as mx\nmx.nd.x = 1", ["mxnet"]),
+        ("import mxnet as mx\nmx.nd.x = 1", ["mxnet", "mxnet.nd"]),
+        ("from mxnet import name\nname.NameManager._x.value = 1", ["mxnet.name", "mxnet.name.NameManager._x"]),
         ("import mxnet as mx\n[mx.x for mx in y]\nlambda mx: mx.x\nmx.z", ["mxnet", "mxnet.z"]),
     ],
 )

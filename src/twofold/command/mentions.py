@@ -185,6 +185,7 @@ class _Reader(ast.NodeVisitor):
             self._mention(node, path)
         else:
             self.assigned.add(path)
+            self.visit(node.value)  # which is read
 
     def visit_Name(self, node: ast.Name) -> None:
         # a name that an assignment has given to one of MXNet's was mentioned there

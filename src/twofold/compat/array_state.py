@@ -103,6 +103,11 @@ class ExecutorState(Executor):
         """The device."""
         return next((array.context for array in self.arg_arrays), current_device())
 
+    #: MXNet fills these when the names without an underscore are first read.
+    _arg_dict = property(lambda executor: executor.arg_dict)
+    _grad_dict = property(lambda executor: executor.grad_dict)
+    _aux_dict = property(lambda executor: executor.aux_dict)
+
     @property
     def _monitor_callback(self) -> object:
         """The function that gets the inner arrays; None without one."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import ndarray as nd
+from ..gluon.data.dataset import _LazyTransformDataset  # noqa: F401  (libraries make one of a function that they have)
 from ..gluon.data.vision.datasets import Folder, _LabeledImages
 from ..io.array_iterator import NDArrayIter, _dense_rows
 from ..ndarray.array import NDArray

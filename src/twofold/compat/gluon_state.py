@@ -214,6 +214,15 @@ class HybridBlockState(HybridBlock):
         self._trace = Trace(self.name, self.collect_params(), names, form, outputs, nested, self._mirror)
 
     @property
+    def _cached_op_args(self) -> list[tuple[bool, object]]:
+        """For each input of the traced graph, whether it is data, and its number among the data or the parameter."""
+        traced = self._trace
+        if traced is None:
+            return []
+        places, params = {name: k for k, name in enumerate(traced.names)}, self.collect_params()
+        return [(True, places[name]) if name in places else (False, params[name]) for name in traced.symbol.list_inputs()]
+
+    @property
     def _cached_op(self) -> Callable[..., object] | None:
         """What computes the traced graph; None before the block is traced."""
         return None if self._trace is None else self._trace.graph

@@ -41,7 +41,7 @@ class Dataset:
             raise WrongType(
                 "transform: a function of a sample is needed", type(fn).__name__, "pass a function, or a transform of gluon.data"
             )
-        transformed = _Transform(self, fn)
+        transformed = _LazyTransformDataset(self, fn)
         return transformed if lazy else SimpleDataset(list(_all_of(transformed)))
 
     def transform_first(self, fn: Callable[..., object], lazy: bool = True) -> "Dataset":
@@ -182,7 +182,7 @@ class RecordFileDataset(Dataset):
         return len(self._record.keys)
 
 
-class _Transform(Dataset):
+class _LazyTransformDataset(Dataset):
     """A dataset with a function applied to each sample on access."""
 
     def __init__(self, data: Dataset, fn: Callable[..., object]) -> None:
