@@ -45,11 +45,9 @@ def to_numpy(value: Any) -> Any:
 
 
 def _ordered(function: Callable[..., Any], *args: object, **options: object) -> Any:
-    """Call a function of `ORDERING`; results are bfloat16 again if there is no other float."""
+    """Call a function of `ORDERING` with bfloat16; results are bfloat16 again if there is no other float."""
     floats = {dtype for a in _all_arrays_in((args, options)) if is_float(NAME_OF.get(dtype := a.dtype, ""))}
     half = NUMPY["bfloat16"]
-    if half not in floats:
-        return called(function, *args, **options)
 
     def cast(value: Any, before: Any, after: Any) -> Any:
         return value.astype(after) if isinstance(value, (np.ndarray, np.generic)) and value.dtype == before else value
@@ -92,7 +90,10 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
     DeviceOutOfMemory, ParameterError
         If the result is too large; see `called`.
     """
-    run = _ordered if function in ORDERING else called
+    ordered: Any = args[0] if args else next(iter(options.values()), None)
+    if ordered.__class__ in (list, tuple) and ordered:  # the keys of `lexsort`
+        ordered = ordered[0]
+    run = _ordered if function in ORDERING and getattr(ordered, "_dtype", None) == "bfloat16" else called
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
     if not any(isinstance(t, Array) for t in targets):
