@@ -17,9 +17,9 @@ from ..imperative.tape import tls
 from ..ops import joining
 
 A = TypeVar("A", bound=Array)
-#: Classes of values that hold no arrays.
 #: What NumPy says of shapes that no memory has room for; its exception is a ValueError like any other.
 TOO_LARGE = re.compile("too big|too large|Maximum allowed")
+#: Classes of values that hold no arrays.
 ATOMS = frozenset({bool, int, float, complex, str, type(None)})
 #: Functions that order elements. They get bfloat16 as float32: its own comparison leaves NaN anywhere.
 ORDERING: frozenset[Callable[..., Any]] = frozenset({
@@ -90,10 +90,13 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
     DeviceOutOfMemory, ParameterError
         If the result is too large; see `called`.
     """
-    ordered: Any = args[0] if args else next(iter(options.values()), None)
-    if ordered.__class__ in (list, tuple) and ordered:  # the keys of `lexsort`
-        ordered = ordered[0]
-    run = _ordered if function in ORDERING and getattr(ordered, "_dtype", None) == "bfloat16" else called
+    run = called
+    if function in ORDERING:
+        ordered: Any = args[0] if args else next(iter(options.values()), None)
+        if ordered.__class__ in (list, tuple) and ordered:  # the keys of `lexsort`
+            ordered = ordered[0]
+        if getattr(ordered, "_dtype", None) == "bfloat16":
+            run = _ordered
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
     if not any(isinstance(t, Array) for t in targets):

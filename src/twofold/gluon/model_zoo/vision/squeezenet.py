@@ -66,10 +66,10 @@ class SqueezeNet(HybridBlock, arrays="any"):
             self.features = nn.HybridSequential(prefix="")
             self.features.add(nn.Conv2D(channels, kernel_size=kernel, strides=2), nn.Activation("relu"))
             for squeezed in modules:
-                fire = (
-                    _make_fire(squeezed, 4 * squeezed, 4 * squeezed) if squeezed else nn.MaxPool2D(pool_size=3, strides=2, ceil_mode=True)
-                )
-                self.features.add(fire)
+                if squeezed:
+                    self.features.add(_make_fire(squeezed, 4 * squeezed, 4 * squeezed))
+                else:
+                    self.features.add(nn.MaxPool2D(pool_size=3, strides=2, ceil_mode=True))
             self.features.add(nn.Dropout(0.5))
             self.output = nn.HybridSequential(prefix="")
             self.output.add(nn.Conv2D(classes, kernel_size=1), nn.Activation("relu"), nn.AvgPool2D(13), nn.Flatten())
