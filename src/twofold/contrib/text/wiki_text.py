@@ -1,16 +1,19 @@
 """``gluon.contrib.data.text``: the WikiText datasets of language models, read from local files."""
 
 from collections import Counter
+from collections.abc import Mapping
 from os import PathLike
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
 from ...errors import MissingFileError, UnknownKey
 from ...formats.files import file_exists, join_path, read_file
-from ...gluon.data.dataset import Dataset
+from ...gluon.data.vision.datasets import Folder, _LabeledImages
+from ...gluon.data.vision.published import check_published
 from ...ndarray.array import NDArray
 from ...ndarray.new_arrays import array
+from .tokens import count_tokens_from_str
 from .vocab import Vocabulary
 
 __all__ = ["WikiText2", "WikiText103"]
@@ -18,46 +21,87 @@ __all__ = ["WikiText2", "WikiText103"]
 END_OF_SENTENCE = "<eos>"
 #: The files of the published archives, by segment.
 FILES = {"train": "wiki.train.tokens", "validation": "wiki.valid.tokens", "test": "wiki.test.tokens"}
+# reconstructions and parts of them are read too: no checksums
+_FILES: Mapping[str, tuple[str, str | None]] = {segment: (name, None) for segment, name in FILES.items()}
 
 
-class _WikiText(Dataset):
-    """Sequences of words of one file, as indices, each with the words that follow."""
+class _LanguageModelDataset(_LabeledImages):
+    """Samples of a text, with its vocabulary. Subclasses read it in ``_get_data``.
 
-    _name: ClassVar[str]
+    Parameters
+    ----------
+    root
+        The folder of its files.
+    namespace
+        The dataset's name.
+    vocabulary
+        The words by index; None for those of the text.
+    """
 
-    def __init__(self, root: str | PathLike[str], segment: str, vocab: Vocabulary | None, seq_len: int) -> None:
-        if segment not in FILES:
-            raise UnknownKey(f"{type(self).__name__}: unknown segment", repr(segment), f"use one of {', '.join(FILES)}")
-        path = join_path(root, FILES[segment])
-        if not file_exists(path):
-            todo = f"unpack the published archive {self._name}-v1.zip there"
-            raise MissingFileError(f"{type(self).__name__}: the file of words is not there", path, todo)
-        sentences = [line.split() for line in read_file(path).decode().splitlines()]
-        words = [word for sentence in sentences if sentence for word in (*sentence, END_OF_SENTENCE)]
-        self._counter = Counter(word for sentence in sentences for word in sentence)
-        self._vocab = Vocabulary(self._counter, reserved_tokens=[END_OF_SENTENCE]) if vocab is None else vocab
-        numbers = np.array(self._vocab.to_indices(words), "int32")
-        count = max(len(numbers) - 1, 0) // seq_len  # the last words fill no sequence
-        self._data = array(numbers[: count * seq_len].reshape(count, seq_len), dtype="int32")
-        self._label = array(numbers[1 : count * seq_len + 1].reshape(count, seq_len), dtype="int32")
+    def __init__(self, root: Folder, namespace: str, vocabulary: Vocabulary | None) -> None:
+        self._vocab, self._namespace = vocabulary, namespace
+        self._counter: Counter[str] | None = None
+        super().__init__(root, None)
 
     @property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> Any:
         """The words by index."""
         return self._vocab
 
     @property
-    def frequencies(self) -> "Counter[str]":
+    def frequencies(self) -> Counter[str] | None:
         """How often each word occurs in the file."""
         return self._counter
+
+    def _build_vocab(self, content: str) -> None:
+        """Count the words of a text, and make a vocabulary of them if none was given."""
+        if not self._counter:
+            self._counter = count_tokens_from_str(content)
+        if not self._vocab:
+            self._vocab = Vocabulary(self._counter, reserved_tokens=[END_OF_SENTENCE])
+
+
+class _WikiText(_LanguageModelDataset):
+    """Sequences of words of one file, as indices, each with the words that follow."""
+
+    #: The file of each segment, and its checksum if it is to be checked.
+    _data_file: Mapping[str, tuple[str, str | None]]
+    _archive_file: tuple[str, str | None]
+    _segment: str
+    _seq_len: int
+
+    def _take(self, segment: str, seq_len: int) -> None:
+        """Set the segment, and the number of words of a sample."""
+        if segment not in FILES:
+            raise UnknownKey(f"{type(self).__name__}: unknown segment", repr(segment), f"use one of {', '.join(FILES)}")
+        self._segment, self._seq_len = segment, seq_len
+
+    def _read_batch(self, filename: Folder) -> tuple[np.ndarray, np.ndarray]:
+        """The words of a file as indices but for the last one, and those that follow each."""
+        content = read_file(filename).decode()
+        self._build_vocab(content)
+        sentences = [line.split() for line in content.splitlines()]
+        words = [word for sentence in sentences if sentence for word in (*sentence, END_OF_SENTENCE)]
+        numbers = np.array(self.vocabulary.to_indices(words), "int32")
+        return numbers[:-1], numbers[1:]
+
+    def _get_data(self) -> None:
+        name, checksum = self._data_file[self._segment]
+        path = join_path(self._root, name)
+        if not file_exists(path):
+            todo = f"unpack the published archive {self._archive_file[0]} there"
+            raise MissingFileError(f"{type(self).__name__}: the file of words is not there", path, todo)
+        if checksum is not None:
+            check_published(type(self).__name__, path, name, read_file(path), {name: checksum})
+        data, label = self._read_batch(path)
+        count = len(data) // self._seq_len  # the last words fill no sequence
+        self._data, self._label = (
+            array(words[: count * self._seq_len].reshape(count, self._seq_len), dtype="int32") for words in (data, label)
+        )
 
     def __getitem__(self, idx: int) -> tuple[NDArray, NDArray]:
         """A sequence of words (seq_len,) as indices, and the words that follow each."""
         return self._data[idx], self._label[idx]
-
-    def __len__(self) -> int:
-        """The number of sequences."""
-        return len(self._label)
 
 
 class WikiText2(_WikiText):
@@ -98,7 +142,8 @@ class WikiText2(_WikiText):
     [([2, 3], [3, 2]), ([2, 1], [1, 4]), ([4, 2], [2, 1])]
     """
 
-    _name = "wikitext-2"
+    _archive_file = ("wikitext-2-v1.zip", None)
+    _data_file = _FILES
 
     def __init__(
         self,
@@ -107,13 +152,15 @@ class WikiText2(_WikiText):
         vocab: Vocabulary | None = None,
         seq_len: int = 35,
     ) -> None:
-        super().__init__(root, segment, vocab, seq_len)
+        self._take(segment, seq_len)
+        super().__init__(root, "wikitext-2", vocab)
 
 
 class WikiText103(_WikiText):
     """The WikiText-103 dataset of a hundred million words from Wikipedia; parameters as for `WikiText2`."""
 
-    _name = "wikitext-103"
+    _archive_file = ("wikitext-103-v1.zip", None)
+    _data_file = _FILES
 
     def __init__(
         self,
@@ -122,4 +169,5 @@ class WikiText103(_WikiText):
         vocab: Vocabulary | None = None,
         seq_len: int = 35,
     ) -> None:
-        super().__init__(root, segment, vocab, seq_len)
+        self._take(segment, seq_len)
+        super().__init__(root, "wikitext-103", vocab)

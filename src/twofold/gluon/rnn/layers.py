@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Unpack, overload
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import InvalidValue, ParameterError
+from ...errors import InvalidValue, ParameterError, Undefined
 from ...imperative.array import Array
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
@@ -59,47 +59,40 @@ _LSTM = """
 
 
 class _Options(Naming, total=False):
-    """The arguments that `RNN` and `LSTM` hand on to their base."""
+    """The arguments that the layers hand on to their base."""
 
     use_sequence_length: bool
 
 
 class _RNNLayer(HybridBlock, arrays="nd"):
-    """The base of the three layers. Subclasses set their own attributes before this constructor runs."""
+    """The base of the three layers. Subclasses define ``state_info``.
 
-    #: The operator's mode: ``"rnn_relu"``, ``"rnn_tanh"``, ``"lstm"`` or ``"gru"``.
-    _mode: str
-    #: Size that outputs and their state are projected to; None for no projection.
-    _projection_size: int | None = None
-    _h2r_weight_initializer: InitializerLike = None
-    #: Bounds of an LSTM's cell state, and whether to replace NaN by a bound.
-    _clip: Mapping[str, float | None] = {}
+    Parameters
+    ----------
+    mode
+        The operator's mode: ``"rnn_relu"``, ``"rnn_tanh"``, ``"lstm"`` or ``"gru"``.
 
-    def __init_subclass__(cls, mode: str = "", activation: str = "", lstm: str = "", **options: ArrayKind) -> None:
+    Notes
+    -----
+    The other parameters are those of `LSTM`.
+    """
+
+    def __init_subclass__(cls, activation: str | None = None, lstm: str = "", **options: ArrayKind) -> None:
         super().__init_subclass__(**options)
-        if mode:  # one of the three; `activation` and `lstm` describe the parameters that it alone has
-            cls._mode = mode
+        if activation is not None:  # one of the three; `activation` and `lstm` describe the parameters that it alone has
             extend_docstring(cls, _PARAMETERS, activation=activation, lstm=lstm)
 
     def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        input_size: int = 0,
-        i2h_weight_initializer: InitializerLike = None,
-        h2h_weight_initializer: InitializerLike = None,
-        i2h_bias_initializer: InitializerLike = "zeros",
-        h2h_bias_initializer: InitializerLike = "zeros",
-        dtype: DTypeLike = "float32",
-        use_sequence_length: bool = False,
-        **kwargs: Unpack[Naming],
-    ) -> None:
+        self, hidden_size: int, num_layers: int, layout: str, dropout: float, bidirectional: bool, input_size: int,
+        i2h_weight_initializer: InitializerLike, h2h_weight_initializer: InitializerLike,
+        i2h_bias_initializer: InitializerLike, h2h_bias_initializer: InitializerLike, mode: str,
+        projection_size: int | None, h2r_weight_initializer: InitializerLike,
+        lstm_state_clip_min: float | None, lstm_state_clip_max: float | None, lstm_state_clip_nan: bool,
+        dtype: DTypeLike, use_sequence_length: bool = False, **kwargs: Unpack[Naming],
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         # Calls with and without states have different outputs, so each has a trace: `_trace` is that of the last call.
-        self._skips_states = False
+        self.skip_states: bool | None = None
         self._other_trace: Trace | None = None
         if layout not in ("TNC", "NTC"):
             raise InvalidValue(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']", None, "transpose the data")
@@ -108,10 +101,15 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         check_sizes(self, unknown=-1, input_size=input_size)
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._dropout, self._dir, self._input_size, self._dtype = dropout, 2 if bidirectional else 1, input_size, dtype
-        self._use_sequence_length = use_sequence_length
+        self._use_sequence_length, self._mode, self._projection_size = use_sequence_length, mode, projection_size
+        self._i2h_weight_initializer, self._h2h_weight_initializer = i2h_weight_initializer, h2h_weight_initializer
+        self._i2h_bias_initializer, self._h2h_bias_initializer = i2h_bias_initializer, h2h_bias_initializer
+        self._h2r_weight_initializer = h2r_weight_initializer
+        self._lstm_state_clip_min, self._lstm_state_clip_max = lstm_state_clip_min, lstm_state_clip_max
+        self._lstm_state_clip_nan = lstm_state_clip_nan
         # the weights of all gates are joined as rows; a projection makes the fed-back output smaller
-        self._gates = GATES[self._mode]
-        rows, out = self._gates * hidden_size, self._projection_size or hidden_size
+        self._gates = GATES[mode]
+        rows, out = self._gates * hidden_size, projection_size or hidden_size
         for layer in range(num_layers):
             # upper layers see the outputs of both directions, concatenated
             size = input_size if layer == 0 else out * self._dir
@@ -123,8 +121,8 @@ class _RNNLayer(HybridBlock, arrays="nd"):
                     "i2h_bias": ((rows,), i2h_bias_initializer),
                     "h2h_bias": ((rows,), h2h_bias_initializer),
                 }
-                if self._projection_size:
-                    parts["h2r_weight"] = (self._projection_size, hidden_size), self._h2r_weight_initializer
+                if projection_size:
+                    parts["h2r_weight"] = (projection_size, hidden_size), h2r_weight_initializer
                 for kind, (shape, init) in parts.items():
                     self._register_param(f"{side}{layer}_{kind}", shape=shape, init=init, dtype=dtype)
 
@@ -159,9 +157,12 @@ class _RNNLayer(HybridBlock, arrays="nd"):
 
     def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Shape and layout of each state."""
-        shape = (self._num_layers * self._dir, batch_size, self._projection_size or self._hidden_size)
+        raise Undefined(f"{type(self).__name__} has no states", None, "define state_info in it")
+
+    def _state_info(self, batch_size: int, size: int) -> StateInfo:
+        """Shape and layout of a state of a size."""
         # L: layers times directions, in the order of the operator
-        return [{"shape": shape, "__layout__": "LNC", "dtype": self._dtype}]
+        return {"shape": (self._num_layers * self._dir, batch_size, size), "__layout__": "LNC", "dtype": self._dtype}
 
     def begin_state(self, batch_size: int = 0, func: Callable[..., State] = nd.zeros, **kwargs: object) -> list[State]:
         """The initial states.
@@ -217,8 +218,8 @@ class _RNNLayer(HybridBlock, arrays="nd"):
             Outputs (t, n, h); with the list of final states if states were passed.
         """
         # this kind of call differs from the last one: its trace becomes the current one
-        if self._skips_states is not (states is None):
-            self._skips_states, self._trace, self._other_trace = states is None, self._other_trace, self._trace
+        if self.skip_states is not (states is None):
+            self.skip_states, self._trace, self._other_trace = states is None, self._other_trace, self._trace
         if states is None:
             states = self._zeros(inputs)
         elif isinstance(states, (NDArray, Symbol)):
@@ -235,7 +236,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
     def _restore_trace(self, record: Mapping[str, object], trace: object) -> None:
         super()._restore_trace(record, trace)
         # an exported trace with one output is that of calls without states
-        self._skips_states = self._trace is not None and self._trace.outputs == ARRAY
+        self.skip_states = self._trace is not None and self._trace.outputs == ARRAY
 
     def _zeros(self, inputs: Any) -> list[Any]:
         if isinstance(inputs, NDArray):
@@ -262,7 +263,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
     ) -> Operand | tuple[Operand, list[Operand]]:
         """Outputs, and final states if initial ones were passed: an exported layer has the outputs that MXNet's has."""
         outputs, last = self._forward_kernel(F, inputs, states, sequence_length, **params)
-        return outputs if self._skips_states else (outputs, last)
+        return outputs if self.skip_states else (outputs, last)
 
     def _forward_kernel(
         self, F: Functions, inputs: Operand, states: Sequence[Operand], sequence_length: Operand | None, **params: Operand
@@ -276,11 +277,12 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         names = [f"{p}_{k}" for p in places for k in kinds] + [f"{p}_{k}" for p in places for k in ("i2h_bias", "h2h_bias")]
         # Not `concat`: only from this operator does MXNet infer the parameters' shapes when it loads an exported graph.
         vector = F._internal._rnn_param_concat(*[F.reshape(params[n], shape=-1) for n in names], dim=0)
-        lengths = {} if sequence_length is None else {"sequence_length": sequence_length, "use_sequence_length": True}
+        lengths = {} if sequence_length is None else {"sequence_length": sequence_length}
         outputs, *last = F.RNN(
             inputs,
             vector,
             *states,
+            use_sequence_length=sequence_length is not None,
             state_size=self._hidden_size,
             num_layers=self._num_layers,
             bidirectional=self._dir == 2,
@@ -288,7 +290,9 @@ class _RNNLayer(HybridBlock, arrays="nd"):
             p=self._dropout,
             state_outputs=True,
             projection_size=self._projection_size,
-            **self._clip,
+            lstm_state_clip_min=self._lstm_state_clip_min,
+            lstm_state_clip_max=self._lstm_state_clip_max,
+            lstm_state_clip_nan=self._lstm_state_clip_nan,
             **lengths,
         )
         if self._layout == "NTC":
@@ -296,7 +300,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         return outputs, last
 
 
-class RNN(_RNNLayer, mode="rnn_relu", activation=_ACTIVATION):
+class RNN(_RNNLayer, activation=_ACTIVATION):
     """Layers of plain recurrent cells; see `RNNCell`."""
 
     _modes: ClassVar[dict[str, str]] = {"relu": "rnn_relu", "tanh": "rnn_tanh"}
@@ -319,15 +323,17 @@ class RNN(_RNNLayer, mode="rnn_relu", activation=_ACTIVATION):
     ) -> None:
         if activation not in self._modes:
             raise ParameterError("RNN: unknown activation", repr(activation), f"use one of {', '.join(self._modes)}")
-        # before the base's constructor, which sizes the parameters by the mode
-        self._mode = self._modes[activation]
         super().__init__(
             hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
-            i2h_bias_initializer, h2h_bias_initializer, dtype, **kwargs,
+            i2h_bias_initializer, h2h_bias_initializer, self._modes[activation], None, None, None, None, False, dtype, **kwargs,
         )  # fmt: skip
 
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
+        """Shape and layout of the state."""
+        return [self._state_info(batch_size, self._hidden_size)]
 
-class LSTM(_RNNLayer, mode="lstm", lstm=_LSTM):
+
+class LSTM(_RNNLayer, activation="", lstm=_LSTM):
     """Layers of long short-term memory; see `LSTMCell`."""
 
     def __init__(
@@ -350,20 +356,33 @@ class LSTM(_RNNLayer, mode="lstm", lstm=_LSTM):
         dtype: DTypeLike = "float32",
         **kwargs: Unpack[_Options],
     ) -> None:
-        # before the base's constructor, which makes the projections' parameters
-        self._projection_size, self._h2r_weight_initializer = projection_size, h2r_weight_initializer
-        self._clip = {"lstm_state_clip_min": state_clip_min, "lstm_state_clip_max": state_clip_max, "lstm_state_clip_nan": state_clip_nan}
         super().__init__(
             hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
-            i2h_bias_initializer, h2h_bias_initializer, dtype, **kwargs,
+            i2h_bias_initializer, h2h_bias_initializer, "lstm", projection_size, h2r_weight_initializer, state_clip_min, state_clip_max,
+            state_clip_nan, dtype, **kwargs,
         )  # fmt: skip
 
     def state_info(self, batch_size: int = 0) -> list[StateInfo]:
-        """The states h and c."""
-        (h,) = super().state_info(batch_size)
+        """Shapes and layouts of the states h and c."""
         # Only the output is projected, not the cell state.
-        return [h, {**h, "shape": (h["shape"][0], batch_size, self._hidden_size)}]
+        return [self._state_info(batch_size, size) for size in (self._projection_size or self._hidden_size, self._hidden_size)]
 
 
-class GRU(_RNNLayer, mode="gru"):
+class GRU(_RNNLayer, activation=""):
     """Layers of gated recurrent units; see `GRUCell`."""
+
+    def __init__(
+        self, hidden_size: int, num_layers: int = 1, layout: str = "TNC", dropout: float = 0, bidirectional: bool = False,
+        input_size: int = 0, i2h_weight_initializer: InitializerLike = None, h2h_weight_initializer: InitializerLike = None,
+        i2h_bias_initializer: InitializerLike = "zeros", h2h_bias_initializer: InitializerLike = "zeros",
+        dtype: DTypeLike = "float32", use_sequence_length: bool = False, **kwargs: Unpack[Naming],
+    ) -> None:  # fmt: skip
+        super().__init__(
+            hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
+            i2h_bias_initializer, h2h_bias_initializer, "gru", None, None, None, None, False, dtype,
+            use_sequence_length, **kwargs,
+        )  # fmt: skip
+
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
+        """Shape and layout of the state."""
+        return [self._state_info(batch_size, self._hidden_size)]
