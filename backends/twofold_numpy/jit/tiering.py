@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import BuiltinFunctionType
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from twofold.backend import workers
 from twofold.backend.forks import BUILDING, LOCKS
 from twofold.backend.kernel import SIMPLE as SIMPLE_STEPS
 from twofold.backend.kernel import Formed, RowProgram
+from twofold.backend.strides import Sizes
 from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
 
@@ -122,18 +124,45 @@ def jit_kernel(program: RowProgram) -> Kernel:
 
 
 class _Default:
-    """The kernel of blocked ufuncs, created at its first call."""
+    """The kernel of blocked ufuncs, created at its first call. Equal programs share it: a network repeats its layers."""
 
-    __slots__ = ("kernel", "program")
+    __slots__ = ("__weakref__", "_packed", "kernel", "program")
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
         self.kernel: Kernel | None = None
+        self._packed: tuple[Structure, Extents, str] | None = None
+
+    @classmethod
+    def of(cls, program: RowProgram) -> "_Default":
+        """The kernel of all programs that equal this one, while one of them exists."""
+        # equal numbers may differ: 0.0 and -0.0
+        exact = [repr(a.value) for step in program.steps for a in step.args if a.kind == "const"]
+        key = program, tuple(exact), repr([step.params for step in program.steps if step.params])
+        found = _defaults.get(key)
+        if found is None:
+            found = _defaults[key] = cls(program)
+        return found
+
+    def structure(self, strides: Sequence[Sizes]) -> tuple[Structure, Extents, str]:
+        """The structure and sizes for inputs of these strides (see `structure_of`), and the structure's key."""
+        if strides:
+            return _with_key(*structure_of(self.program, strides))
+        if self._packed is None:
+            self._packed = _with_key(*structure_of(self.program))
+        return self._packed
 
     def __call__(self, *arrays: np.ndarray) -> None:
         if self.kernel is None:
             self.kernel = compile_kernel(self.program)
         self.kernel(*arrays)
+
+
+_defaults: "WeakValueDictionary[object, _Default]" = WeakValueDictionary()
+
+
+def _with_key(structure: Structure, extents: Extents) -> tuple[Structure, Extents, str]:
+    return structure, extents, repr(structure)
 
 
 class _Variant:
@@ -153,11 +182,11 @@ class _Variant:
 
     __slots__ = ("entry", "extents", "key", "run", "structure")
 
-    def __init__(self, key: Key, structure: Structure, extents: Extents) -> None:
+    def __init__(self, key: Key, structure: Structure, extents: Extents, name: str) -> None:
         self.key, self.structure, self.extents = key, structure, extents
         self.run: Kernel | None = None
         with _lock:
-            self.entry = _entry_of(repr(structure))
+            self.entry = _entry_of(name)
 
 
 class _JitKernel(Formed):
@@ -171,7 +200,7 @@ class _JitKernel(Formed):
 
     def __init__(self, program: RowProgram) -> None:
         self.program, self._nanoseconds = program, program.nanoseconds(SIMPLE, OTHER)
-        self._default = _Default(program)
+        self._default = _Default.of(program)
         self._first: Kernel | None = None
         self._counting: _Entry | None = None
         self._variants: dict[Key, _Variant] = {}
@@ -213,7 +242,7 @@ class _JitKernel(Formed):
         strides = [] if all(packed) else [element_strides(a) for a in inputs]
         if strides and not (all(packed[count:]) and all(a.shape == t.shape for a, t in zip(inputs, types, strict=True))):
             return None
-        variant = _Variant(key, *structure_of(self.program, strides))
+        variant = _Variant(key, *self._default.structure(strides))
         if strides and variant.extents.space[-1] < SHORT and not all(step.op in SIMPLE_STEPS for step in self.program.steps):
             variant.run = self._run_on_copies
         if len(self._variants) >= MAX_VARIANTS:  # drop all at once: few programs alternate between this many layouts

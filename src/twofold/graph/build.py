@@ -39,24 +39,22 @@ def apply(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
 
 def apply_again(node: Application, inputs: tuple[Node | None, ...]) -> Application:
     """Apply a node's operator to other inputs: for those of the same types, a primitive's type is that of the node."""
-    found = node.bound_op.typed.get(inputs)
+    bound_op, before = node.bound_op, node.inputs
+    found = bound_op.typed.get(inputs)
     if found is not None:
         return found
-    if not _has_type_of(node, inputs):
-        return apply(node.bound_op, inputs)
-    tracked = _carries(node.dtype, [i.dtype for i in inputs if i is not None and i.tracked])
+    # a primitive of one result, for which inputs count by their types alone
+    if node.body or node.dtype == "several" or bound_op.op is item or len(inputs) != len(before):
+        return apply(bound_op, inputs)
+    tracked = node.tracked
+    for new, old in zip(inputs, before, strict=True):
+        if new is not old:
+            if new is None or old is None or new.shape != old.shape or new.dtype != old.dtype:
+                return apply(bound_op, inputs)
+            if new.tracked != old.tracked:
+                tracked = _carries(node.dtype, [i.dtype for i in inputs if i is not None and i.tracked])
     with TABLES.lock:
-        return intern(node.bound_op, inputs, Application(node.bound_op, inputs, node.shape, node.dtype, tracked))
-
-
-def _has_type_of(node: Application, inputs: tuple[Node | None, ...]) -> bool:
-    """Whether the node's operator is a primitive of one result, for which the inputs count by their types alone, and these are the same."""
-    if node.body or node.dtype == "several" or node.bound_op.op is item or len(inputs) != len(node.inputs):
-        return False
-    for new, old in zip(inputs, node.inputs, strict=True):
-        if new is None or old is None or new.shape != old.shape or new.dtype != old.dtype:
-            return False
-    return True
+        return intern(bound_op, inputs, Application(bound_op, inputs, node.shape, node.dtype, tracked))
 
 
 def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:

@@ -1,6 +1,6 @@
 """Fusion: groups element-wise nodes into kernels over one iteration space, and orders all steps."""
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .epilogues import find_epilogues
@@ -41,8 +41,8 @@ class Step(NamedTuple):
         return len(self.nodes) > 1
 
 
-def _in_order(outputs: Sequence[Node]) -> list[Node]:
-    """The nodes below outputs, inputs before users, in an order that keeps few values alive: shallow outputs first, deep operands first.
+def _in_order(outputs: Sequence[Node], nodes: Iterable[Node]) -> list[Node]:
+    """The nodes of a graph, inputs before users, in an order that keeps few values alive: shallow outputs first, deep operands first.
 
     Then a layer's weights get their gradients as soon as the gradients' operands are known, and a value recomputed for backward
     is recomputed right before its use. Nodes that depend on small arrays alone come before a large operand: the scale of a normalization,
@@ -51,10 +51,12 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
     #: Steps on the longest path from a node to a leaf.
     height: dict[Node, int] = {}
     largest: dict[Node, int] = {}  # elements of the largest value that a node is computed from
-    for n in topological(outputs):
-        below = [i for i in n.inputs if i is not None]
-        height[n] = 1 + max([height[i] for i in below], default=0)
-        largest[n] = max([n.size, *[largest[i] for i in below]])
+    for n in nodes:
+        above, most = 0, n.size
+        for i in n.inputs:
+            if i is not None:
+                above, most = max(above, height[i]), max(most, largest[i])
+        height[n], largest[n] = 1 + above, most
 
     def farthest_first(n: Node) -> Sequence[Node | None]:
         if len(n.inputs) < 2:
@@ -203,11 +205,12 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     """
     steps: list[Step] = []
     group = _Group(big, rows, whole_rows)
-    end = fuse_horizontally(outputs, lambda n: group.space_of(n) is not None) if horizontal else FusedEnd([], frozenset())
+    nodes = topological(outputs)
+    end = fuse_horizontally(outputs, nodes, lambda n: group.space_of(n) is not None) if horizontal else FusedEnd([], frozenset())
     # they are separate steps after all others, so the walk below skips them
     delayed = end.nodes
     # constants are printed into the kernels that read them; they are not steps
-    order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]
+    order = [n for n in _in_order(outputs, nodes) if isinstance(n, Application) and not is_const(n) and n not in delayed]
     if whole_rows:  # views of inputs first: what reads them may then join an earlier kernel over the same rows
         order.sort(key=lambda n: not _is_view_of_input(n))
     known: set[Node] = set()

@@ -7,7 +7,7 @@ that it needs, which every kernel computes for itself. Kernels are similar if th
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from .ir import Application, Constant, Node, applications, is_const, number_of, post_order
+from .ir import Application, Constant, Node, is_const, number_of, post_order
 
 #: Maximum number of nodes in a kernel: the time to compile one grows faster than their number.
 MOST_NODES = 64
@@ -46,16 +46,24 @@ class FusedEnd(NamedTuple):
         return {n for group in self.groups for member in group for n in member.nodes}
 
 
-def fuse_horizontally(outputs: Sequence[Node], is_large: Callable[[Application], bool]) -> FusedEnd:
-    """The kernels to delay to the end of a program; none unless at least two are similar. Kernels consist of large nodes."""
-    order = [n for n in applications(outputs) if not is_const(n)]
+def fuse_horizontally(outputs: Sequence[Node], nodes: Iterable[Node], is_large: Callable[[Application], bool]) -> FusedEnd:
+    """The kernels to delay to the end of a program; none unless at least two are similar. Kernels consist of large nodes.
+
+    Parameters
+    ----------
+    outputs, nodes
+        The graph, and its nodes in topological order.
+    is_large
+        Whether a node may be part of a kernel.
+    """
+    order = [n for n in nodes if isinstance(n, Application) and not is_const(n)]
     readers = _readers(order)
     wanted = set(outputs)
     few = _cheap_scalars(order, wanted)
     last = _read_only_by_each_other(order, readers, lambda n: is_large(n) if n.shape or n in wanted else n in few)
     numbers = {n for n in last if n.shape == () and n not in wanted}
     members = _members([n for n in order if n in last and n not in numbers], numbers)
-    kept = _grouped(members, outputs, readers)
+    kept = _grouped(members, wanted, readers)
     return FusedEnd(kept, frozenset(numbers) & {n for group in kept for member in group for n in member.nodes})
 
 
@@ -124,11 +132,11 @@ def _members(nodes: Sequence[Application], numbers: Collection[Application]) -> 
     return members
 
 
-def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[Node, list[Application]]) -> list[tuple[Member, ...]]:
+def _grouped(members: Sequence[Member], wanted: Collection[Node], readers: dict[Node, list[Application]]) -> list[tuple[Member, ...]]:
     """Groups of similar kernels. A single kernel is delayed too if it reads a delayed kernel's result, or 0-d values only for itself."""
     groups: dict[tuple[int, Signature], list[Member]] = {}
     for member in members:
-        groups.setdefault((member.level, _signature(member.nodes, outputs, readers)), []).append(member)
+        groups.setdefault((member.level, _signature(member.nodes, wanted, readers)), []).append(member)
     # nothing runs together, so every kernel keeps its place
     if all(len(group) == 1 for group in groups.values()):
         return []
@@ -143,10 +151,10 @@ def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[N
     return kept
 
 
-def _signature(nodes: Sequence[Application], outputs: Sequence[Node], readers: dict[Node, list[Application]]) -> Signature:
+def _signature(nodes: Sequence[Application], wanted: Collection[Node], readers: dict[Node, list[Application]]) -> Signature:
     place: dict[Node, int] = {n: k for k, n in enumerate(nodes)}
     inputs: dict[Node, int] = {}
-    wanted, shape = set(outputs), nodes[-1].shape
+    shape = nodes[-1].shape
     rows = []
     for n in nodes:
         operands = []

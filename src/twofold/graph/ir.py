@@ -353,8 +353,9 @@ def number_of(node: Node | None) -> float | None:
 
 def is_const(node: Node | None, number: float | None = None) -> bool:
     """Whether the node is a constant (with that value): a Python scalar or a constant array."""
-    found = number_of(node)
-    return found is not None and (number is None or found == number)
+    if isinstance(node, Constant):
+        return number is None or node.number == number
+    return applies(node, full) and (number is None or node.bound_op.params["value"] == number)
 
 
 def unshaped(node: Node) -> Node:

@@ -13,7 +13,7 @@ from ..opdef import normalized_axes
 from ..ops.primitive_reduce import sum
 from .build import G, apply
 from .ir import Application, Node, applies, fill_of
-from .rewrite import by_rule, simplify
+from .rewrite import simplified_by_rule
 
 #: Operators that are applied to rows again at most, and arrays that they read at most: beyond them the sum reads the result instead.
 MOST_OPERATORS, MOST_ARRAYS = 16, 4
@@ -29,7 +29,7 @@ def sum_rows_of_planes(outputs: Sequence[Node], computed: range, read: range) ->
     computed, read
         Lengths of rows for which that pays: of what is computed element by element, and of what is in memory already.
     """
-    return simplify(by_rule(outputs, partial(_rewritten, computed=computed, read=read)))
+    return simplified_by_rule(outputs, partial(_rewritten, computed=computed, read=read), {sum})
 
 
 def _rewritten(n: Application, computed: range, read: range) -> Node:

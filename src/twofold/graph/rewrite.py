@@ -10,17 +10,44 @@ from .recompute import distinct_view, is_distinct_view
 Visit = Callable[[Application, tuple[Node | None, ...]], Node]
 
 
-def rebuild(outputs: Sequence[Node], visit: Visit, at: Mapping[Node, Node] | None = None) -> list[Node]:
-    """Replace every application by ``visit(node, new inputs)``, leaves and constants stay; ``at`` gives replacements of some nodes."""
-    new: dict[Node, Node] = dict(at or {})
-    for n in topological(outputs, until=new):
-        new[n] = visit(n, tuple([None if i is None else new[i] for i in n.inputs])) if isinstance(n, Application) else n
-    return [new[o] for o in outputs]
+def rebuild(
+    outputs: Sequence[Node],
+    visit: Visit,
+    at: Mapping[Node, Node] | None = None,
+    only: Collection[Op] | None = None,
+    nodes: Iterable[Node] | None = None,
+) -> list[Node]:
+    """Replace every application by ``visit(node, new inputs)``; leaves and constants stay.
+
+    Parameters
+    ----------
+    outputs, visit
+        The graph and the function.
+    at
+        Replacements of some nodes.
+    only
+        Applications of other operators stay too, if their inputs do.
+    nodes
+        The graph's nodes in topological order, if they are known; without those in ``at``.
+    """
+    new: dict[Node | None, Node] = {**at} if at else {}  # only nodes that have changed
+    are_same = new.keys().isdisjoint
+    for n in topological(outputs, until=at or ()) if nodes is None else nodes:
+        if isinstance(n, Application):
+            inputs = n.inputs
+            if not are_same(inputs):
+                inputs = tuple([new.get(i, i) for i in inputs])
+            elif only is not None and n.bound_op.op not in only:
+                continue
+            found = visit(n, inputs)
+            if found is not n:
+                new[n] = found
+    return [new.get(o, o) for o in outputs]
 
 
 def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
     """The graph with some nodes replaced; nodes that only these used disappear."""
-    return rebuild(outputs, reapply, at)
+    return rebuild(outputs, reapply, at, ())
 
 
 def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], again: Collection[Node] = ()) -> BoundOp:
@@ -36,17 +63,30 @@ def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], agai
 
 def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:
     """The same application to new inputs; the node itself if they have not changed."""
-    return node if inputs == node.inputs else apply_again(node, inputs)
+    return node if inputs is node.inputs or inputs == node.inputs else apply_again(node, inputs)
 
 
-def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> list[Node]:
-    """The graph with every application replaced by a rule's result for it, inputs before users."""
+Rule = Callable[[Application], Node]
 
+
+def by_rule(outputs: Sequence[Node], rule: Rule, only: Collection[Op] | None = None) -> list[Node]:
+    """The graph with every application (of some operators) replaced by a rule's result for it, inputs before users."""
+    return rebuild(outputs, _by_rule(rule), only=only)
+
+
+def simplified_by_rule(outputs: Sequence[Node], rule: Rule, only: Collection[Op] | None = None) -> list[Node]:
+    """`by_rule` of a simplified graph, with what is new simplified."""
+    nodes = topological(outputs)
+    found = rebuild(outputs, _by_rule(rule), only=only, nodes=nodes)
+    return found if found == outputs else rebuild(found, _by_rule(_simplified), nodes=topological(found, until=nodes))
+
+
+def _by_rule(rule: Rule) -> Visit:
     def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
         new = reapply(node, inputs)
         return rule(new) if isinstance(new, Application) else new
 
-    return rebuild(outputs, visit)
+    return visit
 
 
 def _may_be_strided(node: Node) -> bool:

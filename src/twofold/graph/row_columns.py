@@ -11,14 +11,14 @@ from ..opdef import normalized_axes
 from ..ops.primitive_shape import reshape
 from .build import G, apply
 from .ir import Application, Node, applies, topological
-from .rewrite import by_rule, simplify
+from .rewrite import simplified_by_rule
 
 
 def keep_columns(outputs: Sequence[Node]) -> list[Node]:
     """Keep the last axis of such reductions, in a lowered and simplified graph; the same bits."""
     if not any(_is_column_of_rows(n) for n in topological(outputs)):
         return list(outputs)
-    return simplify(by_rule(outputs, _rewritten))
+    return simplified_by_rule(outputs, _rewritten)
 
 
 def _is_column_of_rows(n: Node) -> bool:

@@ -21,7 +21,7 @@ from ..ops.primitive_reduce import sum
 from ..ops.primitive_shape import full, iota, reshape
 from .build import G, apply
 from .ir import Application, Node, applies, is_const, unshaped
-from .rewrite import by_rule, simplify
+from .rewrite import by_rule, simplified_by_rule
 
 #: How many operators deep a gather moves.
 DEEP = 8
@@ -29,7 +29,7 @@ DEEP = 8
 
 def take_scattered_sums(outputs: Sequence[Node]) -> list[Node]:
     """Replace sums of rows into which ``index_add`` scattered one element by that element, in a lowered and simplified graph."""
-    return simplify(by_rule(outputs, _take_scattered))
+    return simplified_by_rule(outputs, _take_scattered, {sum})
 
 
 def _take_scattered(n: Application) -> Node:
@@ -44,7 +44,7 @@ def _take_scattered(n: Application) -> Node:
 
 def narrow_gathers(outputs: Sequence[Node], big: Callable[[Application], bool]) -> list[Node]:
     """Gather one element per row before element-wise operations instead of after, if those are big, in a lowered and simplified graph."""
-    return by_rule(outputs, partial(_narrow_gather, big=big))
+    return by_rule(outputs, partial(_narrow_gather, big=big), {take_along_axis})
 
 
 def _narrow_gather(n: Application, big: Callable[[Application], bool]) -> Node:
@@ -73,7 +73,7 @@ def _is_of_rows(n: Application) -> bool:
 
 def compare_places(outputs: Sequence[Node]) -> list[Node]:
     """Express gathers and scatters of one element per row by comparisons, in a lowered and simplified graph."""
-    return by_rule(outputs, _rewritten)
+    return by_rule(outputs, _rewritten, {take_along_axis, index_add})
 
 
 def _rewritten(n: Application) -> Node:

@@ -11,7 +11,7 @@ from time import perf_counter_ns
 from traceback import walk_tb
 from weakref import ref
 
-from ..backend.kernel import Array, Formed, ProgramTraits, Run, code_of, function_of
+from ..backend.kernel import Array, Formed, ProgramTraits, Run
 from ..backend.protocol import Backend, Launcher
 from ..collector import RESTING
 from ..device import Device
@@ -19,11 +19,12 @@ from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
 from ..graph.ir import Node, Weight
 from ..scheduler.observers import LISTENERS, report
+from .code import Code
 from .launch import launch_or_step, traits_of
 from .passes import PassContext
 from .plan import ProgramPlan, min_elements, nanoseconds_of
 from .planning import planned
-from .printer import Code, Printer
+from .printer import Printer
 from .profiling import ENTRY, PROGRAM, Profiled, Title
 
 #: The file name of programs in tracebacks.
@@ -141,8 +142,7 @@ class Program:
     def _compiled(self, code: Code) -> Run:
         # the text that runs differs from `source` by one statement, so that a program without observers pays one test of a global
         profiled = Profiled(ref(self), self._title, self._plan, code)
-        env = code.env | {"__name__": __name__, "listeners": LISTENERS, "profiled": profiled}
-        return function_of(code_of(code.source(ENTRY), FILE), env, "program")
+        return code.function(FILE, ENTRY, own={"__name__": __name__, "listeners": LISTENERS, "profiled": profiled})
 
     def run_in_stages(
         self, arrays: Sequence[Array], groups: tuple[tuple[int, ...], ...], tell: Callable[[int, Sequence[Array]], object]

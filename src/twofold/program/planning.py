@@ -43,7 +43,8 @@ def planned(
     """
     low, first = lowered(outputs, leaves, context)
     # in place of the function for ``big``: the settings and the target that it asks
-    options = [[k for k, n in enumerate(leaves) if n in donated], big if isinstance(big, int) else None, in_place, share, context.folds]
+    dead = set(donated)
+    options = [[k for k, n in enumerate(leaves) if n in dead], big if isinstance(big, int) else None, in_place, share, context.folds]
     key = stored_plans.key_of(low, leaves, backend.target, options)
     if key is not None:
         stored = stored_plans.load(key, leaves)

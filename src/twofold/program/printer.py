@@ -1,15 +1,10 @@
-"""Prints a plan as Python: first each step as data (`StepCode`: its statements and the variables that they read and write), then source.
+"""Prints a plan as Python: each step as data (`StepCode`), its statements and the variables that they read and write."""
 
-The same steps give four forms of source: plain (`Code.source`), with timing around each step (`program.profiling`), with a note
-of what each step reads and writes (`Code.in_steps`, for adapters that capture a program), and with calls that hand out results as soon
-as they are complete (`Code.in_stages`).
-"""
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
-
-from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, StepObserver, function_of
+from ..backend.kernel import Array, ArrayType, KernelEpilogue, RowProgram
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
 from ..graph.build import item
@@ -17,154 +12,15 @@ from ..graph.fuse import Step
 from ..graph.ir import Application, Constant, Node, applies
 from ..graph.memory_plan import Place
 from ..ops.primitive_shape import full, iota, reshape
+from .code import Code, Scratch, StepCode
 from .control_flow import LOOPS
 from .kernels import compile_kernel, drawn_nodes, is_line, may_copy, operand_dtype, row_program
 from .plan import ProgramPlan, is_made
 
-#: Scratch memory larger than this (bytes) is allocated for each run instead of being kept.
+#: Bytes of scratch memory that a program keeps: its smallest buffers. The others are allocated for each run.
 KEEP_SCRATCH = 1 << 18
 #: Backend-allocated values larger than this (bytes) are released after their last use rather than at the end.
 RELEASE = 1 << 16
-
-#: Statements to add before and after a step.
-Notes = tuple[list[str], list[str]]
-
-
-class StepCode(NamedTuple):
-    """The code of one step.
-
-    Attributes
-    ----------
-    lines
-        Its statements.
-    reads, writes
-        Existing variables that it reads, and those that it writes and may also read.
-    made
-        The variable of a result that the backend's function allocates; empty if there is none.
-    releases
-        Variables that are dead after it.
-    computes
-        Whether it does more than make a view or select one of several results.
-    """
-
-    lines: list[str]
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    made: str
-    releases: list[str]
-    computes: bool
-
-
-class Code(NamedTuple):
-    """The code of a program, in parts.
-
-    Attributes
-    ----------
-    leaves
-        Variables of the inputs.
-    checkout
-        Statements that check out an instance of the scratch memory.
-    steps
-        The steps in order.
-    end
-        Statements that put scratch memory back and return the results.
-    scratch
-        Statements that allocate an instance of the scratch memory, and its variables.
-    env
-        The objects that the code refers to, by name.
-    allocators
-        Names of the functions among them that allocate memory.
-    results
-        The variable of each result; None if it is copied at the end.
-    """
-
-    leaves: list[str]
-    checkout: list[str]
-    steps: list[StepCode]
-    end: list[str]
-    scratch: tuple[list[str], list[str]]
-    env: dict[str, Any]
-    allocators: list[str]
-    results: list[str | None]
-
-    def source(self, entry: str = "", notes: Callable[[int, StepCode], Notes] | None = None) -> str:
-        """The source text.
-
-        Parameters
-        ----------
-        entry
-            A statement to begin with.
-        notes
-            Returns statements to add before and after a step, given its index.
-        """
-        return "\n".join(self._lines(entry, notes))
-
-    def spans(self, entry: str = "") -> list[tuple[int, int]]:
-        """The range of lines of each step, in the source with that entry."""
-        at, found = len(self._head(entry)), []
-        for step in self.steps:
-            found.append((at, at + len(step.lines)))
-            at += len(step.lines) + len(step.releases)
-        return found
-
-    def _head(self, entry: str) -> list[str]:
-        lines = ["def program(L):"]
-        if entry:
-            lines.append(f" {entry}")
-        if self.leaves:
-            lines.append(f" {', '.join(self.leaves)}, = L")
-        return lines + self.checkout
-
-    def _lines(self, entry: str, notes: Callable[[int, StepCode], Notes] | None) -> list[str]:
-        lines = self._head(entry)
-        body: list[str] = []
-        for k, step in enumerate(self.steps):
-            before, after = notes(k, step) if notes is not None else ([], [])
-            body += [*before, *step.lines, *after, *[f"del {name}" for name in step.releases]]
-        lines += [" " + line for line in body + self.end]
-        statements, names = self.scratch
-        if names:
-            lines += ["def fresh():", *[" " + line for line in statements], f" return ({', '.join(names)},)"]
-        return lines
-
-    def in_stages(self, groups: Sequence[Sequence[int]], completed: Sequence[int]) -> "Code":
-        """The code of a program of the pair (leaves, function), which calls the function for each group once its results are complete.
-
-        Every result has separate memory, to which no later step writes.
-
-        Parameters
-        ----------
-        groups
-            Numbers of results. The function is not called for a group with a result that is copied at the end.
-        completed
-            The step that completes each result; those that are copied at the end may have any number.
-        """
-        lines = [list(step.lines) for step in self.steps]
-        for number, group in enumerate(groups):
-            names = [name for k in group if (name := self.results[k]) is not None]
-            if names and len(names) == len(group):
-                # on the step's last line, so that lines have the numbers that they have without stages
-                lines[max(completed[k] for k in group)][-1] += f"; tell({number}, {_tuple(names)})"
-        steps = [step._replace(lines=new) for step, new in zip(self.steps, lines, strict=True)]
-        return self._replace(leaves=[_tuple(self.leaves), "tell"], steps=steps)
-
-    def in_steps(self, steps: StepObserver, leaves: Sequence[object]) -> list[object]:
-        """Run the program while telling an adapter, before each step, the arrays that the step reads and writes."""
-        last = len(self.steps) - 1
-
-        def notes(k: int, step: StepCode) -> Notes:
-            # a view, or a step that touches no existing array, counts as part of the previous step
-            is_reported = step.computes and step.lines and (step.reads or step.writes)
-            before = [f"steps.step({_tuple(step.reads)}, {_tuple(step.writes)})"] if is_reported else []
-            return before, ["steps.join()"] if k == last else []
-
-        own: dict[str, Any] = self.env | {"steps": steps}
-        entry = "" if self.steps else "steps.join()"
-        return function_of(compile(self.source(entry, notes), "<twofold program, in steps>", "exec"), own, "program")(leaves)
-
-
-def _tuple(names: Iterable[str]) -> str:
-    return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
 class Printer:
@@ -185,9 +41,11 @@ class Printer:
         #: The name of each node, of each place in memory, and of each Python scalar per dtype.
         self._name: dict[object, str] = {}
         self._allocators: list[str] = []
-        #: Statements that run once for each instance of the scratch memory, not once for each run.
-        self._static: list[str] = []
-        self._static_names: dict[str, None] = {}  # a dict as an ordered set
+        #: Numbers of the buffers that the program keeps.
+        self._kept = self._buffers_to_keep()
+        #: The scratch memory, by variable: None for what is made in each run, by statements of its own.
+        self._scratch: dict[str, Scratch | None] = {}
+        self._per_run: list[str] = []
         #: Variables that exist before the current step, and those that this step reads, writes and defines.
         #: A variable that a step defines is not among those that it reads or writes: adapters must not wait for it.
         self._known: set[str] = set()
@@ -208,11 +66,12 @@ class Printer:
         releases = self._releases()
         steps = [self._step(step, releases.get(t, ())) for t, step in enumerate(plan.steps)]
         end, results = self._results()
-        # a scratch variable that no step names, such as the buffer under a reshaped one, stays inside `fresh`
+        # a scratch variable that no step names, such as the buffer under a reshaped one, is not checked out
         touched = {name for s in steps for name in (*s.reads, *s.writes)}.union(self._read)
-        used = [name for name in self._static_names if name in touched]
-        checkout = self._checkout(", ".join(used), end) if used else []
-        return Code(leaves, checkout, steps, end, (self._static, used), self.env, self._allocators, results)
+        kept = [each for each in self._scratch.values() if each is not None]
+        used = [each.name for each in kept if each.name in touched]
+        checkout = (self._checkout(", ".join(used), end) if used else []) + self._per_run
+        return Code(leaves, checkout, steps, end, kept, used, self.env, self._allocators, results)
 
     def _step(self, step: Step, dead: Sequence[Node]) -> StepCode:
         if step.epilogue == "kernel":
@@ -247,11 +106,19 @@ class Printer:
         self._allocators.append(name)
         return name
 
+    def _buffers_to_keep(self) -> set[int]:
+        if not self.target.keeps_scratch or self.backend.device_count() > 1:  # scratch belongs to a device
+            return set()
+        kept, total = set(), 0
+        for number, (size, _) in sorted(enumerate(self.memory.buffers), key=lambda pair: pair[1][0]):
+            total += size
+            if total > KEEP_SCRATCH:
+                break
+            kept.add(number)
+        return kept
+
     def _checkout(self, names: str, end: list[str]) -> list[str]:
-        """Check out an instance of the scratch memory, or allocate one; small ones are put back at the end."""
-        keeps = self.target.keeps_scratch and self.backend.device_count() == 1  # scratch belongs to a device
-        if not keeps or sum(n for n, _ in self.memory.buffers) > KEEP_SCRATCH:
-            return [f" {names}, = fresh()"]
+        """Check out an instance of the kept scratch memory, which is put back at the end."""
         self.env["pool"] = []  # list.pop and list.append are atomic, so that threads check out different instances without a lock
         end.insert(-1, "pool.append(S)")
         return [" try:", "  S = pool.pop()", " except IndexError:", "  S = fresh()", f" {names}, = S"]
@@ -348,18 +215,25 @@ class Printer:
             return self._name.get(place)
         key = place, n.shape
         if key not in self._name:
-            base = self._name.get(place)
+            base, is_kept = self._name.get(place), place.number in self._kept
             if base is None:
-                base = self._name[place] = self._define_scratch(self._allocator((n.size,), n.dtype) + "()")
-            as_shape = self._bind(self.backend.xp.reshape, reshape.name)
-            self._name[key] = self._define_scratch(f"{as_shape}({base}, shape={n.shape})")
+                new = self._allocator((n.size,), n.dtype)
+                base = self._name[place] = self._define_scratch(is_kept, new, (), f"{new}()")
+            self._name[key] = base if n.shape == (n.size,) else self._reshaped(is_kept, base, n.shape)
         return self._name[key]
 
-    def _define_scratch(self, text: str) -> str:
-        """Define a variable of the scratch memory."""
-        name = f"b{len(self._static_names)}"
-        self._static.append(f"{name} = {text}")
-        self._static_names[name] = None
+    def _reshaped(self, is_kept: bool, base: str, shape: tuple[int, ...]) -> str:
+        as_shape = self.backend.xp.reshape
+        return self._define_scratch(
+            is_kept, partial(as_shape, shape=shape), (base,), f"{self._bind(as_shape, reshape.name)}({base}, shape={shape})"
+        )
+
+    def _define_scratch(self, is_kept: bool, make: Callable[..., Array] | str, operands: tuple[str, ...], text: str) -> str:
+        """Define a variable of the scratch memory: kept, as in `Scratch`, or made in each run."""
+        name = f"b{len(self._scratch)}"
+        self._scratch[name] = Scratch(name, make, operands, text) if is_kept else None
+        if not is_kept:
+            self._per_run.append(f" {name} = {text}")
         self._known.add(name)
         return name
 
@@ -386,12 +260,15 @@ class Printer:
         if op is item:
             self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.bound_op.params['place']}]")
             return
-        if op.view and self._name.get(n.operands[0]) in self._static_names and not may_copy(n):
+        call = self.plan.calls[n]
+        if op.view and self._name.get(n.operands[0]) in self._scratch and not may_copy(n):
             # a view of scratch memory is made once, with that memory
-            self._name[n] = self._define_scratch(self._text(n, self.plan.calls[n].text))
+            text = self._text(n, call.text)
+            make = partial(_function_of(call.text, len(n.operands), tuple(call.names)), *call.names.values())
+            is_kept = self._scratch[self._name[n.operands[0]]] is not None
+            self._name[n] = self._define_scratch(is_kept, make, tuple(self._read), text)
             self._read.clear()
             return
-        call = self.plan.calls[n]
         if not call.into:
             text = self._text(n, call.text)
             ready = op.view or len(n.parts) > 1 or is_line(n)
@@ -443,3 +320,10 @@ class Printer:
         arguments += [self._result(n) for n in (step.nodes if step.epilogue == "sums" else step.nodes[-1:])]
         run = self._bind(self.backend.product(step.epilogue), "product")
         self._lines.append(f"{run}({', '.join(arguments)})")
+
+
+@lru_cache(256)
+def _function_of(text: str, operands: int, names: tuple[str, ...]) -> Callable[..., Array]:
+    """The function of a call: of the objects that its text refers to, and of the operands."""
+    given = [f"operand{k}" for k in range(operands)]
+    return eval(f"lambda {', '.join([*names, *given])}: {text.format(*given, **dict(zip(names, names, strict=True)))}")

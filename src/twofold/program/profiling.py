@@ -6,14 +6,14 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 from weakref import ref
 
-from ..backend.kernel import Array, Run, function_of
+from ..backend.kernel import Array, Run
 from ..dtype import WEAK
 from ..graph.fuse import Step
 from ..graph.ir import Node
 from ..scheduler.observers import NOTHING, report, report_arrays, span
+from .code import Code, Notes, StepCode
 from .kernels import name_of
 from .plan import ProgramPlan
-from .printer import Code, Notes, StepCode
 
 #: The first statement of every program: all that observers cost while there are none.
 ENTRY = "if listeners: return profiled(L)"
@@ -90,12 +90,10 @@ class Profiled:
         return results
 
     def _compile(self) -> Run:
-        env = dict(self._code.env)  # a copy, so that only this form's allocators report
-        env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
-        env |= {"__name__": __name__, "clock": perf_counter_ns, "note": self._note}
+        own: dict[str, Any] = {name: partial(_allocated, self._code.env[name]) for name in self._code.allocators}
+        own |= {"__name__": __name__, "clock": perf_counter_ns, "note": self._note}
         # a separate file name: `Program.nodes_at` must not look up this form's lines in the plain form
-        code = compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec")
-        run = function_of(code, env, "program")
+        run = self._code.function("<twofold program, profiled>", notes=self._notes, own=own)
         self._nbytes = nbytes_of_nodes(self._plan.leaves) + nbytes_of_nodes(self._plan.outputs)
         self._run = run
         return run
