@@ -55,7 +55,6 @@ DIFFERENCES = [
     Difference("Conversion to Python numbers", "conversion", "a.item()", "raises ValueError"),
     Difference("asscalar", "conversion", "nd.array([[2]]).asscalar()", "np.float32(2)"),
     Difference("Pickles", "conversion", "a.__reduce__()[0].__name__", "'_restore'"),
-    Difference("Handles", "attributes", "a.handle is None", "raises AttributeError"),
     Difference("Names of later versions", "copies", "a.as_in_ctx(mx.cpu(1)).context", "mx.cpu(1)"),
     Difference("Complex numbers", "copies", "a.astype('complex64')", "np.array([1.7, -2.5], 'float32').astype('complex64')"),
     Difference("More methods", "methods", "a.dot(a.T)", floats("[[26, 13], [13, 29]]")),

@@ -14,7 +14,9 @@ from ..dtype import FROM_MXNET_CODE, MXNET_CODES, NUMPY
 from ..errors import IndexingError, ParameterError, ShapeError
 from ..formats.params import STORAGE_CODES
 from ..imperative.array import Array
+from ..symbol.symbol import Symbol
 from .base import _HANDLES, _Handle
+from .handles import _ndarray_cls, _new_alloc_handle, _np_ndarray_cls, number_of, owner  # noqa: F401  (modules import them)
 
 __all__ = [
     "DLContext",
@@ -31,6 +33,7 @@ __all__ = [
 
 py_slice = slice
 NDArrayBase = Array
+SymbolBase = Symbol
 
 # codes
 
@@ -59,9 +62,9 @@ def _new_empty_handle() -> _Handle:
     return _HANDLES["NDArrayHandle"]()
 
 
-def _storage_type(handle: object) -> int:
-    """The code of an array's storage type; MXNet asks its handle."""
-    return _STORAGE_TYPE_STR_TO_ID[getattr(handle, "stype", "default")]
+def _storage_type(handle: ctypes.c_void_p) -> int:
+    """The code of the storage type of a handle's array."""
+    return _STORAGE_TYPE_STR_TO_ID[owner(number_of(handle), Array).stype]
 
 
 # indexing

@@ -1,13 +1,15 @@
 """``mxnet.base``: the errors, Python helpers and types of C that MXNet's modules shared, and scripts import.
 
-There is no C library: handles are empty, and the library's functions raise. What only prepares arguments of C works, on ``ctypes``.
+There is no C library: handles are numbers (see `handles`), and of the library's functions there are those in `c_functions`; others raise.
+What only prepares arguments of C works, on ``ctypes``.
 """
 
 import ctypes
 import platform
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, NoReturn, TypeVar
+from importlib import import_module
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -38,7 +40,10 @@ mx_float_p = ctypes.POINTER(mx_float)
 
 
 class _Handle(ctypes.c_void_p):
-    """A pointer of MXNet's C library, which Twofold does not have: its ``value`` is None."""
+    """Stands for an object where MXNet's programs pass pointers. The number of an empty one is None."""
+
+    #: The object, which lives as long as its handle.
+    owner: object
 
 
 _POINTED_AT = {
@@ -65,20 +70,23 @@ _HANDLES: dict[str, type[_Handle]] = {
 globals().update(_HANDLES)
 
 
-class _NoLibrary:
-    """Stands for MXNet's C library: each of its functions raises."""
+class _Library:
+    """Stands for MXNet's C library: it has some of its functions."""
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
+        if (found := import_module("..c_functions", __name__).FUNCTIONS.get(name)) is not None:
+            return found
         raise MXNetError(f"mxnet.base._LIB.{name}: Twofold has no C library", None, f"use the Python interface; {WHAT_RUNS}")
 
 
-_LIB: Any = _NoLibrary()
+_LIB: Any = _Library()
 
 
 def check_call(ret: int) -> None:
     """Raise an MXNetError if the status that a function of C returned is not 0."""
     if ret != 0:
-        raise MXNetError("a call of the C library failed", f"status {ret}", "use the Python interface")
+        text = import_module("..c_functions", __name__).last_error()
+        raise MXNetError(text or "a call of the C library failed", f"status {ret}", "use the Python interface")
 
 
 def c_str(string: str) -> ctypes.c_char_p:
@@ -108,8 +116,8 @@ def c_array_buf(ctype: Any, buf: Any) -> Any:
 
 
 def c_handle_array(objs: Sequence[Any]) -> Any:
-    """An array of empty handles, one for each object."""
-    return (ctypes.c_void_p * len(objs))()
+    """An array of the objects' handles."""
+    return (ctypes.c_void_p * len(objs))(*[obj.handle for obj in objs])
 
 
 def ctypes2buffer(cptr: object, length: int) -> bytearray:

@@ -31,6 +31,8 @@ class CachedOp:
 
     def __init__(self, sym: Symbol, flags: Sequence[tuple[str, Any]] = ()) -> None:
         self.flags = tuple(flags)
+        #: Whether the symbol is of MXNet's dialect of NumPy.
+        self.is_np_sym = sym._is_numpy
         self._names = sym.list_inputs()
         self._compiled = compile(sym)
 

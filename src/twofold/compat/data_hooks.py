@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
+from threading import Thread
 
 import numpy as np
 
@@ -9,6 +11,8 @@ from .. import ndarray as nd
 from ..gluon.data.dataset import _LazyTransformDataset  # noqa: F401  (libraries make one of a function that they have)
 from ..gluon.data.vision.datasets import Folder, _LabeledImages
 from ..io.array_iterator import NDArrayIter, _dense_rows
+from ..io.iterator import DataBatch
+from ..io.wrappers import PrefetchingIter
 from ..ndarray.array import NDArray
 from .array_state import adopt
 from .overriding import dispatch
@@ -31,6 +35,49 @@ class FolderCalls(_LabeledImages):
 
 class _DownloadedDataset(FolderCalls):
     """The base of datasets in memory: subclasses set ``_data`` and ``_label`` in ``_get_data``."""
+
+
+class _IsRead:
+    """Whether a batch is read, or only waited for, as an event."""
+
+    def __init__(self, batch: "Future[DataBatch | None]", wanted: bool) -> None:
+        self._batch, self._wanted = batch, wanted
+
+    def is_set(self) -> bool:
+        """Whether it is."""
+        return self._batch.done() is self._wanted
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the batch is read; return `is_set`."""
+        wait([self._batch], timeout)
+        return self.is_set()
+
+
+class PrefetchingState(PrefetchingIter):
+    """State of `PrefetchingIter`."""
+
+    #: Whether the threads run, until a program says that they are to end.
+    started = True
+
+    @property
+    def next_batch(self) -> list[DataBatch | None]:
+        """The batches that have been read ahead; None where an iterator is still read, or at its end."""
+        return [batch.result() if batch.done() else None for batch in self._pending]
+
+    @property
+    def data_ready(self) -> list[_IsRead]:
+        """For each iterator an event: its next batch is read."""
+        return [_IsRead(batch, True) for batch in self._pending]
+
+    @property
+    def data_taken(self) -> list[_IsRead]:
+        """For each iterator an event: its next batch is being read."""
+        return [_IsRead(batch, False) for batch in self._pending]
+
+    @property
+    def prefetch_threads(self) -> list[Thread]:
+        """The threads."""
+        return [thread for pool in self._threads for thread in pool._threads]
 
 
 class BatchMethods(NDArrayIter):
@@ -103,5 +150,6 @@ class BatchCalls(BatchMethods):
 
 
 adopt(NDArrayIter, BatchMethods)
+adopt(PrefetchingIter, PrefetchingState)
 dispatch(NDArrayIter, ("_shuffle_data", "_batchify", "_getdata", "_concat", "_tile"), BatchCalls)
 dispatch(_LabeledImages, ("_get_data",), FolderCalls)

@@ -37,9 +37,10 @@ STATES = {
     "mxnet.gluon.data": "data_hooks",
     "mxnet.io": "data_hooks",
     "mxnet.module": "training_state",
-    "mxnet.ndarray": "array_state",
+    "mxnet.ndarray": "handles",
     "mxnet.numpy": "array_state",
     "mxnet.optimizer": "training_state",
+    "mxnet.recordio": "record_state",
     "mxnet.symbol": "symbol_state",
 }
 

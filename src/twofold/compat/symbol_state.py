@@ -8,6 +8,7 @@ from ..symbol.compose import apply_op
 from ..symbol.node import Head, SymbolNode
 from ..symbol.serialization import from_json
 from ..symbol.symbol import Symbol
+from . import handles  # noqa: F401  (gives them to symbols)
 from .array_state import adopt
 
 

@@ -37,9 +37,12 @@ class _Scope:
     """A context whose innermost instance of this thread is `current`."""
 
     _current: ClassVar[_Open]
+    #: The attribute that holds the scope outside this one, from when it is entered, under MXNet's name for it.
+    _outer: ClassVar[str]
     current = _Current()
 
     def __enter__(self) -> Self:
+        setattr(self, self._outer, self._current.scopes[-1])
         # not by a call, after which Ctrl-C could leave a scope open that nobody closes
         self._current.scopes += (self,)
         return self
@@ -50,6 +53,9 @@ class _Scope:
 
 class NameManager(_Scope):
     """Names unnamed nodes: a hint followed by a counter, which starts at 0 in each manager."""
+
+    _outer = "_old_manager"
+    _old_manager: "NameManager | None" = None
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
@@ -101,6 +107,8 @@ class AttrScope(_Scope):
         If a value is not a string.
     """
 
+    _outer = "_old_scope"
+    _old_scope: "AttrScope | None" = None
     #: How many bodies of loops and branches have been composed, by name.
     _subgraph_names: ClassVar[defaultdict[str, int]] = defaultdict(int)
 

@@ -88,7 +88,6 @@ ROWS = [
         "a.stype",
         "a.T.shape",
         "a.grad",
-        "a.handle is None",
         "a.itemsize",
         "a.nbytes",
         "a.writable",
