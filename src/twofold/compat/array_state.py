@@ -1,6 +1,6 @@
 """The private state and methods of arrays and executors that libraries written on MXNet use, which `adopt` gives to the classes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,23 @@ class ExecutorState(Executor):
     _arg_dict = property(lambda executor: executor.arg_dict)
     _grad_dict = property(lambda executor: executor.grad_dict)
     _aux_dict = property(lambda executor: executor.aux_dict)
+
+    @staticmethod
+    def _get_dict(names: Sequence[str], ndarrays: Sequence[NDArray | None]) -> dict[str, NDArray | None]:
+        """Arrays by name.
+
+        Raises
+        ------
+        InvalidValue
+            If a name occurs twice.
+        """
+        if len(set(names)) < len(names):
+            raise InvalidValue(f"Duplicate names detected, {names}", None, "give each node a name of its own")
+        return dict(zip(names, ndarrays, strict=False))
+
+    def _get_outputs(self) -> list[NDArray]:
+        """The outputs."""
+        return self.outputs
 
     @property
     def _monitor_callback(self) -> object:

@@ -156,6 +156,36 @@ class MXCallbackList(ctypes.Structure):
     ]
 
 
+# names of operators
+
+_OP_NAME_PREFIX_LIST = ["_contrib_", "_linalg_", "_sparse_", "_image_", "_random_"]
+_NP_OP_PREFIX, _NP_EXT_OP_PREFIX, _NP_INTERNAL_OP_PREFIX = "_np_", "_npx_", "_npi_"
+_NP_OP_SUBMODULE_LIST, _NP_EXT_OP_SUBMODULE_LIST = ["_random_", "_linalg_"], ["_image_", "_random_"]
+_NP_OUTPUT_IS_LIST_OPERATORS = {f"{_NP_INTERNAL_OP_PREFIX}{kind}split" for kind in ("", "h")}
+
+
+def _get_op_name_prefix(op_name: str) -> str:
+    """The prefix of an operator's name that names its module; empty if it has none."""
+    return next((prefix for prefix in _OP_NAME_PREFIX_LIST if op_name.startswith(prefix)), "")
+
+
+def _get_op_submodule_name(op_name: str, op_name_prefix: str, submodule_name_list: Iterable[str]) -> str:
+    """What names the module after a prefix; empty if there is no such name."""
+    assert op_name.startswith(op_name_prefix), f"{op_name} does not begin with {op_name_prefix}"
+    rest = op_name[len(op_name_prefix) :]
+    return next((name for name in submodule_name_list if rest.startswith(name)), "")
+
+
+def _is_np_op(op_name: str) -> bool:
+    """Whether an operator is one of MXNet's dialect of NumPy."""
+    return op_name.startswith((_NP_OP_PREFIX, _NP_EXT_OP_PREFIX, _NP_INTERNAL_OP_PREFIX))
+
+
+def _output_is_list(op_name: str) -> bool:
+    """Whether an operator gives a list even of one output."""
+    return op_name in _NP_OUTPUT_IS_LIST_OPERATORS
+
+
 # Python helpers
 
 
@@ -292,5 +322,17 @@ def register_error(func_name: Any = None, cls: Any = None) -> Any:
 
 
 register: Callable[..., Any] = register_error
+
+
+def _valid_error_name(name: str) -> bool:
+    """Whether a name consists of letters, digits, underlines and dots."""
+    return all(c.isalnum() or c in "_." for c in name)
+
+
+def _find_error_type(line: str) -> str | None:
+    """The name of the error that a line of text begins with; None without one."""
+    name, colon, _ = line.partition(":")
+    return name if colon and _valid_error_name(name) else None
+
 
 __all__ = [name for name, value in vars().items() if not name.startswith("_") and name not in ("Any", "Callable", "T", "WHAT_RUNS")]

@@ -1,14 +1,15 @@
 """The private methods of datasets and iterators that libraries override, called at MXNet's moments; see `dispatch`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from threading import Thread
 
 import numpy as np
 
 from .. import ndarray as nd
-from ..gluon.data.dataset import _LazyTransformDataset  # noqa: F401  (libraries make one of a function that they have)
+from ..gluon.data.dataset import Dataset, _LazyTransformDataset, _SampledDataset, _TransformFirstClosure  # noqa: F401  (libraries make them)
+from ..gluon.data.sampler import FilterSampler
 from ..gluon.data.vision.datasets import Folder, _LabeledImages
 from ..io.array_iterator import NDArrayIter, _dense_rows
 from ..io.iterator import DataBatch
@@ -35,6 +36,13 @@ class FolderCalls(_LabeledImages):
 
 class _DownloadedDataset(FolderCalls):
     """The base of datasets in memory: subclasses set ``_data`` and ``_label`` in ``_get_data``."""
+
+
+class _FilteredDataset(_SampledDataset):
+    """The samples for which a function returns true."""
+
+    def __init__(self, dataset: Dataset, fn: Callable[[object], object]) -> None:
+        super().__init__(dataset, FilterSampler(fn, dataset))
 
 
 class _IsRead:

@@ -118,6 +118,18 @@ def _update_params_on_kvstore(
         kvstore.pull(param_names[place], weights, priority=-place)
 
 
+def _update_params_on_kvstore_nccl(
+    param_arrays: Arrays, grad_arrays: Sequence[Sequence[NDArray | None]], kvstore: Any, param_names: Sequence[str]
+) -> None:
+    """The same, in rounds of the number of parameters that ``$MXNET_UPDATE_AGGREGATION_SIZE`` has: 4 if it is not set."""
+    size = int(os.environ.get("MXNET_UPDATE_AGGREGATION_SIZE", "4"))
+    rows = [(param_names[place], weights, grads) for place, weights, grads in _trained(param_arrays, grad_arrays)]
+    for start in range(0, len(rows), size):
+        names, weights, grads = map(list, zip(*rows[start : start + size], strict=True))
+        kvstore.push(names, grads, priority=-start)
+        kvstore.pull(names, weights, priority=-start)
+
+
 def _update_params(
     param_arrays: Arrays,
     grad_arrays: Sequence[Sequence[NDArray | None]],

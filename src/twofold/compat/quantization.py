@@ -1,7 +1,7 @@
 """Private names of ``mxnet.contrib.quantization`` that scripts import to calibrate and convert networks by themselves."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from logging import Logger
 from typing import Any
 
@@ -11,8 +11,8 @@ from ..contrib.quantization.calibration import Collector, Histogram, HistogramCo
 from ..contrib.quantization.conversion import quantized_params, with_ranges
 from ..contrib.quantization.graph import quantized_graph
 from ..device import CPU, Device
-from ..errors import InvalidValue, ParameterError
-from ..io.iterator import DataIter
+from ..errors import InvalidValue, ParameterError, WrongArgument
+from ..io.iterator import DataBatch, DataDesc, DataIter
 from ..module.module import Module
 from ..ndarray import NDArray, array
 from ..ndarray import load as load_arrays
@@ -20,6 +20,75 @@ from ..symbol.functions import load as load_symbol
 from ..symbol.symbol import Symbol
 
 __all__: list[str] = []
+
+
+class _DataIterWrapper(DataIter):
+    """The batches of a loader, as data without labels.
+
+    Parameters
+    ----------
+    calib_data
+        A `DataLoader`, or a list of batches: arrays, or lists of arrays.
+    """
+
+    def __init__(self, calib_data: Iterable[Any]) -> None:
+        super().__init__()
+        self._loader = calib_data
+        self.reset()
+        data = _listed(next(iter(calib_data)))
+        names = ["data"] if len(data) == 1 else [f"data{k}" for k in range(len(data))]
+        # MXNet's names of two inputs
+        names = ["data", "data0"] if len(data) == 2 else names
+        self.batch_size = data[0].shape[0]
+        self.provide_data = [DataDesc(name, x.shape, x.dtype) for name, x in zip(names, data, strict=True)]
+
+    def reset(self) -> None:
+        """Start again."""
+        self._batches = iter(self._loader)
+
+    def next(self) -> DataBatch:
+        """The next batch."""
+        return DataBatch(_listed(next(self._batches)))
+
+
+def _listed(batch: Any) -> list[NDArray]:
+    return list(batch) if isinstance(batch, (list, tuple)) else [batch]
+
+
+def _as_data_iter(calib_data: Any) -> tuple[DataIter, list[DataDesc]]:
+    """Data as an iterator, and the descriptions of its batches.
+
+    Raises
+    ------
+    WrongArgument
+        If they are no iterator, loader or list.
+    """
+    if not isinstance(calib_data, DataIter):
+        try:
+            calib_data = _DataIterWrapper(calib_data)
+        except TypeError as error:
+            raise WrongArgument(f"calib_data is not a valid iterator. {error}", None, "pass a gluon.data.DataLoader") from error
+    return calib_data, calib_data.provide_data
+
+
+def _smooth_distribution(p: np.ndarray, eps: float = 0.0001) -> np.ndarray:
+    """A distribution whose zeros are ``eps``, taken from its other elements in equal parts.
+
+    Raises
+    ------
+    InvalidValue
+        If all elements are 0.
+    """
+    zeros = p == 0
+    others = p.size - np.count_nonzero(zeros)
+    if not others:
+        raise InvalidValue("The discrete probability distribution is malformed. All entries are 0.", None, "use more samples")
+    taken = eps * np.count_nonzero(zeros) / others
+    assert taken < 1, f"eps={eps} is too large for {p.size} elements, of which {others} are not 0"
+    smooth = p.astype(np.float32) + np.float32(eps) * zeros - np.float32(taken) * ~zeros
+    assert (smooth > 0).all(), f"eps={eps} is larger than an element"
+    return smooth
+
 
 Parameters = dict[str, NDArray]
 _ROOT = logging.getLogger()

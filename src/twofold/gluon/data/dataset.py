@@ -46,11 +46,11 @@ class Dataset:
 
     def transform_first(self, fn: Callable[..., object], lazy: bool = True) -> "Dataset":
         """Apply a function to the first element of each sample; see `transform`."""
-        return self.transform(_OfFirst(fn) if callable(fn) else fn, lazy)
+        return self.transform(_TransformFirstClosure(fn) if callable(fn) else fn, lazy)
 
     def filter(self, fn: Callable[..., object]) -> "Dataset":
         """The samples for which a function returns true."""
-        return _Subset(self, FilterSampler(fn, self))
+        return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> "Dataset":
         """One of ``num_shards`` contiguous parts. If they cannot be equal in size, the first ones are larger by one.
@@ -64,12 +64,12 @@ class Dataset:
             raise InvalidValue(f"Shard index of out bound: {index} out of {num_shards}", None, "count shards from 0")
         size, remainder = divmod(len(self), num_shards)
         start = size * index + min(index, remainder)
-        return _Subset(self, SequentialSampler(size + (index < remainder), start))
+        return _SampledDataset(self, SequentialSampler(size + (index < remainder), start))
 
     def take(self, count: int | None) -> "Dataset":
         """The first ``count`` samples; all of them if it is None or exceeds their number."""
         size = len(self)
-        return _Subset(self, SequentialSampler(size if count is None or count > size else max(count, 0)))
+        return _SampledDataset(self, SequentialSampler(size if count is None or count > size else max(count, 0)))
 
     def sample(self, sampler: Sampler) -> "Dataset":
         """The samples at the indices that a sampler yields, in its order.
@@ -81,7 +81,7 @@ class Dataset:
         """
         if not isinstance(sampler, Sampler):
             raise DTypeError("Invalid sampler type", f"{type(sampler)}", "pass a gluon.data.Sampler")
-        return _Subset(self, sampler)
+        return _SampledDataset(self, sampler)
 
 
 class SimpleDataset(Dataset):
@@ -196,7 +196,7 @@ class _LazyTransformDataset(Dataset):
         return self._fn(*item) if isinstance(item, tuple) else self._fn(item)
 
 
-class _OfFirst:
+class _TransformFirstClosure:
     """Applies a function to the first element of a sample."""
 
     def __init__(self, fn: Callable[..., object]) -> None:
@@ -206,12 +206,12 @@ class _OfFirst:
         return (self._fn(x), *args) if args else self._fn(x)
 
 
-class _Subset(Dataset):
-    """The samples at given indices."""
+class _SampledDataset(Dataset):
+    """The samples at the indices that a sampler yields."""
 
-    def __init__(self, data: Dataset, indices: Iterable[int]) -> None:
-        self._data = data
-        self._indices: Sequence[int] = list(indices)
+    def __init__(self, dataset: Dataset, sampler: Iterable[int]) -> None:
+        self._dataset, self._sampler = dataset, sampler
+        self._indices: Sequence[int] = list(sampler)
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -219,7 +219,7 @@ class _Subset(Dataset):
     def __getitem__(self, idx: int) -> Any:
         if not -len(self._indices) <= idx < len(self._indices):
             raise IndexingError("dataset: index out of range", f"{idx} of {len(self._indices)}", "count samples from 0")
-        return self._data[self._indices[idx]]
+        return self._dataset[self._indices[idx]]
 
 
 def _all_of(data: Dataset) -> Iterable[Any]:
