@@ -131,6 +131,11 @@ class ExecutorState(Executor):
         return None if self._monitor is None else self._monitor[0]
 
     @property
+    def _monitor_all(self) -> bool | None:
+        """Whether it gets the inputs of nodes too; None without one."""
+        return None if self._monitor is None else self._monitor[1]
+
+    @property
     def _symbol(self) -> object:
         """The graph as a symbol."""
         return self._source.symbol()

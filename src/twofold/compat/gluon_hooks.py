@@ -13,7 +13,7 @@ from ..gluon.tracing import ARRAYS, iter_arrays
 from ..gluon.trainer import Trainer
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from . import loader_state  # noqa: F401  (completes the class of loaders)
+from . import layer_state, loader_state  # noqa: F401  (complete the classes of layers and loaders)
 from .array_state import adopt
 from .gluon_state import HybridBlockState, ParameterState
 from .overriding import dispatch

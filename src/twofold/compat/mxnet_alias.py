@@ -36,11 +36,14 @@ STATES = {
     "mxnet.gluon": "gluon_hooks",
     "mxnet.gluon.data": "data_hooks",
     "mxnet.io": "data_hooks",
+    "mxnet.kvstore": "training_state",
+    "mxnet.metric": "metric_state",
     "mxnet.module": "training_state",
     "mxnet.ndarray": "handles",
     "mxnet.numpy": "array_state",
     "mxnet.optimizer": "training_state",
     "mxnet.recordio": "record_state",
+    "mxnet.rnn": "fused_state",
     "mxnet.symbol": "symbol_state",
 }
 

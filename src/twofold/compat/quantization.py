@@ -1,7 +1,7 @@
 """Private names of ``mxnet.contrib.quantization`` that scripts import to calibrate and convert networks by themselves."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from logging import Logger
 from typing import Any
 
@@ -21,6 +21,9 @@ from ..symbol.symbol import Symbol
 
 __all__: list[str] = []
 
+#: A batch of a loader.
+Batch = NDArray | Sequence[NDArray]
+
 
 class _DataIterWrapper(DataIter):
     """The batches of a loader, as data without labels.
@@ -31,7 +34,7 @@ class _DataIterWrapper(DataIter):
         A `DataLoader`, or a list of batches: arrays, or lists of arrays.
     """
 
-    def __init__(self, calib_data: Iterable[Any]) -> None:
+    def __init__(self, calib_data: Iterable[Batch]) -> None:
         super().__init__()
         self._loader = calib_data
         self.reset()
@@ -51,11 +54,11 @@ class _DataIterWrapper(DataIter):
         return DataBatch(_listed(next(self._batches)))
 
 
-def _listed(batch: Any) -> list[NDArray]:
-    return list(batch) if isinstance(batch, (list, tuple)) else [batch]
+def _listed(batch: Batch) -> list[NDArray]:
+    return [batch] if isinstance(batch, NDArray) else list(batch)
 
 
-def _as_data_iter(calib_data: Any) -> tuple[DataIter, list[DataDesc]]:
+def _as_data_iter(calib_data: DataIter | Iterable[Batch]) -> tuple[DataIter, list[DataDesc]]:
     """Data as an iterator, and the descriptions of its batches.
 
     Raises
@@ -63,12 +66,14 @@ def _as_data_iter(calib_data: Any) -> tuple[DataIter, list[DataDesc]]:
     WrongArgument
         If they are no iterator, loader or list.
     """
-    if not isinstance(calib_data, DataIter):
+    if isinstance(calib_data, DataIter):
+        found = calib_data
+    else:
         try:
-            calib_data = _DataIterWrapper(calib_data)
+            found: DataIter = _DataIterWrapper(calib_data)
         except TypeError as error:
             raise WrongArgument(f"calib_data is not a valid iterator. {error}", None, "pass a gluon.data.DataLoader") from error
-    return calib_data, calib_data.provide_data
+    return found, found.provide_data
 
 
 def _smooth_distribution(p: np.ndarray, eps: float = 0.0001) -> np.ndarray:

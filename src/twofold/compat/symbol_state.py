@@ -3,14 +3,13 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from ctypes import c_void_p
-from typing import Any
 
 from ..errors import WrongArgument
 from ..ndarray.array import NDArray
 from ..symbol.arguments import argument_inputs
 from ..symbol.binding import _by_name
 from ..symbol.compose import apply_op
-from ..symbol.inference import GivenShape, Shapes, Types, Unknowns
+from ..symbol.inference import DTypeLike, GivenShape, Shapes, Types, Unknowns
 from ..symbol.node import Head, SymbolNode
 from ..symbol.serialization import from_json
 from ..symbol.symbol import Symbol
@@ -67,7 +66,7 @@ class SymbolState(Symbol):
             warnings.simplefilter("ignore")
             return (self.infer_shape_partial if partial else self.infer_shape)(*args, **kwargs)
 
-    def _infer_type_impl(self, partial: bool, *args: Any, **kwargs: Any) -> Types | Unknowns:
+    def _infer_type_impl(self, partial: bool, *args: DTypeLike, **kwargs: DTypeLike) -> Types | Unknowns:
         """Dtypes, in the same way."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

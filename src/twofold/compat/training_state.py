@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import sqrt
 from typing import Any
 
 from ..io.iterator import DataDesc
+from ..kvstore.local import KVStore
 from ..module.base_module import BaseModule
 from ..module.bucketing_module import BucketingModule
 from ..module.composed_modules import SequentialModule
 from ..module.data_shapes import Requests
 from ..module.module import Module
 from ..monitor import Monitor
+from ..ndarray import NDArray, norm
 from ..numpy_extension import is_np_array
-from ..optimizer import LAMB, LARS, NAG, SGD, Optimizer, Signum
+from ..optimizer import LAMB, LARS, LBSGD, NAG, SGD, Optimizer, Signum
 from ..optimizer.base import Indices, State, Weights
+from ..optimizer.layerwise import _Accumulated
 from . import executor_groups  # noqa: F401  (completes the class of the executors of modules)
 from .array_state import adopt
 
@@ -80,6 +84,66 @@ class OptimizerHooks(Optimizer):
                     setattr(cls, name, function)
 
 
+class LayerwiseState(LARS):
+    """Methods of `LARS`."""
+
+    def _l2norm(self, v: NDArray, rescale: bool = False) -> float:
+        """The norm of an array, of a gradient times the optimizer's factor."""
+        return norm(v * self.rescale_grad if rescale else v).asscalar()
+
+    def _get_lars(self, i: int, weight: NDArray, g: NDArray, lr: float, wd: float) -> float:
+        """The learning rate of a weight."""
+        rate = self._rate(i, weight, g, lr, wd)
+        return float(rate.asscalar()) if isinstance(rate, NDArray) else rate
+
+
+class LargeBatchState(LBSGD):
+    """Methods of `LBSGD`."""
+
+    def _l2norm(self, v: NDArray) -> float:
+        """The square of the norm of an array."""
+        return norm(v).asscalar() ** 2
+
+    def _get_lars(self, weight: NDArray, g: NDArray, wd: float) -> float:
+        """The factor of the learning rate by the norms of weight and gradient."""
+        return self._lars(weight, g, wd)
+
+    def _get_lbmult(self, nup: int) -> float:
+        """The factor of the learning rate after a number of updates."""
+        length, highest = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        share = {"linear": nup / length, "power2": (nup / length) ** 2, "sqrt": sqrt(nup / length)}.get(self.warmup_strategy, 0)
+        return highest if nup >= length else 1 + (highest - 1) * share
+
+    def _get_cum_gradient(self, index: int) -> _Accumulated | dict[str, NDArray]:
+        """The sum of a weight's gradients, and their number; empty before the first one."""
+        return self.cumgrads.get(index) or {}
+
+    def _put_cum_gradient(self, index: int, cgrad: _Accumulated) -> None:
+        """Set them."""
+        self.cumgrads[index] = cgrad
+
+    def _reset_cum_gradient(self, index: int) -> None:
+        """Set the sum to 0."""
+        self.cumgrads[index]["cum_grad"] = 0
+
+    def _cumulate_gradient(self, grad: NDArray, index: int) -> _Accumulated:
+        """Add a gradient; return the sum and the number."""
+        found = self.cumgrads.get(index)
+        total = grad + found["cum_grad"] if found else grad
+        made: _Accumulated = {"cum_grad": total, "num_cums": found["num_cums"] + 1 if found else 1}
+        self.cumgrads[index] = made
+        return made
+
+
+class StoreState(KVStore):
+    """State of `KVStore`."""
+
+    #: Whether it sends parts of arrays by their priority: none does.
+    _is_p3 = False
+    #: What is called with each pushed sum: the same for keys that are numbers and text.
+    _updater_func = _str_updater_func = property(lambda store: store._updater)
+
+
 _init_subclass: Any = vars(Optimizer)["__init_subclass__"].__func__
 
 
@@ -116,6 +180,9 @@ for _cls, _state in (
     (BucketingModule, BucketingState),
     (SequentialModule, SequentialState),
     (Optimizer, OptimizerHooks),
+    (LARS, LayerwiseState),
+    (LBSGD, LargeBatchState),
+    (KVStore, StoreState),
 ):
     adopt(_cls, _state)
 for _kind in (LAMB, LARS, NAG, SGD, Signum):
