@@ -91,16 +91,17 @@ class _Group:
     def takes(self, n: Application) -> bool:
         """Whether the node joins the open kernel."""
         # a view of the kernel's result exists only after the kernel has run
-        if not self.nodes or len(self.nodes) >= MOST_NODES or any(i in self.views for i in n.operands):
+        if not self.nodes or len(self.nodes) >= MOST_NODES or not self.views.keys().isdisjoint(n.operands):
             return False
         if self.space_of(n) == self.space:
             return True
         row = (*self.space[:-1], 1)
+        if n.shape != row or not n.bound_op.op.elementwise:
+            return False
         # such a kernel holds its rows while it reduces them, so other nodes over the same rows cost no pass over memory
-        if self.whole and n.shape == row and n.bound_op.op.elementwise and self.reduces:
+        if self.whole and self.reduces:
             return True
-        below = any(i in self.members and i.shape == row for i in n.operands)
-        return self.rows and below and n.shape == row and n.bound_op.op.elementwise
+        return self.rows and any(i in self.members and i.shape == row for i in n.operands)
 
     def add(self, n: Application, space: tuple[int, ...]) -> None:
         """Add a node."""
@@ -120,7 +121,7 @@ class _Group:
     def also(
         self, rest: Sequence[Application], known: Container[Node], users: Mapping[Node, Sequence[Application]], outputs: Container[Node]
     ) -> list[Application]:
-        """More nodes that a kernel over rows computes while it holds the rows: results of rows, and nodes that only these read.
+        """More nodes that a kernel which reduces rows computes while it holds the rows: results of rows, and nodes that only these read.
 
         Parameters
         ----------
@@ -133,8 +134,6 @@ class _Group:
         outputs
             Results of the program.
         """
-        if not self.reduces:
-            return []
         row = (*self.space[:-1], 1)
         # candidates: nodes over the kernel's space or rows whose operands are all known by now
         found: dict[Application, None] = {}
@@ -223,11 +222,12 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
         elif not group.delays(n):
             space = group.space_of(n)
             # close the open kernel if the node starts another, or reads from this one; other nodes may run before it
-            if space is not None or any(i in group.members for i in n.operands):
-                also = group.also([m for m in order[at : at + AHEAD] if m not in known], known, users, read)
-                for m in also:
-                    group.add(m, group.space)
-                known.update(also)
+            if space is not None or not group.members.isdisjoint(n.operands):
+                if group.reduces:
+                    also = group.also([m for m in order[at : at + AHEAD] if m not in known], known, users, read)
+                    for m in also:
+                        group.add(m, group.space)
+                    known.update(also)
                 steps += group.closed()
             if n not in known and space is not None:
                 group.add(n, space)

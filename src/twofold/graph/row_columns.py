@@ -35,9 +35,13 @@ def _rewritten(n: Application) -> Node:
         if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.bound_op.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
             return G.reshape(apply(n.bound_op.op.bind(axis=-1, keepdims=True), (x,)), shape=n.shape)
     elif n.bound_op.op.elementwise and n.shape:
-        columns = [i if i.shape == () else _column(i, n) for i in n.operands]
-        if None not in columns:
-            return G.reshape(apply(n.bound_op, tuple(columns)), shape=n.shape)
+        columns = list[Node]()
+        for i in n.operands:
+            column = i if i.shape == () else _column(i, n)
+            if column is None:
+                return n
+            columns.append(column)
+        return G.reshape(apply(n.bound_op, tuple(columns)), shape=n.shape)
     return n
 
 
