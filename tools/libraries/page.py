@@ -218,6 +218,17 @@ def row(library: Library, found: dict[str, Any]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def network_rows(networks: dict[str, Any]) -> list[str]:
+    """Rows with each network's times."""
+    found = []
+    for name, network in networks.items():
+        pairs = [network.get(time) for time in TIMES]
+        cells = [f"{pair[0] / pair[1]:.2f}x ({pair[0] * 1000:.{0 if pair[0] > 0.02 else 1}f} ms)" if pair else "" for pair in pairs]
+        if any(cells):
+            found.append(f"| {name} | {' | '.join(cells)} |")
+    return found
+
+
 def program_row(library: Library, found: dict[str, Any]) -> str:
     """A row of the table of programs."""
     sides = [found["programs"].get(side, {}) for side in ("twofold", "mxnet")]
@@ -251,6 +262,12 @@ def page(results: dict[str, Any], about: dict[str, str]) -> str:
     parts.append("\n## Programs\n\nThe loss to be reached, the losses and the CPU time of the whole program.\n\n")
     parts.append("| library | goal | Twofold | MXNet | Twofold | MXNet |\n" + "|---" * 6 + "|\n")
     parts += [program_row(library, results[library.title]) + "\n" for library in programs]
+    parts.append("\n## Each network\n\nTwofold's time divided by MXNet's, and Twofold's time.\n")
+    for library in known:
+        rows = network_rows(results[library.title].get("networks") or {})
+        if rows:
+            head = f"\n### {library.title}\n\n| network | " + " | ".join(TIMES.values()) + " |\n" + "|---" * 5 + "|\n"
+            parts.append(head + "\n".join(rows) + "\n")
     parts.append("\n## What differs\n\n")
     for library in known:
         parts += [f"* {library.title}: `{name}`: {clean(text)}\n" for name, text in problems(library, results[library.title]).items()]

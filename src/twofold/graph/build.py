@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..dtype import COMPLEX, INTEGERS, float_of, is_float, promote, ufunc_result
+from ..dtype import COMPLEX, FLOATS, INTEGERS, float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, OperatorError, ParameterError, ShapeError
 from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
 from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
@@ -64,7 +64,8 @@ def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
         part = owner.parts[bound_op.params["place"]] if owner is not None else None
         assert isinstance(part, Application)
         return part
-    check_floats(op, [None if i is None else i.dtype for i in inputs])
+    if op.floats is not FLOATS:
+        check_floats(op, [None if i is None else i.dtype for i in inputs])
     if op.primitive and not bound_op.legacy:
         types = _primitive_types(bound_op, inputs)
         return _node(bound_op, inputs, types, ())
@@ -166,7 +167,7 @@ def _primitive_types(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> list
     have = [i for i in inputs if i is not None]
     types = _declared_types(bound_op, have)
     for shape, _ in types:
-        if any(n < 0 for n in shape):
+        if shape and min(shape) < 0:
             raise ShapeError(f"{op.name}: a size of the result is negative", str(shape), "pass sizes of 0 or more")
     return types
 

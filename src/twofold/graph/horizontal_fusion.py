@@ -95,8 +95,7 @@ def _read_only_by_each_other(
     found: set[Application] = set()
     # users come first, so that one pass decides: a node may wait for the end of the program if all that reads it waits too
     for n in reversed(order):
-        is_meant = n.bound_op.op.elementwise and is_large_enough(n)
-        if is_meant and all(r in found for r in readers.get(n, ())):
+        if n.bound_op.op.elementwise and found.issuperset(readers.get(n, ())) and is_large_enough(n):
             found.add(n)
     return found
 

@@ -251,6 +251,7 @@ def _bound_ops() -> list[BoundOp]:
 
 def _empty() -> None:
     for bound_op in _bound_ops():
+        bound_op.is_listed = False
         bound_op.typed.clear()
         bound_op.inline.clear()
         bound_op.largest.clear()
@@ -259,6 +260,11 @@ def _empty() -> None:
     TABLES.constants.clear()
     for clear in TABLES.dependents:
         clear()
+
+
+def _list(bound_op: BoundOp) -> None:
+    TABLES.bound_ops[bound_op] = None
+    bound_op.is_listed = True
 
 
 def drop_generation() -> None:
@@ -287,7 +293,9 @@ def forget_unused() -> None:
             tables = [(b.typed, n.inputs, n) for b, r in applied if (n := r()) is not None]
             tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
             tables += [(TABLES.constants, key, n) for key, r in constants if (n := r()) is not None]
-            TABLES.bound_ops.update((n.bound_op, None) for _, _, n in tables if isinstance(n, Application))
+            for _, _, n in tables:
+                if isinstance(n, Application):
+                    _list(n.bound_op)
             # another thread may have interned an equal node meanwhile: then there are two, as after a generation is dropped
             kept = [table.setdefault(key, n) is n for table, key, n in tables]
             if not all(kept):
@@ -326,7 +334,8 @@ def const(number: float | int | bool) -> Constant:
 
 def intern(bound_op: BoundOp, inputs: tuple[Node | None, ...], node: Application) -> Application:
     """Intern a new node, or return the equal node that another thread interned first."""
-    TABLES.bound_ops[bound_op] = None
+    if not bound_op.is_listed:
+        _list(bound_op)
     TABLES.count += 1
     return bound_op.typed.setdefault(inputs, node)
 

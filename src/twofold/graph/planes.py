@@ -13,7 +13,7 @@ from ..opdef import normalized_axes
 from ..ops.primitive_reduce import sum
 from .build import G, apply
 from .ir import Application, Node, applies, fill_of
-from .rewrite import simplified_by_rule
+from .rewrite import simplified, simplified_by_rule
 
 #: Operators that are applied to rows again at most, and arrays that they read at most: beyond them the sum reads the result instead.
 MOST_OPERATORS, MOST_ARRAYS = 16, 4
@@ -49,9 +49,9 @@ def _rewritten(n: Application, computed: range, read: range) -> Node:
     found = merged.of_sum(x)
     if not merged.computes and size not in read:
         return n
-    rows = G.sum(found, axis=-1, keepdims=True)
+    rows = simplified(G.sum(found, axis=-1, keepdims=True))
     rest = tuple(k for k in axes if k < begin)
-    return G.reshape(G.sum(rows, axis=rest) if rest else rows, shape=n.shape)
+    return simplified(G.reshape(simplified(G.sum(rows, axis=rest)) if rest else rows, shape=n.shape))
 
 
 class _Merged:
@@ -93,7 +93,7 @@ class _Merged:
             return G.full(shape=self._merged(self._full(i)), value=value, dtype=i.dtype)
         if isinstance(i, Application) and self._operators <= MOST_OPERATORS and self._is_computed(i):
             self._operators += 1
-            return apply(i.bound_op, tuple(map(self._of, i.operands)))
+            return simplified(apply(i.bound_op, tuple(map(self._of, i.operands))))
         self._arrays += self._is_whole(i)
         return self._reshaped(i)
 
@@ -115,4 +115,4 @@ class _Merged:
 
     def _reshaped(self, i: Node) -> Node:
         merged = self._merged(self._full(i))
-        return i if i.shape == merged else G.reshape(i, shape=merged)
+        return i if i.shape == merged else simplified(G.reshape(i, shape=merged))

@@ -15,7 +15,6 @@ def rebuild(
     visit: Visit,
     at: Mapping[Node, Node] | None = None,
     only: Collection[Op] | None = None,
-    nodes: Iterable[Node] | None = None,
 ) -> list[Node]:
     """Replace every application by ``visit(node, new inputs)``; leaves and constants stay.
 
@@ -27,12 +26,10 @@ def rebuild(
         Replacements of some nodes.
     only
         Applications of other operators stay too, if their inputs do.
-    nodes
-        The graph's nodes in topological order, if they are known; without those in ``at``.
     """
     new: dict[Node | None, Node] = {**at} if at else {}  # only nodes that have changed
     are_same = new.keys().isdisjoint
-    for n in topological(outputs, until=at or ()) if nodes is None else nodes:
+    for n in topological(outputs, until=at or ()):
         if isinstance(n, Application):
             inputs = n.inputs
             if not are_same(inputs):
@@ -75,10 +72,13 @@ def by_rule(outputs: Sequence[Node], rule: Rule, only: Collection[Op] | None = N
 
 
 def simplified_by_rule(outputs: Sequence[Node], rule: Rule, only: Collection[Op] | None = None) -> list[Node]:
-    """`by_rule` of a simplified graph, with what is new simplified."""
-    nodes = topological(outputs)
-    found = rebuild(outputs, _by_rule(rule), only=only, nodes=nodes)
-    return found if found == outputs else rebuild(found, _by_rule(_simplified), nodes=topological(found, until=nodes))
+    """`by_rule` of a simplified graph, which stays one: the rule's results are simplified."""
+
+    def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
+        new = node if inputs is node.inputs else simplified(reapply(node, inputs))
+        return rule(new) if isinstance(new, Application) and (only is None or new.bound_op.op in only) else new
+
+    return rebuild(outputs, visit, only=only)
 
 
 def _by_rule(rule: Rule) -> Visit:
@@ -161,7 +161,7 @@ class Simplifier(GraphNamespace):
 
     def simplified(self, node: Node) -> Node:
         """The simplified form of a node that a rule has built."""
-        return _simplified(node)
+        return simplified(node)
 
     def same_type(self, a: Node, b: Node) -> bool:
         """Whether two nodes have one shape and dtype."""
@@ -178,11 +178,12 @@ _SIMPLIFIER = Simplifier()
 
 def simplify(outputs: Sequence[Node]) -> list[Node]:
     """Algebra that is exact in floating point, to a fixpoint in one pass (operands are simplified before their users)."""
-    return by_rule(outputs, _simplified)
+    return by_rule(outputs, simplified)
 
 
-def _simplified(node: Node) -> Node:
-    # applied once: operands are simple already, and a rule that builds a node simplifies it itself (`Simplifier.simplified`)
+def simplified(node: Node) -> Node:
+    """The simplified form of a node of simplified operands."""
+    # applied once: a rule that builds a node simplifies it itself (`Simplifier.simplified`)
     rule = node.bound_op.op.algebra.simplify_rule if isinstance(node, Application) else None
     found = rule(_SIMPLIFIER, node) if rule is not None else None
     return node if found is None else found

@@ -11,7 +11,7 @@ from ..opdef import normalized_axes
 from ..ops.primitive_shape import reshape
 from .build import G, apply
 from .ir import Application, Node, applies, topological
-from .rewrite import simplified_by_rule
+from .rewrite import simplified, simplified_by_rule
 
 
 def keep_columns(outputs: Sequence[Node]) -> list[Node]:
@@ -33,7 +33,7 @@ def _rewritten(n: Application) -> Node:
     if n.bound_op.op.execution.row_reduction:
         (x,) = n.operands
         if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.bound_op.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
-            return G.reshape(apply(n.bound_op.op.bind(axis=-1, keepdims=True), (x,)), shape=n.shape)
+            return _reshaped(apply(n.bound_op.op.bind(axis=-1, keepdims=True), (x,)), n)
     elif n.bound_op.op.elementwise and n.shape:
         columns = list[Node]()
         for i in n.operands:
@@ -41,8 +41,12 @@ def _rewritten(n: Application) -> Node:
             if column is None:
                 return n
             columns.append(column)
-        return G.reshape(apply(n.bound_op, tuple(columns)), shape=n.shape)
+        return _reshaped(apply(n.bound_op, tuple(columns)), n)
     return n
+
+
+def _reshaped(column: Node, like: Node) -> Node:
+    return simplified(G.reshape(simplified(column), shape=like.shape))
 
 
 def _column(i: Node, like: Node) -> Node | None:

@@ -21,7 +21,7 @@ from ..ops.primitive_reduce import sum
 from ..ops.primitive_shape import full, iota, reshape
 from .build import G, apply
 from .ir import Application, Node, applies, is_const, unshaped
-from .rewrite import by_rule, simplified_by_rule
+from .rewrite import by_rule, simplified, simplified_by_rule
 
 #: How many operators deep a gather moves.
 DEEP = 8
@@ -39,7 +39,7 @@ def _take_scattered(n: Application) -> Node:
     if n.dtype != x.dtype or normalized_axes(n.bound_op.params["axis"], len(x.shape)) != (len(x.shape) - 1,):
         return n
     value = _scattered(x)
-    return n if value is None else G.reshape(value, shape=n.shape)
+    return n if value is None else simplified(G.reshape(value, shape=n.shape))
 
 
 def narrow_gathers(outputs: Sequence[Node], big: Callable[[Application], bool]) -> list[Node]:

@@ -17,7 +17,7 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
         If two sizes differ and neither is 1.
     """
     first = shapes[0] if shapes else ()
-    if all(shape == first for shape in shapes):
+    if shapes.count(first) == len(shapes):
         return first
     rank = max(map(len, shapes))
     out = [1] * rank

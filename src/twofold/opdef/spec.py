@@ -372,16 +372,30 @@ class Op:
 class BoundOp:
     """An operator with its structural parameters fixed. ``typed`` maps input nodes to the (interned) typed application.
 
-    ``inline`` is an opaque table for the layer that runs single operations.
+    ``inline`` is an opaque table for the layer that runs single operations, and ``is_listed`` tells whether the graph's tables know it.
     """
 
-    __slots__ = ("__weakref__", "count", "gives_sparse", "inline", "largest", "legacy", "mutated", "op", "params", "typed", "visible")
+    __slots__ = (
+        "__weakref__",
+        "count",
+        "gives_sparse",
+        "inline",
+        "is_listed",
+        "largest",
+        "legacy",
+        "mutated",
+        "op",
+        "params",
+        "typed",
+        "visible",
+    )
 
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy
         self.typed: dict[Any, Any] = {}
         self.largest: dict[Any, int] = {}  # elements of its largest result, likewise
         self.inline: dict[Any, Any] = {}  # the imperative layer's programs by operand types
+        self.is_listed = False
         own: int = op.outputs(**params) if callable(op.outputs) else op.outputs
         #: The inputs that get new values, as the rule names them: positions, or names (see `written`).
         self.mutated: tuple[Any, ...] = op.mutates(**params) if callable(op.mutates) else op.mutates

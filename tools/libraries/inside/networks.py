@@ -21,7 +21,7 @@ from answers import answer_lines, last_lines
 from digests import digests, draws, flattened, new_value
 
 #: Steps timed after the first ones.
-STEADY = 3
+STEADY = 7
 #: The relative change of inputs that shows how much a network enlarges rounding.
 NUDGE = 1e-6
 
