@@ -18,7 +18,7 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import depthwise_gradients, direct, integer_products, planning, scatter, threads
+from . import depthwise_gradients, direct, integer_products, planning, scatter, threads, window_reductions
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -89,10 +89,23 @@ def _rows_added_in_machine_code(dtype: np.dtype[np.generic]) -> scatter.AddRows 
     return add_rows(dtype)
 
 
+def _windows_in_machine_code(
+    kind: window_reductions.Kind, dtype: np.dtype[np.generic], part: window_reductions.Part, lowest: float, pieces: int
+) -> window_reductions.Code | None:
+    """What computes maxima or sums of windows in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.window_reductions import bound_part
+
+    return bound_part(kind, dtype, part, lowest, pieces)
+
+
 IN_MACHINE_CODE.append(_product_in_machine_code)
 direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
 depthwise_gradients.IN_MACHINE_CODE.append(_run_products_in_machine_code)
 scatter.IN_MACHINE_CODE.append(_rows_added_in_machine_code)
+window_reductions.IN_MACHINE_CODE.append(_windows_in_machine_code)
 integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
 
 
@@ -135,6 +148,20 @@ def _takes_epilogue(op: str, params: Params, inputs: Sequence[ArrayType]) -> boo
     return direct_geometry(params, inputs) is not None
 
 
+def _computes(op: str, params: Params, inputs: Sequence[ArrayType]) -> bool:
+    """Whether windows are computed by their own machine code: those that overlap, and gradients.
+
+    Maxima and sums of windows that do not overlap are kernels, which the operations around them join.
+    """
+    overlap = any(map(int.__gt__, params["kernel"], params["stride"]))
+    if not op.endswith("transposed"):
+        return overlap
+    is_max = op == "window_max_transposed"
+    # the elements of a row that are further apart are copied one by one
+    is_near = params["channels_last"] or params["stride"][-1] <= (3 if overlap or is_max else 2)
+    return is_near or (overlap and is_max)
+
+
 #: Elements of a plane that are worth being a row of their own: if they are computed, and if they are in memory.
 PLANES = range(32, 1 << 17), range(1024, 1 << 17)
 #: For machine code comparisons along a row are free, and strided inputs are read in place; blocked ufuncs copy them.
@@ -145,6 +172,7 @@ MACHINE_CODE = replace(
     plane_sums=PLANES,
     fuses_from=_fuses_from,
     takes_epilogue=_takes_epilogue,
+    computes=_computes,
     host_code=MachineCode(),
 )
 

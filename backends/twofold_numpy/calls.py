@@ -12,6 +12,7 @@ from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, Pa
 from twofold.backend.workers import run_all
 from twofold.dtype import NUMPY
 
+from . import window_reductions
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .products import is_small, multiply
 from .scatter import add_at
@@ -152,6 +153,12 @@ def _index_add(params: Params, inputs: Sequence[OperandType], output: ArrayType)
     return Call(f"{{out}}[...] = {{0}}; {add}", {"add": add_at, "every": slice(None)}, into=True, update=add)
 
 
+def _windows(op: str, params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
+    found = window_reductions.bound(op, params, [i.shape for i in inputs], NUMPY[output.dtype])
+    operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
+    return Call(f"{{f}}({operands}, out={{out}})", {"f": found}, True, f"{{f}}({operands})")
+
+
 _CONVOLUTION = "{f}({0}, {1}, {out}, **{_params})"
 _MAKERS: dict[str, Maker] = {
     "index_add": _index_add,
@@ -177,4 +184,5 @@ _MAKERS: dict[str, Maker] = {
     "convolve_data": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_data),
     "convolve_weight": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_weight),
     "take": _take,
+    **{op: partial(_windows, op) for op in window_reductions.KINDS},
 }

@@ -15,7 +15,7 @@ from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
-from . import integer_products, sparse_products
+from . import integer_products, sparse_products, window_reductions
 from .products import is_small, multiply
 from .scatter import add_at
 from .sorting import comparable, stable_order
@@ -304,6 +304,11 @@ class NumpyNamespace(Referenced):
     @staticmethod
     def integer_convolve(data, weight, **params):
         return integer_products.convolve(NumpyNamespace(), data, weight, **params)
+
+    # windows
+    window_max, window_sum = partial(window_reductions.compute, "window_max"), partial(window_reductions.compute, "window_sum")
+    window_max_transposed = partial(window_reductions.compute, "window_max_transposed")
+    window_sum_transposed = partial(window_reductions.compute, "window_sum_transposed")
 
     # gathers
     take, take_along_axis = staticmethod(np.take), staticmethod(np.take_along_axis)

@@ -73,6 +73,9 @@ class Target:
     #: ``(op, params, inputs) -> bool``: whether a convolution is computed in parts to which the element-wise operations that follow can be
     #: applied at once, by `Backend.product`.
     takes_epilogue: Callable[[str, Params, Sequence[ArrayType]], bool] = lambda op, params, inputs: False
+    #: ``(op, params, inputs) -> bool``: whether the adapter has code for a primitive that has a definition in terms of others, and
+    #: computes it faster than these.
+    computes: Callable[[str, Params, Sequence[ArrayType]], bool] = lambda op, params, inputs: False
     #: ``(op, dtypes of operands, dtype of result) -> elements``: the minimum number of elements for a primitive to be part of a kernel;
     #: None for the setting ``defer_elements``.
     fuses_from: Callable[[str, Sequence[str], str], int | None] = lambda op, operands, dtype: None

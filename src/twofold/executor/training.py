@@ -19,6 +19,7 @@ from ..graph.rewrite import as_operator, lower, simplify, substitute
 from ..opdef import BoundOp
 from ..program.cache import program_of
 from ..program.compile import Program
+from ..program.definitions import replace_by_definitions
 from ..program.profiling import Title
 
 #: What a backward program assumes about a head gradient: 0 for all zeros, 1 for all ones, None for any array.
@@ -87,7 +88,8 @@ class Training:
         first = [*made, *graph.written]
         marks = [n for _, n in graph.mirrored]
         # lowered and simplified together: a value that both directions compute becomes one node, and so a residual
-        low = simplify(lower([*marks, *first, *grads, *graph.updates]))
+        whole = lower([*marks, *first, *grads, *graph.updates])
+        low = simplify(replace_by_definitions(whole, backend_for(device).target))
         low, marked = low[len(marks) :], low[: len(marks)]
         forward, backward = low[: len(first)], low[len(first) :]
         mirrored = _inside([name for name, _ in graph.mirrored], marked)

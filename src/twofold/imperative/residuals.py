@@ -237,7 +237,7 @@ def _compile(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, 
     found = PROGRAMS.get_or(("operation", tuple(outputs), tuple(leaves), backend.target.kind), _Operation)
     if found.program is None:
         # `used` is set when a structure is found in the cache again: the second use compiles
-        low = None if found.used else interpretable(outputs)
+        low = None if found.used else interpretable(outputs, backend)
         if low is not None:
             return Cold(low, leaves, backend, title)
         found.program = Program(outputs, leaves, backend, title=title)

@@ -156,6 +156,7 @@ class Op:
     put_back = Attaches("put_back_rule", "layout")
     channels_last = Attaches("channels_rule", "layout")
     cost = Attaches("cost_rule", "execution")
+    definition = Attaches("definition_rule", "execution")
     cases = Attaches("case_rule", "execution")
     infer = Attaches("infer_rule", "symbolic")
     dtypes = Attaches("dtype_rule", "symbolic")

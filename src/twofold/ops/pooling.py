@@ -1,7 +1,6 @@
 """Pooling: the maximum, mean, sum or p-norm of windows in one, two or three dimensions.
 
-Windows are reduced one axis at a time, last axis first, by element-wise operations on shifted slices; the transpose sums slices. The
-gradient of a maximum goes to the first maximum of the window in row-major order, which follows from the order of the axes and from ``>=``.
+Maxima and sums of windows are primitives (`primitive_windows`). Data with channels last stay so.
 """
 
 import math
@@ -10,7 +9,8 @@ from typing import Literal, NamedTuple
 from ..dtype import FLOATS
 from ..errors import ParameterError, ShapeError
 from ..opdef import Shape, op
-from .windows import Layout, channels_first, from_channels_first, padded, per_axis
+from .primitive_windows import largest, largest_transposed
+from .windows import Layout, is_channels_last, per_axis
 
 #: The padding value of a maximum: the lowest finite number, as in MXNet.
 LOWEST = {"float16": -65504.0, "bfloat16": -3.3895313892515355e38, "float32": -3.4028234663852886e38, "float64": -1.7976931348623157e308}
@@ -63,122 +63,87 @@ def _windows(shape, kernel, stride, pad, global_pool, convention):
         )
     if convention == "same" and any(pad):
         raise ParameterError('Pooling: the convention "same" chooses the padding', f"pad {pad}", "leave pad out")
-    stride, pad = per_axis("Pooling", len(shape), stride=stride, pad=pad)
+    kernel, stride, pad = per_axis("Pooling", len(shape), kernel=kernel, stride=stride, pad=pad)
     return [_window(*facts, convention) for facts in zip(shape[2:], kernel, stride, pad, strict=True)]
+
+
+def _channels_first(shape, layout):
+    """A shape with its channels as axis 1."""
+    return (shape[0], shape[-1], *shape[1:-1]) if is_channels_last(layout) and len(shape) > 2 else shape
 
 
 # reductions of windows, and their transposes
 
 
-def _parts(xp, x, axis, window):
-    """Slices along an axis: element 0 of all windows, then element 1, and so on."""
-    last = (window.number - 1) * window.stride + 1
-    return [xp.take_slice(x, k, k + last, axis, window.stride) for k in range(window.kernel)]
+def _first_axis(layout):
+    """The first spatial axis."""
+    return 1 if is_channels_last(layout) else 2
 
 
-def _parts_transposed(xp, parts, axis, window):
-    """The transpose of `_parts`: the parts summed into an axis of the padded size.
-
-    Element k = q · stride + r of window i is at (i + q) · stride + r. So parts with the same r are shifted by q and summed, and the sums
-    for all r are interleaved.
-    """
-    s, longest = window.stride, window.number + (window.kernel - 1) // window.stride
-    # a lane has the elements whose position has the remainder r when divided by the stride
-    lanes = []
-    for r in range(s):
-        shifted = [_shifted(xp, p, axis, q, longest - window.number - q) for q, p in enumerate(parts[r::s])]
-        lanes.append(sum(shifted[1:], shifted[0]) if shifted else None)
-    # with a stride larger than the kernel some lanes have no parts
-    zeros = None if None not in lanes else xp.zeros_like(lanes[0])
-    shape = (*parts[0].shape[:axis], longest * s, *parts[0].shape[axis + 1 :])
-    whole = lanes[0] if s == 1 else xp.reshape(xp.stack([zeros if lane is None else lane for lane in lanes], axis + 1), shape=shape)
-    size = window.before + window.size + window.after
-    # elements after the last window have no part in the sums
-    if shape[axis] < size:
-        return _shifted(xp, whole, axis, 0, size - shape[axis])
-    return whole if shape[axis] == size else xp.take_slice(whole, 0, size, axis)
+def _spatial(windows, layout):
+    """The spatial axes."""
+    return tuple(range(_first_axis(layout), _first_axis(layout) + len(windows)))
 
 
-def _shifted(xp, x, axis, before, after):
-    if before == after == 0:
-        return x
-    return xp.pad(x, width=tuple((before, after) if k == axis else (0, 0) for k in range(len(x.shape))))
+def _params(windows, layout):
+    """The parameters of the primitives."""
+    names = ("kernel", "stride", "before", "number")
+    return {name: tuple(getattr(w, name) for w in windows) for name in names} | {"channels_last": is_channels_last(layout)}
 
 
-def _spatial(windows):
-    """(axis, window) pairs, from the last axis to the first spatial one."""
-    return [(k + 2, w) for k, w in reversed(list(enumerate(windows)))]
-
-
-def _padded(xp, x, windows, value=0.0):
-    return padded(xp, x, [w.before for w in windows], [w.after for w in windows], value)
-
-
-def _unpadded(xp, x, windows):
-    if not any(w.before or w.after for w in windows):
-        return x
-    whole = (None, None, None)
-    return xp.slice(x, key=(whole, whole, *[(w.before, w.before + w.size, None) for w in windows]))
-
-
-def _sums(xp, x, windows):
+def _sums(xp, x, windows, layout):
     """The sum of each window."""
     # one window: a reduction, which fuses with its neighbors, and has its own kernel on every backend
     if all(w.is_whole for w in windows):
-        return xp.sum(x, axis=tuple(range(2, len(x.shape))), keepdims=True)
-    x = _padded(xp, x, windows)
-    for axis, window in _spatial(windows):
-        parts = _parts(xp, x, axis, window)
-        x = sum(parts[1:], parts[0])
-    return x
+        return xp.sum(x, axis=_spatial(windows, layout), keepdims=True)
+    return xp.window_sum(x, **_params(windows, layout))
 
 
-def _sums_transposed(xp, dout, windows):
+def _sums_transposed(xp, dout, windows, layout):
     """The transpose of `_sums`."""
+    size = tuple(w.size for w in windows)
     if all(w.is_whole for w in windows):
-        return xp.broadcast_to(dout, shape=(*dout.shape[:2], *[w.size for w in windows]))
-    # transposes are applied in the opposite order of the sums
-    for axis, window in reversed(_spatial(windows)):
-        dout = _parts_transposed(xp, [dout] * window.kernel, axis, window)
-    return _unpadded(xp, dout, windows)
+        axes = _spatial(windows, layout)
+        shape = [size[k - axes[0]] if k in axes else n for k, n in enumerate(dout.shape)]
+        return xp.broadcast_to(dout, shape=tuple(shape))
+    return xp.window_sum_transposed(dout, size=size, **_params(windows, layout))
 
 
-def _maxima(xp, x, windows):
-    """For each axis the parts of the windows and their running maxima; the last maximum of the last axis is the result."""
+def _maxima(xp, x, windows, layout):
+    """The maximum of each window."""
+    if all(w.is_whole for w in windows):
+        return xp.max(x, axis=_spatial(windows, layout), keepdims=True)
     dtype = xp.dtype_of(x)
-    x = _padded(xp, x, windows, LOWEST[dtype] if dtype in FLOATS else 0.0)
-    stages = []
-    for axis, window in _spatial(windows):
-        parts = _parts(xp, x, axis, window)
-        running = [parts[0]]
-        for part in parts[1:]:
-            running.append(xp.maximum(running[-1], part))
-        stages.append((parts, running))
-        x = running[-1]
-    return stages
+    if dtype not in FLOATS:
+        return largest(xp, x, lowest=0.0, **_params(windows, layout))
+    # exact: a maximum is one of the numbers
+    return xp.downcast(xp.window_max(xp.upcast(x), lowest=LOWEST[dtype], **_params(windows, layout)), x)
 
 
-def _maxima_transposed(xp, dout, x, windows):
-    for (axis, window), (parts, running) in reversed(list(zip(_spatial(windows), _maxima(xp, x, windows), strict=True))):
-        # from the last step of the running maximum to the first: each hands on the gradient or keeps it for its own part
-        shares = []
-        for part, before in zip(parts[:0:-1], running[-2::-1], strict=True):
-            first = xp.greater_equal(before, part)  # >=: of equal elements the earlier one gets the gradient
-            shares.append(dout * xp.logical_not(first))
-            dout = dout * first
-        dout = _parts_transposed(xp, [dout, *reversed(shares)], axis, window)
-    return _unpadded(xp, dout, windows)
+def _maxima_transposed(xp, dout, x, windows, layout):
+    """The gradient of a maximum, which goes to the first one of the window."""
+    if all(w.is_whole for w in windows):
+        return _whole_maximum_transposed(xp, dout, x, windows, layout)
+    dtype = xp.dtype_of(x)
+    if dtype not in FLOATS:
+        return largest_transposed(xp, dout, x, lowest=0.0, **_params(windows, layout))
+    return xp.downcast(xp.window_max_transposed(xp.upcast(dout), xp.upcast(x), lowest=LOWEST[dtype], **_params(windows, layout)), x)
 
 
-def _whole_maximum_transposed(xp, dout, x):
-    """The gradient of a maximum over all positions, which goes to the first maximum."""
-    rows = xp.reshape(x, shape=(*x.shape[:2], math.prod(x.shape[2:])))
+def _whole_maximum_transposed(xp, dout, x, windows, layout):
+    """The gradient of a maximum over all positions."""
+    axes = _spatial(windows, layout)
+    count = math.prod(w.size for w in windows)
+    shape = (*x.shape[: axes[0]], count, *x.shape[axes[-1] + 1 :])
+    rows = xp.reshape(x, shape=shape)
     # argmax finds the first of equal maxima, which alone gets the gradient
-    first = xp.equal(xp.argmax(rows, axis=2, keepdims=True), xp.iota(size=rows.shape[2], dtype="int64"))
-    return xp.reshape(xp.reshape(dout, shape=(*x.shape[:2], 1)) * first, shape=x.shape)
+    places = xp.reshape(xp.iota(size=count, dtype="int64"), shape=(count, *[1] * (len(shape) - axes[0] - 1)))
+    first = xp.equal(xp.argmax(rows, axis=axes[0], keepdims=True), places)
+    dout = xp.reshape(dout, shape=tuple(1 if k == axes[0] else n for k, n in enumerate(shape)))
+    return xp.reshape(xp.where(first, dout, 0), shape=x.shape)
 
 
-def _counts(xp, windows, count_include_pad, dtype):
+def _counts(xp, windows, count_include_pad, dtype, layout):
     """The divisors of the windows' means: a scalar, or an array that broadcasts over the windows.
 
     Padding of ``pad`` on both sides counts unless ``count_include_pad`` is false; elements of a window beyond the padding never count.
@@ -188,7 +153,7 @@ def _counts(xp, windows, count_include_pad, dtype):
     product = math.prod(f for f in factors if isinstance(f, int))
     for k, f in enumerate(factors):
         if not isinstance(f, int):
-            product = xp.reshape(f, shape=(-1, *[1] * (len(windows) - k - 1))) * product
+            product = xp.reshape(f, shape=(-1, *[1] * (len(windows) - k - 1 + is_channels_last(layout)))) * product
     return product
 
 
@@ -210,37 +175,34 @@ _POWERS = {1: lambda xp, x: x, 2: lambda xp, x: x * x, 3: lambda xp, x: x * x * 
 _ROOTS = {1: lambda xp, x: x, 2: lambda xp, x: xp.sqrt(x), 3: lambda xp, x: xp.cbrt(x)}
 
 
-def _pool(xp, x, windows, pool_type, p_value, count_include_pad):
+def _pool(xp, x, windows, pool_type, p_value, count_include_pad, layout=None):
     if pool_type == "max":
-        if all(w.is_whole for w in windows):
-            return xp.max(x, axis=tuple(range(2, len(x.shape))), keepdims=True)
-        return _maxima(xp, x, windows)[-1][1][-1]
-    return xp.downcast(_total(xp, xp.upcast(x), windows, pool_type, p_value, count_include_pad), x)
+        return _maxima(xp, x, windows, layout)
+    return xp.downcast(_total(xp, xp.upcast(x), windows, pool_type, p_value, count_include_pad, layout), x)
 
 
-def _total(xp, x, windows, pool_type, p_value, count_include_pad):
+def _total(xp, x, windows, pool_type, p_value, count_include_pad, layout):
     """The kinds of pooling that are sums."""
     if pool_type == "lp":
-        return _ROOTS[p_value](xp, _sums(xp, _POWERS[p_value](xp, x), windows))
-    sums = _sums(xp, x, windows)
-    return sums / _counts(xp, windows, count_include_pad, xp.dtype_of(x)) if pool_type == "avg" else sums
+        return _ROOTS[p_value](xp, _sums(xp, _POWERS[p_value](xp, x), windows, layout))
+    sums = _sums(xp, x, windows, layout)
+    return sums / _counts(xp, windows, count_include_pad, xp.dtype_of(x), layout) if pool_type == "avg" else sums
 
 
-def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_include_pad):
+def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_include_pad, layout=None):
     if pool_type == "max":
-        whole = all(w.is_whole for w in windows)
-        return _whole_maximum_transposed(xp, dout, x) if whole else _maxima_transposed(xp, dout, x, windows)
+        return _maxima_transposed(xp, dout, x, windows, layout)
     dout, out, x = (xp.upcast(v) for v in (dout, out, x))
     # the gradient of (Σ x^p)^(1/p) is (x / out)^(p - 1)
     if pool_type == "lp":
         if p_value == 1:
-            return _sums_transposed(xp, dout, windows)
+            return _sums_transposed(xp, dout, windows, layout)
         slope = _POWERS[p_value - 1]
         norm = slope(xp, xp.where(xp.equal(out, 0), 1, out))  # where the norm is 0 the gradient is 0, not 0 / 0
-        return _sums_transposed(xp, dout / norm, windows) * slope(xp, x)
+        return _sums_transposed(xp, dout / norm, windows, layout) * slope(xp, x)
     if pool_type == "avg":
-        dout = dout / _counts(xp, windows, count_include_pad, xp.dtype_of(dout))
-    return _sums_transposed(xp, dout, windows)
+        dout = dout / _counts(xp, windows, count_include_pad, xp.dtype_of(dout), layout)
+    return _sums_transposed(xp, dout, windows, layout)
 
 
 @op(
@@ -276,17 +238,14 @@ def pooling(
     """
     if pool_type == "lp" and p_value not in _POWERS:
         raise ParameterError("Pooling: p_value is needed for pool_type lp", p_value, "pass 1, 2 or 3")
-    x = channels_first(xp, data, layout)
-    windows = _windows(x.shape, kernel, stride, pad, global_pool, pooling_convention)
-    return from_channels_first(xp, _pool(xp, x, windows, pool_type, p_value, count_include_pad is not False), layout)
+    windows = _windows(_channels_first(data.shape, layout), kernel, stride, pad, global_pool, pooling_convention)
+    return _pool(xp, data, windows, pool_type, p_value, count_include_pad is not False, layout)
 
 
 @pooling.grad
 def _(xp, dout, out, data, *, kernel, pool_type, global_pool, pooling_convention, stride, pad, p_value, count_include_pad, layout, **_):
-    x, y, d = (channels_first(xp, a, layout) for a in (data, out, dout))
-    windows = _windows(x.shape, kernel, stride, pad, global_pool, pooling_convention)
-    grad = _pool_transposed(xp, d, y, x, windows, pool_type, p_value, count_include_pad is not False)
-    return from_channels_first(xp, grad, layout)
+    windows = _windows(_channels_first(data.shape, layout), kernel, stride, pad, global_pool, pooling_convention)
+    return _pool_transposed(xp, dout, out, data, windows, pool_type, p_value, count_include_pad is not False, layout)
 
 
 @pooling.sample

@@ -16,6 +16,7 @@ from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..opdef.vocabulary import Derived
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
+from .definitions import replace_by_definitions
 from .kernels import operand_dtype
 from .profiling import Title, nbytes_of_nodes
 
@@ -24,7 +25,7 @@ from .profiling import Title, nbytes_of_nodes
 MOST_BYTES = 1 << 21
 
 
-def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
+def interpretable(outputs: Sequence[Node], backend: Backend) -> list[Node] | None:
     """The lowered graph if its first uses should be interpreted, None if it should be compiled at once.
 
     It is compiled if the setting ``jit_eager`` asks for machine code from the first use on, if its results are large on average, or if an
@@ -32,7 +33,7 @@ def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
     """
     if SETTINGS.jit_eager:
         return None
-    low = lower(outputs)
+    low = replace_by_definitions(lower(outputs), backend.target)
     results = [n for n in topological(low) if isinstance(n, Application)]
     if nbytes_of_nodes(results) > MOST_BYTES * len(results):
         return None

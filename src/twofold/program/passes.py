@@ -24,7 +24,9 @@ from ..ops.primitive_convolve import convolve, convolve_data, convolve_weight
 from ..ops.primitive_gather import index_add, take_along_axis
 from ..ops.primitive_reduce import sum
 from ..ops.primitive_shape import contiguous, reshape, slice
+from ..ops.primitive_windows import WITH_DEFINITIONS
 from .constants import fold_constants
+from .definitions import replace_by_definitions
 
 
 @dataclass
@@ -87,6 +89,12 @@ def _gain_of_channels_last(target: Target, n: Application) -> float | None:
 
 PASSES: tuple[Pass, ...] = (
     Pass("lower", "composites are replaced by their definitions, down to primitives", lambda o, c: lower(o, c.boundaries)),
+    Pass(
+        "definitions",
+        "primitives that the backend has no code for are replaced by others",
+        lambda o, c: replace_by_definitions(o, c.target),
+        concerns=WITH_DEFINITIONS,
+    ),
     Pass("simplify", "algebra that is exact in floating point", lambda o, c: simplify(o)),
     Pass(
         "channels last",

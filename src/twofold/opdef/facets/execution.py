@@ -20,6 +20,9 @@ class Execution:
     #: A primitive's computation, ``(np, <inputs>, *, <params>)`` over NumPy's functions: the default implementation of every adapter.
     #: It may return other libraries' arrays where ``np`` is a library with NumPy's functions. See `opdef.declare.primitive`.
     reference: Rule | None = None
+    #: ``definition``: a primitive in terms of others, ``(xp, <inputs>, *, <params>)``, which replaces it in programs for a target without
+    #: code for it (`backend.protocol.Target.computes`).
+    definition_rule: Rule | None = None
     #: The reference takes NumPy arrays only, so adapters copy their arrays to the host for it.
     host_only: bool = False
     #: A primitive that programs run themselves (loops, user code, taking one of several results): no adapter implements it.

@@ -1,0 +1,2 @@
+  %value.next = fadd <$LANES x $TYPE> %value, %x
+  %code.next = add <$LANES x $INTEGER> %code, zeroinitializer
