@@ -35,12 +35,12 @@ PAIRS = "plane.offset", "even.offset", "odd.offset", "pairs", "rows", "plane.ste
 STAGE = "to.offset", "length", "tap.number", "number", "codes.offset"
 #: Nanoseconds that an element takes, about.
 ELEMENT = 0.5
-#: Of each kind the two stages, each a file ``llvm/windows_<name>.ll``.
-KINDS: dict[Kind, tuple[str, str]] = {
-    "max": ("max", "max"),
-    "sum": ("sum", "sum"),
+#: Of each kind its stages, each a file ``llvm/windows_<name>.ll``.
+KINDS: dict[Kind, tuple[str, ...]] = {
+    "max": ("max",),
+    "sum": ("sum",),
     "max transposed": ("place", "picked"),
-    "sum transposed": ("sum", "sum"),
+    "sum transposed": ("sum",),
 }
 #: The first values of stages.
 FIRST = {"max": "0xFFF0000000000000", "place": "0xFFF0000000000000", "sum": "-0.0", "picked": "0.0"}
@@ -53,24 +53,24 @@ def bound_part(kind: Kind, dtype: np.dtype[np.generic], part: Part, lowest: floa
         return None
     # the place of a maximum along an axis
     bits = 16 if kind == "max transposed" and max(part.windows.kernel) > 1 << 8 else 8
-    code = _code_of(own, kind, dtype.name, bits)
+    code = _code_of(own, KINDS[kind], dtype.name, bits)
     if pieces > 1:
         start(own)
     wakes = pieces - 1 if part.elements * ELEMENT >= WAKE else 0
     numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, pieces, wakes, int(pieces > 1), ctypes.addressof(HOLD)]
-    (bits,) = struct.unpack("q", struct.pack("d", lowest))
+    (value,) = struct.unpack("q", struct.pack("d", lowest))
     first, given, last = part.arrays(kind)
-    words = [part.planes, part.blocks, *first, *given, *last, part.table.elements, *part.table.padding, bits]
+    words = [part.planes, part.blocks, *first, *given, *last, part.table.elements, *part.table.padding, value]
     words += [part.table.records.__array_interface__["data"][0], *part.table.counts]
     return builtin_of(code.address, (code.library, part.table.records), [*numbers, *words], never, KEEP_GIL)
 
 
 @cache
-def _code_of(own: Compiler, kind: Kind, dtype: str, bits: int) -> Code:
-    return own.built(_text(kind, dtype, bits, own))
+def _code_of(own: Compiler, stages: tuple[str, ...], dtype: str, bits: int) -> Code:
+    return own.built(_text(stages, dtype, bits, own))
 
 
-def _text(kind: Kind, dtype: str, bits: int, own: Compiler) -> str:
+def _text(stages: tuple[str, ...], dtype: str, bits: int, own: Compiler) -> str:
     (floats, integer, suffix), item = TYPES[dtype], np.dtype(dtype).itemsize
     # two vectors share what a tap costs besides
     lanes = 2 * own.machine.vector_bits // (8 * item)
@@ -81,7 +81,9 @@ def _text(kind: Kind, dtype: str, bits: int, own: Compiler) -> str:
     words["CODE"] = f"i{bits}"
     functions = [_copy("copied", "plane", "scratch", words), _copy("copied.out", "scratch", "plane", words)]
     functions.append(llvm_text("windows_pairs", **words, RECORD=_record(*PAIRS)))
-    functions += [_stage(name, stage, words) for name, stage in zip(("first", "second"), KINDS[kind], strict=True)]
+    named = list(zip(("first", "second"), stages, strict=False))
+    functions += [_stage(name, stage, words) for name, stage in named]
+    words["STAGES"] = "\n".join(f"  call void @{n}(ptr %scratch, ptr %stages.{n}, i64 %{n}.stages, ptr %taps)" for n, _ in named)
     words["LOWEST"] = f"fptrunc double %lowest.double to {floats}" if item == 4 else "bitcast double %lowest.double to double"
     words |= {"WORDS": "\n".join(loaded_words(WORDS)), "FUNCTIONS": "\n".join(functions)}
     words |= {"ARRAYS": "\n".join(_arrays(own.machine.head + FIELDS["data"])), "PLACES": "\n".join(_places(floats))}

@@ -48,8 +48,7 @@ $PLACES
   call void @apart(ptr %in.p, ptr %scratch, ptr %table, i64 %in.pairs)
   call void @copied(ptr %in.p, ptr %scratch, ptr %to.copy, i64 %in.runs)
   call void @copied(ptr %given.p, ptr %scratch, ptr %to.copy.given, i64 %given.runs)
-  call void @first(ptr %scratch, ptr %stages.first, i64 %first.stages, ptr %taps)
-  call void @second(ptr %scratch, ptr %stages.second, i64 %second.stages, ptr %taps)
+$STAGES
   call void @together(ptr %out.p, ptr %scratch, ptr %to.join, i64 %out.pairs)
   call void @copied.out(ptr %out.p, ptr %scratch, ptr %to.copy.out, i64 %out.runs)
   %p.next = add i64 %p, 1
