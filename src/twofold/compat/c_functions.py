@@ -7,6 +7,7 @@ import ctypes
 from collections.abc import Callable
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -78,6 +79,7 @@ def MXNDArrayWaitToWrite(handle: int) -> None:
 @_exported(c_void_p, c_void_p, c_size_t)
 def MXNDArraySyncCopyToCPU(handle: int, data: int, size: int) -> None:
     """Copy the elements of an array to an address; ``size`` is their number."""
+    # without gaps, as C expects it
     elements = np.ascontiguousarray(owner(handle, Array).asnumpy())
     _check_size(elements, size)
     ctypes.memmove(data, elements.ctypes.data, elements.nbytes)
@@ -87,6 +89,7 @@ def MXNDArraySyncCopyToCPU(handle: int, data: int, size: int) -> None:
 def MXNDArraySyncCopyFromCPU(handle: int, data: int, size: int) -> None:
     """Copy elements of an array's dtype from an address into the array."""
     array: Any = owner(handle, Array)
+    # through a copy: the array may be on a GPU, or have gaps
     elements = np.empty(array.shape, array.dtype)
     _check_size(elements, size)
     ctypes.memmove(elements.ctypes.data, data, elements.nbytes)
@@ -96,6 +99,16 @@ def MXNDArraySyncCopyFromCPU(handle: int, data: int, size: int) -> None:
 def _check_size(elements: np.ndarray, size: int) -> None:
     if elements.size != size:
         raise InvalidValue("Memory size do not match", f"{size} elements for shape {elements.shape}", "pass the array's size")
+
+
+@_exported(c_void_p, c_void_p)
+def MXNDArrayGetData(handle: int, out: int) -> None:
+    """Write the address of the elements of an array on the host, which code in C may write to as long as the array lives."""
+    array: Any = owner(handle, Array)
+    # exported memory stays where it is, and operations see what is written there
+    _results["data", handle] = memory = np.from_dlpack(array)
+    finalize(array, _results.pop, ("data", handle), None)
+    _write(c_void_p, out, memory.ctypes.data)
 
 
 @_exported(c_void_p, c_int, c_void_p, ctypes.c_bool, c_void_p)

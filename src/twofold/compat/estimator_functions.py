@@ -25,6 +25,7 @@ def _check_metric_known(handler: EventHandler, metric: object, known_metrics: Se
 
 def _check_handler_metric_ref(handler: EventHandler, known_metrics: Sequence[object]) -> None:
     """Check the metrics in the attributes of a handler whose names have the word metric."""
+    # by name: handlers of users keep their metrics in attributes of any name
     found = [value for name in dir(handler) if "metric" in name and (value := getattr(handler, name))]
     for value in found:
         for metric in value if isinstance(value, list) else [value]:

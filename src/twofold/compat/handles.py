@@ -37,6 +37,7 @@ def handle_of(thing: object, kind: str) -> _Handle:
         # the number of an object that lives is its own
         found = _handles[id(thing)] = _HANDLES[kind](id(thing))
         found.owner = thing
+        # functions of C get the number without the handle, which may be gone by then
         if isinstance(thing, Array):
             _arrays[id(thing)] = thing
     return found
@@ -50,6 +51,7 @@ def owner(number: int | None, kind: type[T]) -> T:
     MXNetError
         If there is none of the kind, or it lives no more.
     """
+    # an empty handle has no number, and no object has the number 0
     found: object = _arrays.get(number or 0)
     if found is None:
         handle = _handles.get(number or 0)

@@ -82,6 +82,7 @@ def _ufunc_helper(
         The function of two arrays, of two numbers, of an array and a number, and of an array and the number on its left: if it is None,
         operands may be exchanged.
     """
+    # bool is an int
     numbers = (int, float, np.generic)
     if isinstance(lhs, numbers):
         if isinstance(rhs, numbers):
@@ -125,6 +126,7 @@ def _as_classic(a: Nested, allow_np: bool) -> Nested:
         return a
     if not allow_np:
         raise InvalidValue("Converting np.ndarray to mx.nd.NDArray is not allowed", None, "set allow_np_array in the optimizer")
+    # what is no array, such as None, is dropped, as in MXNet
     found = [x.as_nd_ndarray() for x in parts if isinstance(x, Array)]
     return found if isinstance(a, (list, tuple)) else found[0]
 

@@ -60,6 +60,7 @@ class _CurrentScope:
 
     @value.setter
     def value(self, scope: BlockScope | None) -> None:
+        # the managers that programs have entered themselves stay
         others = tuple(m for m in NameManager._current.scopes if not isinstance(m, _BlockPrefix))
         NameManager._current.scopes = others if scope is None else (*others, _BlockPrefix(scope))
 

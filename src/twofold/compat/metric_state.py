@@ -15,6 +15,7 @@ class AverageState(MCC):
 class CorrelationState(PCC):
     """State of `PCC`: the counts of predicted and true classes since the last reset, and in all."""
 
+    # a reset leaves the counts since then smaller than those in all
     lcm = property(lambda metric: np.pad(metric._local, (0, missing)) if (missing := metric.k - len(metric._local)) else metric._local)
     gcm = property(lambda metric: metric._global)
     #: The number of classes.

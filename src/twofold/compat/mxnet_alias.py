@@ -38,12 +38,13 @@ STATES = {
     "mxnet.io": "data_hooks",
     "mxnet.kvstore": "training_state",
     "mxnet.metric": "metric_state",
+    "mxnet.model": "former_state",
     "mxnet.module": "training_state",
     "mxnet.ndarray": "handles",
     "mxnet.numpy": "array_state",
     "mxnet.optimizer": "training_state",
     "mxnet.recordio": "record_state",
-    "mxnet.rnn": "fused_state",
+    "mxnet.rnn": "former_state",
     "mxnet.symbol": "symbol_state",
 }
 

@@ -84,6 +84,7 @@ def _smooth_distribution(p: np.ndarray, eps: float = 0.0001) -> np.ndarray:
     InvalidValue
         If all elements are 0.
     """
+    # the divergence of distributions needs elements above 0
     zeros = p == 0
     others = p.size - np.count_nonzero(zeros)
     if not others:

@@ -21,6 +21,7 @@ class IndexFile(MXIndexedRecordIO):
         found = _indices.get(self)
         if found is None or (found.closed and self.is_open):
             binary = self._index if self.writable else open_file(self.idx_path, "rb")
+            # what the program writes comes between the lines of the record itself
             file = TextIOWrapper(binary, "utf-8", write_through=True)
             vars(file)["mode"] = self.flag
             if self.is_open:

@@ -111,6 +111,7 @@ class LargeBatchState(LBSGD):
     def _get_lbmult(self, nup: int) -> float:
         """The factor of the learning rate after a number of updates."""
         length, highest = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        # without the exception of the first step, which the update itself makes
         share = {"linear": nup / length, "power2": (nup / length) ** 2, "sqrt": sqrt(nup / length)}.get(self.warmup_strategy, 0)
         return highest if nup >= length else 1 + (highest - 1) * share
 

@@ -112,6 +112,7 @@ class _BaseConvRNNCell(HybridRecurrentCell, arrays="nd"):
     def _decide_shapes(self) -> tuple[int, int, Shape, Shape, Shape, Shape]:
         """The axis of channels, the channels of the input, the shapes of both weights, the state's padding, and the shape of its sample."""
         axis, shape = self._conv_layout.find("C"), self._input_shape
+        # the layout has an axis for the batch, the shape of a sample has none
         spatial, channels = shape[: axis - 1] + shape[axis:], shape[axis - 1]
         filters = self._num_gates * self._hidden_channels
 
