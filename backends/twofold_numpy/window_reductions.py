@@ -70,6 +70,7 @@ class Computation:
         if not self._codes and not self._has_code():
             return self._by_reference(operands, out)
         given = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in operands]
+        # planes are read before they are written, but zeros are written first
         to = out
         if to is None or (not self._covers and any(np.may_share_memory(to, a) for a in given)):
             to = POOL.empty(self.shape, self._dtype)
@@ -99,6 +100,7 @@ class Computation:
     def _made(self) -> Iterator[tuple[Code, int]]:
         lowest, threads = self._params.get("lowest", 0.0), workers.count()
         for part in self.parts:
+            # small parts are not worth waking a helper
             pieces = max(1, min(part.planes, 4 * threads, part.elements // PIECE)) if threads > 1 else 1
             code = next(filter(None, (make(self._kind, self._dtype, part, lowest, pieces) for make in IN_MACHINE_CODE)), None)
             if code is None:

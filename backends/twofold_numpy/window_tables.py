@@ -246,6 +246,7 @@ class _Maker:
             return []
         if column_step == inner:
             return [(source, place, columns * inner, rows, row_step, down)]
+        # as few records as possible
         if columns < rows:
             return [(source + k * column_step, place + k * across, inner, rows, row_step, down) for k in range(columns)]
         return [(source + k * row_step, place + k * down, inner, columns, column_step, across) for k in range(rows)]
@@ -267,6 +268,7 @@ class _Maker:
         """Stages of maxima or sums, the last axis first; returns where the result is. Of maxima their places go to ``codes``, if given."""
         w, reach = self.w, 0
         for axis in (2, 1, 0):
+            # the last elements of a phase are read by windows that do not exist
             reach += (w.kernel[axis] - 1) // w.stride[axis] * w.steps[axis]
             if w.kernel[axis] == 1:
                 places = {phase[:axis]: at for phase, at in places.items()}
@@ -285,6 +287,7 @@ class _Maker:
         w = self.w
         places: Places = {(): base}
         for axis in range(3):
+            # an axis of which each window has one element changes nothing
             if w.kernel[axis] == 1:
                 places = {(*phase, 0): at for phase, at in places.items()}
                 continue

@@ -16,7 +16,7 @@ from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.ops.primitive_windows import WITH_DEFINITIONS
 from twofold.program.compile import Program
-from twofold.program.definitions import replace_by_definitions
+from twofold.program.passes import replace_by_definitions
 from twofold_numpy import NumpyBackend, window_reductions
 from twofold_numpy.adapter import NUMPY_ALONE
 from twofold_numpy.window_reductions import Computation

@@ -19,7 +19,7 @@ from ..graph.rewrite import as_operator, lower, simplify, substitute
 from ..opdef import BoundOp
 from ..program.cache import program_of
 from ..program.compile import Program
-from ..program.definitions import replace_by_definitions
+from ..program.passes import replace_by_definitions
 from ..program.profiling import Title
 
 #: What a backward program assumes about a head gradient: 0 for all zeros, 1 for all ones, None for any array.

@@ -16,8 +16,8 @@ from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..opdef.vocabulary import Derived
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
-from .definitions import replace_by_definitions
 from .kernels import operand_dtype
+from .passes import replace_by_definitions
 from .profiling import Title, nbytes_of_nodes
 
 #: Mean bytes of a result, intermediate ones included, from which even a single use takes less time in a compiled program, which

@@ -11,10 +11,11 @@ from functools import partial
 from ..backend.kernel import ArrayType
 from ..backend.protocol import Target
 from ..config import SETTINGS
+from ..graph.build import G
 from ..graph.channels_last import with_channels_last
 from ..graph.ir import Application, Leaf, Node, operators_of
 from ..graph.planes import sum_rows_of_planes
-from ..graph.rewrite import lower, simplify
+from ..graph.rewrite import by_rule, lower, simplify
 from ..graph.row_columns import keep_columns
 from ..graph.rows import compare_places, narrow_gathers, take_scattered_sums
 from ..graph.slices import move_slices
@@ -26,7 +27,6 @@ from ..ops.primitive_reduce import sum
 from ..ops.primitive_shape import contiguous, reshape, slice
 from ..ops.primitive_windows import WITH_DEFINITIONS
 from .constants import fold_constants
-from .definitions import replace_by_definitions
 
 
 @dataclass
@@ -85,6 +85,19 @@ def _fold_constants(outputs: list[Node], context: PassContext) -> list[Node]:
 def _gain_of_channels_last(target: Target, n: Application) -> float | None:
     inputs = [ArrayType(i.shape, i.dtype) for i in n.operands]
     return target.gain_of_channels_last(n.bound_op.op.name, n.bound_op.params, inputs)
+
+
+def replace_by_definitions(outputs: Sequence[Node], target: Target) -> list[Node]:
+    """A lowered graph without the primitives that have a definition, but for those that the target computes (`Target.computes`)."""
+
+    def replaced(n: Application) -> Node:
+        op, params = n.bound_op.op, n.bound_op.params
+        # the adapter is asked by names and types, as everywhere: it knows no nodes
+        if op.execution.definition_rule is None or target.computes(op.name, params, [ArrayType(i.shape, i.dtype) for i in n.operands]):
+            return n
+        return lower([op.execution.definition_rule(G, *n.operands, **params)])[0]
+
+    return by_rule(outputs, replaced)
 
 
 PASSES: tuple[Pass, ...] = (
