@@ -169,8 +169,9 @@ transpose.sample(lambda draw: [draw(draw.real((2, 3, 4))), draw(draw.real((2, 3,
 
 @op("reverse", "flip", method="flip", keeps_shape=True)
 def reverse(xp, data, *, axis: Shape):
-    """Reverses the elements along axes."""
-    return xp.flip(data, axis)
+    """Reverses the elements along axes; along one that is named twice, twice."""
+    named = [normalized_axis(a, len(data.shape), "reverse: axis") for a in axis]
+    return xp.flip(data, tuple(a for a in dict.fromkeys(named) if named.count(a) % 2))
 
 
 reverse.sample(lambda draw: draw(draw.real((2, 3, 4)), axis=(0, 2)))
@@ -229,6 +230,8 @@ def broadcast_axis(xp, data, *, axis: Shape = (), size: Shape = ()):
     if len(axis) != len(size):
         raise ParameterError("broadcast_axis: axis and size differ in length", f"axis={axis}, size={size}", "pass one size for each axis")
     sizes = dict(zip([normalized_axis(a, ndim, "broadcast_axis: axis") for a in axis], size, strict=True))
+    if len(sizes) < len(axis):
+        raise ShapeError("broadcast_axis: an axis is named twice", f"axis={axis} of shape {data.shape}", "name each axis once")
     if any(data.shape[k] != 1 for k in sizes):
         raise ShapeError("broadcast_axis: an axis does not have size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
     return xp.broadcast_to(data, shape=tuple(sizes.get(k, n) for k, n in enumerate(data.shape)))

@@ -71,11 +71,16 @@ def slice_like(xp, data, shape_like, *, axes: Shape = ()):
     ndim = len(data.shape)
     if not axes and len(shape_like.shape) != ndim:
         raise ShapeError("slice_like: the numbers of dimensions differ", f"{data.shape} and {shape_like.shape}", "pass the axes to slice")
-    cut = normalized_axes(axes or None, ndim)
+    cut = _axes_to_cut(axes, ndim)
     sizes = {k: shape_like.shape[normalized_axis(k, len(shape_like.shape), "slice_like: axes")] for k in cut}
     if any(n > data.shape[k] for k, n in sizes.items()):
         raise ShapeError("slice_like: the data is too small", f"{data.shape} to {shape_like.shape}", "pass sizes that fit into the data")
     return xp.slice(data, key=tuple((0, sizes[k], None) if k in sizes else FULL for k in range(ndim)))
+
+
+def _axes_to_cut(axes: Shape, ndim: int) -> tuple[int, ...]:
+    # MXNet takes an axis that is named twice as named once
+    return tuple(dict.fromkeys(normalized_axis(k, ndim, "slice_like: axes") for k in axes)) if axes else tuple(range(ndim))
 
 
 @slice_like.infer
@@ -83,7 +88,7 @@ def _(shapes, results, *, axes):
     data, like = shapes
     if data is None or like is None or (not axes and len(data) != len(like)):
         return shapes, results
-    cut = normalized_axes(axes or None, len(data))
+    cut = _axes_to_cut(axes, len(data))
     return shapes, [tuple(size_at(like, k) if k in cut else n for k, n in enumerate(data))]
 
 

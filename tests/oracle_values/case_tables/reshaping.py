@@ -133,4 +133,6 @@ CASES = [
     case("UpSampling", real((1, 1, 2, 2)), real((1, 1, 5, 5)), scale=3, sample_type="bilinear", num_filter=1, num_args=2),
     case("UpSampling", real((1, 2, 2, 3)), real((2, 1, 3, 3)), scale=2, sample_type="bilinear", num_filter=2, num_args=2, note="weight"),
     case("Cast", given([[1, 2]], "uint8"), dtype="float32"),
+    case("reverse", ramp(2, 3, 2), axis=(0, 0, 2), note="an axis named twice"),
+    case("broadcast_axis", ramp(1, 2, 1), axis=(0, 0), size=(3, 3), note="an axis named twice"),
 ]

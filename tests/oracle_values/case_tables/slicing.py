@@ -47,4 +47,6 @@ CASES = [
     case("Crop", real((1, 2, 4, 5)), ramp(1, 1, 2, 3), num_args=2, note="like the second input"),
     case("Crop", real((1, 2, 4, 5)), ramp(1, 1, 3, 3), num_args=2, center_crop=True),
     case("Crop", ramp(1, 2, 4, 5), h_w=(5, 3), num_args=1, note="larger than the data"),
+    case("slice_like", real((3, 4, 2)), ramp(2, 3, 1), axes=(0, 0, -1), note="an axis named twice"),
+    case("slice_like", real((3, 4)), ramp(2, 3), axes=(1, -1), note="an axis named twice"),
 ]
