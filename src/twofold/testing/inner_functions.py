@@ -10,7 +10,7 @@ from ..device import Device
 from ..ndarray import NDArray
 from ..ndarray.types import DTypeLike
 from ..symbol.symbol import Symbol
-from ..testing.gradient_checks import Location, _arrays, _dtype_name, _states
+from .gradient_checks import Location, _arrays, _dtype_name, _states
 
 __all__: list[str] = []
 
