@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Scalar, Shape, expected_shape, normalized_axes, normalized_axis, op, size_at, sliced_shape, stype_of
+from ..opdef import Scalar, Shape, expected_shape, normalized_axis, op, size_at, sliced_shape, stype_of
 
 FULL = (None, None, None)
 
