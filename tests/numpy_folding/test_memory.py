@@ -310,6 +310,17 @@ def test_c_code_gets_the_memory():
     assert file.getvalue() == x.tobytes()
 
 
+@pytest.mark.skipif(buffers.KEPT is None, reason="types are laid out in an unknown way")
+def test_an_array_over_a_buffer_keeps_the_memory():
+    x = ramp() + 1.0
+    over = real.ndarray((4,), "f8", memoryview(x))
+    del x
+    gc.collect()
+    for _ in range(4):
+        assert (ramp() * 7.0).sum() > 0  # takes memory that is free
+    assert over.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12) and buffers.KEPT is None, reason="types are laid out in an unknown way")
 def test_a_buffer_that_cannot_be_given_is_an_error():
     x = ramp()

@@ -1,7 +1,11 @@
-"""The buffer protocol of `FoldingArray` before Python 3.12: those versions have no method for it, so a slot of the type is filled directly.
+"""The buffer protocol of `FoldingArray`: a slot of the type is filled directly.
+
+Python 3.12 has a method for it, `__buffer__`. But a memoryview by that method names an object of Python's as its source, which lets go of
+the memory with the memoryview, and ``numpy.ndarray(shape, dtype, memoryview(x))`` keeps the source alone.
 
 The layout of a type object up to the slot is the same in every CPython 3 on a machine; it is checked before anything is written. If the
-check fails, ``memoryview(x)`` and ``file.write(x)`` do not work, and ``numpy.asarray(x)`` uses another protocol.
+check fails, the method is used; without it ``memoryview(x)`` and ``file.write(x)`` do not work, and ``numpy.asarray(x)`` uses another
+protocol.
 """
 
 import ctypes
@@ -26,7 +30,7 @@ def _is_as_known() -> bool:
         return False
     plain = type("plain", (), {})
     buffered = type("buffered", (bytearray,), {})
-    for cls, has_buffer in ((plain, False), (buffered, True), (FoldingArray, False)):
+    for cls, has_buffer in ((plain, False), (buffered, True), (FoldingArray, hasattr(FoldingArray, "__buffer__"))):
         at = _slots(cls)
         if not id(cls) < at < id(cls) + type.__sizeof__(cls):
             return False
@@ -59,4 +63,4 @@ def attach() -> object:
 
 
 #: The functions that the slot points to. C code calls them, so they must live as long as the process.
-KEPT = attach() if sys.version_info < (3, 12) and _is_as_known() else None
+KEPT = attach() if _is_as_known() else None
