@@ -51,6 +51,7 @@ VARIABLES = {
     "MXNET_KVSTORE_BIGARRAY_BOUND": "number of elements from which an array is divided over servers",
     "MXNET_PROFILER_AUTOSTART": "1: mx.profiler starts on import, and writes profile.json at exit",
     "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0: no warning where an operator makes sparse arrays dense",
+    "MXNET_UPDATE_AGGREGATION_SIZE": "number of parameters that some private functions of MXNet's pass to a store at a time",
     "MXNET_UPDATE_ON_KVSTORE": "0: gluon's Trainer updates each device's copy of the weights",
 }
 #: The purpose of each optional package, which has a name to install and a name to import.

@@ -12,7 +12,7 @@ from .array_state import adopt
 _indices: "WeakKeyDictionary[MXIndexedRecordIO, TextIOWrapper]" = WeakKeyDictionary()
 
 
-class IndexFile(MXIndexedRecordIO):
+class _IndexFile(MXIndexedRecordIO):
     """The open file of the index, which programs write lines of their own to."""
 
     @property
@@ -36,4 +36,4 @@ class IndexFile(MXIndexedRecordIO):
         _indices[self] = file
 
 
-adopt(MXIndexedRecordIO, IndexFile)
+adopt(MXIndexedRecordIO, _IndexFile)
