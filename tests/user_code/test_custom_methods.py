@@ -63,3 +63,32 @@ def test_a_method_that_is_not_defined_is_named_though_the_base_class_has_it():
 def test_what_a_subclass_must_define_is_not_implemented(call):
     with pytest.raises(NotImplementedError, match="define"):
         call()
+
+
+def test_an_executor_has_one_object_in_both_modes():
+    """As in MXNet: what an operator keeps in training is there in prediction, and the other way round."""
+
+    class Calls(mx.operator.CustomOp):
+        count = 0
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.count += 1
+            self.assign(out_data[0], req[0], in_data[0] + self.count)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * self.count)
+
+    made = []
+
+    @mx.operator.register("calls_of_both_modes")
+    class CallsProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            made.append(Calls())
+            return made[-1]
+
+    executor = mx.sym.Custom(mx.sym.var("x"), op_type="calls_of_both_modes").simple_bind(mx.cpu(), x=(1,))
+    seen = [executor.forward(is_train=training)[0].asscalar() for training in (False, True, False, True, True)]
+    executor.backward([mx.nd.ones(1)])
+    assert seen == [1, 2, 3, 4, 5]
+    assert executor.grad_dict["x"].asscalar() == 5
+    assert len(made) == 1

@@ -40,7 +40,7 @@ class UserObject(NamedTuple):
     """
 
     leaf: Node
-    make: Callable[[Device, Sequence[Any]], object]
+    make: Callable[[Device, Sequence[Any]], Any]
     states: Sequence[int]
 
 
@@ -110,7 +110,7 @@ def random_keys(count: int, device: Device) -> list[object]:
     return [STREAMS.next_key(device) for _ in range(count)]
 
 
-def user_objects(objects: Iterable[UserObject], device: Device, arrays: Sequence[object]) -> list[object]:
+def user_objects(objects: Iterable[UserObject], device: Device, arrays: Sequence[object]) -> list[Any]:
     """Create users' objects for a run on a device. ``arrays`` are those of the graph's inputs."""
     return [o.make(device, [arrays[k] for k in o.states]) for o in objects]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
@@ -137,7 +137,7 @@ class PartRunner:
         self._residuals: Residuals | None = None
         #: The random keys of the last forward, by part: a rerun must draw the same numbers.
         self._random: list[list[Array]] = []
-        self._created: dict[Part, list[object]] = {}
+        self._created: dict[Part, list[Any]] = {}
 
     def parts(self, training: bool) -> list[Part]:
         """The parts of a mode, created on first use."""
@@ -188,7 +188,7 @@ class PartRunner:
             if part.keys:
                 leaves += self._random_keys(number, part)
             if part.objects:
-                leaves += self._objects(part)
+                leaves += self._objects(number, part)
             visible = len(part.makes) + len(part.written)
             if tape is not None:
                 trained = part.training
@@ -233,11 +233,15 @@ class PartRunner:
         keys += random_keys(len(part.keys) - len(keys), part.device)
         return keys
 
-    def _objects(self, part: Part) -> list[object]:
-        """A part's users' objects, created in its first run."""
+    def _objects(self, number: int, part: Part) -> list[Any]:
+        """A part's users' objects, created in its first run. What they call is one object in both modes."""
         found = self._created.get(part)
         if found is None:
-            found = self._created[part] = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
+            found = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
+            others = (self._created.get(parts[number]) for parts in self._parts.values() if number < len(parts))
+            for new, old in zip(found, next(filter(None, others), ()), strict=False):
+                new.share(old)
+            self._created[part] = found
         return found
 
     def _write_states(self, states: Sequence[tuple[str, object]], contents: Sequence[Content]) -> None:

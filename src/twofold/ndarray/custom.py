@@ -195,7 +195,7 @@ class Undeclared(NDArray):
 
 
 class CustomHandle(UserFunction):
-    """One call of a custom operator, or all calls of one executor: its `CustomOp`, created for the first operands, and its states.
+    """One call of a custom operator, or all calls of an executor in one mode: its `CustomOp` and its states.
 
     Parameters
     ----------
@@ -218,19 +218,23 @@ class CustomHandle(UserFunction):
         self._prop, self._training, self._needs = prop, training, needs
         self._device, self._states = device, list(states)
         self._types: Types = {}
-        self._op: CustomOp | None = None
+        #: The user's object, once it is created.
+        self._made: list[CustomOp] = []
 
-    def prepare(self, types: Types) -> CustomOp:
-        """The computation for operands of these types, created on the first call."""
-        if self._op is None:
-            self._types = types
+    def share(self, other: "CustomHandle") -> None:
+        """Call the object of another handle, for the same node in another mode: it may keep values of its own."""
+        self._made = other._made
+
+    def prepare(self, types: Types) -> None:
+        """Create the computation for operands of these types, unless there is one."""
+        self._types = types
+        if not self._made:
             shapes, dtypes = [list(t[0]) for t in types["in"]], [MXNET_CODES[t[1]] for t in types["in"]]
             with user_code(f"{self.label}: create_operator"):
                 made = self._prop.create_operator(self._device, shapes, dtypes)
             if made is None:
                 raise DTypeError(f"{self.label}: create_operator returned None", None, "return an instance of your CustomOp")
-            self._op = made
-        return self._op
+            self._made.append(made)
 
     # users' functions get arrays over the program's memory, off the tape: the gradient is `_backward`'s
     def _cells(self, arrays: Sequence[object]) -> list[NDArray]:
@@ -248,8 +252,10 @@ class CustomHandle(UserFunction):
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
         operands = self._cells(arrays)
-        # an imperative call learns the types here; an executor has prepared the operator when it was bound
-        op = self._op or self.prepare(infer_types(self.label, self._prop, [(c.shape, c._dtype) for c in operands]))
+        # an executor learns the types here; an imperative call has prepared the operator
+        if not self._types:
+            self.prepare(infer_types(self.label, self._prop, [(c.shape, c._dtype) for c in operands]))
+        (op,) = self._made
         results = self._empty(self._types["out"])
         with Scope(False, self._training):
             # by name, as MXNet calls them: their order is the operator's own
@@ -265,10 +271,10 @@ class CustomHandle(UserFunction):
         # by position among operands and then results; reading an undeclared one raises an error
         saved = [kept[k] if k in kept else Undeclared(self.label) for k in range(width + count)]
         grads = self._empty(self._types["in"])
-        assert self._op is not None  # created by forward
+        (op,) = self._made  # created by forward
         # always "write": the caller adds the gradients to the arrays' content
         with Scope(False, self._training):
-            self._defined(self._op, "backward")(
+            self._defined(op, "backward")(
                 req=["write"] * len(grads),
                 out_grad=cells[:count],
                 in_data=saved[:width],
