@@ -7,7 +7,7 @@ import pytest
 
 import twofold as mx
 from twofold.backend import loader
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative import window
 from twofold.scheduler import streams
 

@@ -11,7 +11,7 @@ import pytest
 import twofold as mx
 from twofold.backend import workers
 from twofold.config import SETTINGS
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold_numpy import convolution, image_blocks, tune, winograd
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows

@@ -7,7 +7,7 @@ from asv_benchmarks import counting, networks, small
 from asv_benchmarks.hand_written import LeNet, Perceptron
 from asv_benchmarks.ratios import operations, recorded_frames
 from asv_benchmarks.timing import frames
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.counters import COUNTERS
 
 OPERATIONS = ("x + x", "x * 2.5", "x[1:3]", "x.sum()")

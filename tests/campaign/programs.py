@@ -17,7 +17,7 @@ import numpy as np
 import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
-from twofold.graph.ir import NODE_BYTES, TABLES, forget_unused
+from twofold.graph.tables import NODE_BYTES, TABLES, forget_unused
 from twofold_numpy import adapter, blocked
 
 from tests.campaign.trials import Ended, Trial, described

@@ -3,7 +3,7 @@
 import pytest
 
 from twofold.config import SETTINGS
-from twofold.graph.ir import NODE_BYTES, drop_generation
+from twofold.graph.tables import NODE_BYTES, drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.tape import tls
 from twofold.imperative.window import HERE

@@ -5,7 +5,7 @@ import pytest
 
 from twofold import autograd, nd
 from twofold.errors import AutogradError, DTypeError, ShapeError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.tape import tls
 
 from .operators import SIZE, growth, logistic, op, operator, pair, ramp, soft

@@ -5,7 +5,8 @@ import pytest
 from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
 from twofold.device import CPU
-from twofold.graph.ir import drop_generation, leaf
+from twofold.graph.ir import leaf
+from twofold.graph.tables import drop_generation
 from twofold.program.cache import PROGRAMS, Cache, CacheEntry, program_of
 
 

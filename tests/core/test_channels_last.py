@@ -10,7 +10,8 @@ import twofold as mx
 from twofold.config import SETTINGS
 from twofold.graph.build import G
 from twofold.graph.channels_last import with_channels_last
-from twofold.graph.ir import applications, drop_generation, leaf
+from twofold.graph.ir import applications, leaf
+from twofold.graph.tables import drop_generation
 from twofold.program import passes
 from twofold_numpy import adapter, calls, convolution, namespace
 from twofold_numpy.convolution import applicable

@@ -9,7 +9,7 @@ import pytest
 import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.errors import MXNetError, ShapeError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.tape import tls
 
 from .conftest import set_mode

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from twofold.config import SETTINGS
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold_numpy import blocked
 from twofold_numpy.jit.availability import is_installed

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from twofold import autograd, cpu, gluon, nd, sym
-from twofold.graph import ir
+from twofold.graph import ir, tables
 from twofold.graph.build import apply
 from twofold.imperative import scalars
 from twofold.opdef.registry import OPS
@@ -41,7 +41,7 @@ def test_dropping_a_generation_between_steps_changes_nothing(mode):
     x.attach_grad()
     wanted = results_of(x, lambda: None)
     for _ in range(2):
-        for a, b in zip(results_of(x, ir.drop_generation), wanted, strict=True):
+        for a, b in zip(results_of(x, tables.drop_generation), wanted, strict=True):
             np.testing.assert_array_equal(a, b)
 
 
@@ -49,11 +49,11 @@ def test_dropping_a_generation_between_steps_changes_nothing(mode):
 def test_a_small_table_limit_changes_no_result(mode, monkeypatch, limit):
     wanted = [run(seed, record) for seed in range(6) for record in (False, True)]
     limit_nodes(monkeypatch, limit)
-    before = ir.TABLES.forgotten
+    before = tables.TABLES.forgotten
     for want, (seed, record) in zip(wanted, [(s, r) for s in range(6) for r in (False, True)], strict=True):
         for a, b in zip(run(seed, record), want, strict=True):
             np.testing.assert_array_equal(a, b)
-    assert ir.TABLES.forgotten > before
+    assert tables.TABLES.forgotten > before
 
 
 def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
@@ -65,7 +65,7 @@ def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
             y = x[0:1] * 1.0
             for _ in range(k):
                 y = y * y
-        assert ir.TABLES.count < 250
+        assert tables.TABLES.count < 250
 
 
 def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
@@ -78,7 +78,7 @@ def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
             for _ in range(k):
                 y = y * 0.5
             y.backward()
-            assert ir.TABLES.count < 1300  # of 5,000; the last two programs, of 300 nodes each, are spared
+            assert tables.TABLES.count < 1300  # of 5,000; the last two programs, of 300 nodes each, are spared
 
 
 def test_windows_keep_the_tables_bounded(deferred, monkeypatch):
@@ -86,12 +86,12 @@ def test_windows_keep_the_tables_bounded(deferred, monkeypatch):
     for n in range(SIZE, SIZE + 60):
         x = nd.array(ramp(0.0, n))
         (x * 2.0 + 1.0).wait_to_read()
-        assert ir.TABLES.count < 400
+        assert tables.TABLES.count < 400
 
 
 def test_what_is_not_in_use_is_forgotten(mode):
     """Structures in use stay as they are: a held graph is the same node when it is built again, and a network is not compiled again."""
-    ir.forget_unused()
+    tables.forget_unused()
     held = apply(OPS["exp"].bind(), (ir.leaf("held", (3,), "float32"),))
     apply(OPS["exp"].bind(), (ir.leaf("not held", (3,), "float32"),))
     x = nd.array(ramp())
@@ -105,12 +105,12 @@ def test_what_is_not_in_use_is_forgotten(mode):
 
     for n in [*range(1, 7), SIZE, SIZE, SIZE]:
         step(n)
-    cache_size, before = len(PROGRAMS), ir.TABLES.count
-    ir.forget_unused()  # new programs are spared once
+    cache_size, before = len(PROGRAMS), tables.TABLES.count
+    tables.forget_unused()  # new programs are spared once
     step(SIZE)
-    ir.forget_unused()
-    assert ir.TABLES.count < before
-    assert not any(n.name == "not held" for n in ir.TABLES.leaves.values())
+    tables.forget_unused()
+    assert tables.TABLES.count < before
+    assert not any(n.name == "not held" for n in tables.TABLES.leaves.values())
     assert apply(OPS["exp"].bind(), (ir.leaf("held", (3,), "float32"),)) is held
     assert 0 < len(PROGRAMS) < cache_size
     added = PROGRAMS.added
@@ -138,9 +138,9 @@ def test_networks_and_shapes_leave_no_memory_behind(several):
         use(k)
         if k in (59, 119):
             gc.collect()  # blocks, and what they hold, have reference cycles
-            ir.forget_unused()
-            ir.forget_unused()
-            held.append((ir.TABLES.count, len(PROGRAMS)))
+            tables.forget_unused()
+            tables.forget_unused()
+            held.append((tables.TABLES.count, len(PROGRAMS)))
     assert held[1] <= (held[0][0] + 30, held[0][1] + 2), held
 
 
@@ -176,13 +176,13 @@ KINDS = pytest.mark.parametrize("kind", ["bound", "hybridized", "eager"])
 def test_graphs_of_many_shapes_stay_within_the_limit(kind, monkeypatch):
     """From the first second on: the tables are bounded by bytes and by nothing else."""
     limit = 3000
-    monkeypatch.setattr(ir.SETTINGS, "graph_memory", limit * ir.NODE_BYTES)
-    ir.drop_generation()
+    monkeypatch.setattr(tables.SETTINGS, "graph_memory", limit * tables.NODE_BYTES)
+    tables.drop_generation()
     step, counts = _stepper(kind), []
     for k in range(120):
         step((k + 1, 2, 4))
-        counts.append(ir.TABLES.count)
-    assert ir.TABLES.forgotten
+        counts.append(tables.TABLES.count)
+    assert tables.TABLES.forgotten
     # new programs are spared once, and a step's own nodes are made before the tables are looked at again
     assert max(counts) < 2.5 * limit
     assert sum(counts) / len(counts) < 1.5 * limit
@@ -193,15 +193,15 @@ def test_graphs_and_programs_have_no_reference_cycles(kind):
     """What is forgotten is freed at once, not when Python's collector runs next."""
     step = _stepper(kind)
     step((1, 2, 4))
-    ir.drop_generation()
+    tables.drop_generation()
     gc.collect()
     gc.disable()
     try:
         for n in (4, 5, 6):
             step((n, 2, 4))
-        made = [weakref.ref(n) for b in ir.TABLES.bound_ops for n in b.typed.values()]
-        programs = [weakref.ref(weight) for weight in ir.TABLES.weights]
-        ir.drop_generation()
+        made = [weakref.ref(n) for b in tables.TABLES.bound_ops for n in b.typed.values()]
+        programs = [weakref.ref(weight) for weight in tables.TABLES.weights]
+        tables.drop_generation()
         left = [sum(each() is not None for each in refs) for refs in (made, programs)]
         gc.collect()
         assert left == [sum(each() is not None for each in refs) for refs in (made, programs)]
@@ -215,7 +215,7 @@ def test_a_result_of_several_is_made_again_where_it_was_forgotten():
     node = apply(pair.op.bind(), (ir.leaf("x", (3,), "float32"),))
     first = node.parts[0]
     gone = weakref.ref(node.parts[1])
-    ir.drop_generation()
+    tables.drop_generation()
     assert gone() is None
     assert node.parts[0] is first
     again = node.parts[1]
@@ -232,15 +232,15 @@ def test_networks_that_only_infer_leave_nothing_for_the_tables_to_forget():
         net(nd.ones((2, 3))).asnumpy()
         return weakref.ref(net)
 
-    forgotten, networks = ir.TABLES.forgotten, [use() for _ in range(12)]
+    forgotten, networks = tables.TABLES.forgotten, [use() for _ in range(12)]
     gc.collect()
     assert not [network for network in networks if network() is not None]
-    assert sum(b.op.name.startswith("graph hybridsequential") for b in ir.TABLES.bound_ops) < 10
-    assert ir.TABLES.forgotten == forgotten
+    assert sum(b.op.name.startswith("graph hybridsequential") for b in tables.TABLES.bound_ops) < 10
+    assert tables.TABLES.forgotten == forgotten
 
 
 def test_a_step_that_needs_more_nodes_than_the_limit_is_compiled_once(inline, monkeypatch):
-    monkeypatch.setattr(ir.SETTINGS, "graph_memory", 50 * ir.NODE_BYTES)
+    monkeypatch.setattr(tables.SETTINGS, "graph_memory", 50 * tables.NODE_BYTES)
     x = nd.array(ramp())
     x.attach_grad()
 
@@ -252,11 +252,11 @@ def test_a_step_that_needs_more_nodes_than_the_limit_is_compiled_once(inline, mo
         y.backward()
         return PROGRAMS.added
 
-    ir.drop_generation()
+    tables.drop_generation()
     step()
-    compiled, generation = step(), ir.TABLES.generation
+    compiled, generation = step(), tables.TABLES.generation
     assert step() == compiled
-    assert ir.TABLES.generation == generation
+    assert tables.TABLES.generation == generation
 
 
 def test_dropping_empties_every_cache(deferred):
@@ -273,21 +273,21 @@ def test_dropping_empties_every_cache(deferred):
             (small * 2.5 * 2.5).backward()
         nd.array([1.0]) + nd.array([[2.0]])
         ir.const(2.0)
-    caches = [PROGRAMS, scalars.FLOAT_LEAVES, ir.TABLES.leaves, ir.TABLES.constants]
+    caches = [PROGRAMS, scalars.FLOAT_LEAVES, tables.TABLES.leaves, tables.TABLES.constants]
     kinds = {type(entry).__name__ for entry in PROGRAMS.values()}
     assert kinds == {"Backward", "WindowProgram", "_Operation"}
     assert all(caches)
-    bound_ops = list(ir.TABLES.bound_ops)
-    ir.drop_generation()
+    bound_ops = list(tables.TABLES.bound_ops)
+    tables.drop_generation()
     assert not any(caches)
-    assert not ir.TABLES.bound_ops
+    assert not tables.TABLES.bound_ops
     assert not any(bound_op.typed or bound_op.inline for bound_op in bound_ops)
-    assert ir.TABLES.count == 0
+    assert tables.TABLES.count == 0
 
 
 def test_a_dropped_structure_is_freed():
     ir.leaf("gone", (3,), "float32")
-    ir.drop_generation()
+    tables.drop_generation()
     gc.collect()
     assert not [o for o in gc.get_objects() if isinstance(o, ir.Leaf) and o.name == "gone"]
 
@@ -296,7 +296,7 @@ def test_a_structure_keeps_its_identity_until_dropped():
     bound_op, a = OPS["exp"].bind(), ir.leaf("a", (3,), "float32")
     node = apply(bound_op, (a,))
     assert apply(bound_op, (a,)) is node
-    ir.drop_generation()
+    tables.drop_generation()
     again = apply(bound_op, (ir.leaf("a", (3,), "float32"),))
     assert again is not node
     assert (again.shape, again.dtype) == (node.shape, node.dtype)
@@ -307,9 +307,9 @@ def test_a_tape_outlives_its_generation(mode):
     x.attach_grad()
     with autograd.record():
         y = x * x
-        ir.drop_generation()
+        tables.drop_generation()
         z = y * x + x * x  # x · x twice, from two generations
-    ir.drop_generation()
+    tables.drop_generation()
     z.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), 3 * ramp(1.0) ** 2 + 2 * ramp(1.0), rtol=1e-6)
 
@@ -319,10 +319,10 @@ def test_a_bridge_spans_generations(mode):
     x.attach_grad()
     with autograd.record():
         y = soft(x.reshape((4, 4)))
-    ir.drop_generation()
+    tables.drop_generation()
     with autograd.record():
         z = y * y
-    ir.drop_generation()
+    tables.drop_generation()
     z.backward()
     got = x.grad.asnumpy()
     with autograd.record():
@@ -332,7 +332,7 @@ def test_a_bridge_spans_generations(mode):
     np.testing.assert_array_equal(x.grad.asnumpy(), got)
 
 
-@pytest.mark.parametrize("clear", [ir.drop_generation, ir.forget_unused], ids=["all", "unused"])
+@pytest.mark.parametrize("clear", [tables.drop_generation, tables.forget_unused], ids=["all", "unused"])
 def test_other_threads_can_empty_the_tables_while_one_records(mode, clear):
     x = nd.array(ramp() * 0.1)
     x.attach_grad()
@@ -351,3 +351,24 @@ def test_other_threads_can_empty_the_tables_while_one_records(mode, clear):
     finally:
         stop.append(True)
     task.result()
+
+
+def test_what_one_large_graph_took_is_given_back(monkeypatch):
+    """After it the tables shrink to the limit again, although new graphs are made all the time."""
+    limit = 2000
+    monkeypatch.setattr(tables.SETTINGS, "graph_memory", limit * tables.NODE_BYTES)
+    tables.drop_generation()
+    step = _stepper("bound")
+    for n in range(1, 21):
+        with autograd.record():  # one tape: the tables are not looked at inside
+            for k in range(1, 11):
+                nd.ones((n, k)) * 2.0 + 1.0
+        step((n, 2, 4))
+    large = [apply(OPS["exp"].bind(), (ir.leaf(k, (3,), "float32"),)) for k in range(10 * limit)]
+    tables.forget_unused()
+    del large
+    counts = []
+    for n in range(21, 141):
+        step((n, 2, 4))
+        counts.append(tables.TABLES.count)
+    assert max(counts[-40:]) < 2.5 * limit, counts[-40:]

@@ -13,7 +13,8 @@ import twofold as mx
 from twofold.config import SETTINGS
 from twofold.graph.build import G
 from twofold.graph.gradient import gradient, ones_head
-from twofold.graph.ir import drop_generation, leaf, topological
+from twofold.graph.ir import leaf, topological
+from twofold.graph.tables import drop_generation
 from twofold.imperative.cell import HOST
 from twofold.program.compile import Program
 

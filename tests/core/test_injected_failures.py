@@ -11,7 +11,7 @@ import pytest
 
 import twofold as mx
 from twofold.errors import MXNetError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.cell import Value
 from twofold.imperative.sites import SITES
 from twofold.imperative.tape import Tape, TapeEntry, tls

@@ -7,7 +7,7 @@ import pytest
 import twofold as mx
 from twofold import nd
 from twofold.errors import MXNetError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold_numpy.namespace import NumpyNamespace
 
 BIG = (300, 300)

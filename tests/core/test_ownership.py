@@ -3,7 +3,7 @@
 import numpy as np
 
 from twofold import autograd, nd
-from twofold.graph.ir import TABLES
+from twofold.graph.tables import TABLES
 from twofold.imperative.cell import ALWAYS, HOST, Value, alias
 from twofold.imperative.tape import Tape
 from twofold.ndarray.array import NDArray

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from twofold import nd, sym
-from twofold.graph import ir
+from twofold.graph import ir, tables
 from twofold.graph.build import apply
 from twofold.imperative.invoke import invoke
 from twofold.opdef import spec
@@ -26,7 +26,7 @@ def unknown(monkeypatch):
     """As in a process that has not padded yet."""
     for op in (OPS["pad"], OPS["pad_array"], OPS["full"]):
         op.bound_ops.clear()
-    ir.drop_generation()
+    tables.drop_generation()
     gc.collect()
 
 
@@ -105,11 +105,11 @@ def test_indexing_keeps_a_bounded_number_of_signatures():
 
 def test_signatures_without_use_are_freed_with_their_generation(monkeypatch):
     monkeypatch.setattr(spec, "MOST_BOUND_OPS", 16)
-    ir.drop_generation()
+    tables.drop_generation()
     before = live()
     for k in range(100):
         apply(OPS["leaky_relu"].bind(slope=k + 0.5), (ir.leaf("x", (2, 3), "float32"), None))
-    ir.drop_generation()
+    tables.drop_generation()
     assert live() < before + 40
 
 
@@ -118,4 +118,4 @@ def test_operations_without_tape_or_window_keep_the_tables_bounded(monkeypatch):
     x = nd.ones((2, 3))
     for k in range(60):
         nd.LeakyReLU(x, slope=k + 0.25)
-        assert ir.TABLES.count < 200
+        assert tables.TABLES.count < 200

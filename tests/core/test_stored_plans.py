@@ -15,7 +15,8 @@ from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
 from twofold.device import CPU
 from twofold.graph.build import G
-from twofold.graph.ir import drop_generation, leaf
+from twofold.graph.ir import leaf
+from twofold.graph.tables import drop_generation
 from twofold.opdef import OPS
 from twofold.program import stored_plans
 from twofold.program.compile import Program

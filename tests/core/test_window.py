@@ -12,7 +12,7 @@ from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.context import cpu
 from twofold.device import CPU, Device
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative import deferral, room, window, window_program
 from twofold.imperative.cell import Value
 from twofold.imperative.counters import COUNTERS

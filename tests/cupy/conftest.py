@@ -15,7 +15,7 @@ import pytest
 import twofold as mx
 from twofold.backend import loader
 from twofold.device import Device
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 
 from tests.devices import forget_backends
 from tests.fakes import simulation

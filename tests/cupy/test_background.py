@@ -17,7 +17,7 @@ from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.errors import KernelCompileError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.testing.backend_conformance import step
 from twofold.testing.op_conformance import check_backend
 

@@ -13,7 +13,7 @@ from twofold.backend.kernel import ProgramTraits
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.errors import DeviceError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.program.cache import PROGRAMS
 
 from tests.core import random_programs

@@ -8,7 +8,7 @@ from twofold import nd
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.errors import DeviceOutOfMemory
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 
 from tests.cupy.captured import drawn
 from tests.cupy.conftest import simulated

@@ -10,7 +10,7 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
 from twofold.errors import IndexingError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 
 from tests.cases import later_in_ci, spread_in_ci
 from tests.cupy.captured import STEPS, bits, drawn, same, trained

@@ -9,7 +9,7 @@ import pytest
 
 import twofold as mx
 from twofold.config import SETTINGS
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.testing.op_conformance import check_backend
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu

@@ -13,7 +13,7 @@ from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.errors import ParameterError, ShapeError
 from twofold.gluon import nn
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.residuals import cache_of
 from twofold.program.compile import Program

@@ -19,7 +19,7 @@ import twofold as mx
 from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.gluon import nn
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 
 from tests.cases import later_in_ci
 

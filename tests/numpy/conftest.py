@@ -3,7 +3,7 @@
 import pytest
 
 from twofold.config import SETTINGS
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.tape import tls
 from twofold.imperative.window import HERE
 

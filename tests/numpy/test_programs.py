@@ -7,7 +7,7 @@ import pytest
 
 import twofold as mx
 from twofold.config import SETTINGS
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.counters import COUNTERS
 
 from tests.cases import later_in_ci

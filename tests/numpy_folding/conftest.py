@@ -2,7 +2,7 @@
 
 import pytest
 
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.imperative.window import HERE
 from twofold.numpy_folding import sites
 

@@ -5,7 +5,7 @@ import pytest
 
 import twofold as mx
 from twofold.errors import MXNetError, ParameterError, ShapeError
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 from twofold.program import cache
 from twofold.program.compile import Program
 

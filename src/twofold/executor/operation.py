@@ -15,10 +15,11 @@ from ..collector import RESTING
 from ..device import Device
 from ..graph.build import item
 from ..graph.gradient import accumulate, starts_below
-from ..graph.ir import TABLES, Application, Leaf, Node, leaf, topological
+from ..graph.ir import Application, Leaf, Node, leaf, topological
 from ..graph.recomputed_regions import Region, with_copies
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
+from ..graph.tables import TABLES
 from ..imperative.array import Array
 from ..imperative.cell import PLAIN, Cell, Content
 from ..imperative.guards import is_tracked

@@ -11,7 +11,7 @@ import numpy as np
 from ..assembly import FREE, assembled
 from ..device import CPU, Device
 from ..errors import WrongArgument
-from ..graph.ir import TABLES
+from ..graph.tables import TABLES
 from ..imperative.array import Array
 from ..imperative.cell import PLAIN, Cell, Operand, Value, new, wrap
 from ..imperative.counters import COUNTERS

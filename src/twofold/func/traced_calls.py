@@ -15,8 +15,9 @@ from ..executor.function import StateUpdate, TypedGraph
 from ..executor.operation import Operation
 from ..graph.build import G
 from ..graph.gradient import backward_order
-from ..graph.ir import TABLES, Leaf, Node, leaf
+from ..graph.ir import Leaf, Node, leaf
 from ..graph.rewrite import substitute
+from ..graph.tables import TABLES
 from ..imperative.array import Array
 from ..imperative.cell import Cell, Content, Operand, Value, wrap
 from ..imperative.invoke import device_of, invoke

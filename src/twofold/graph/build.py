@@ -10,7 +10,8 @@ from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, prim
 from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from ..origin import called_function
-from .ir import TABLES, Application, Constant, Node, Part, const, intern
+from .ir import Application, Constant, Node, Part, const, intern
+from .tables import TABLES
 
 
 @primitive(run_by_program=True)

@@ -14,8 +14,9 @@ from ..dtype import COMPLEX
 from ..errors import AutogradError
 from ..graph.build import G, item
 from ..graph.gradient import accumulate, backward_order, ones_head
-from ..graph.ir import TABLES, Application, Leaf, Node, leaf, topological
+from ..graph.ir import Application, Leaf, Node, leaf, topological
 from ..graph.rewrite import as_operator, substitute
+from ..graph.tables import TABLES
 from ..opdef import BoundOp
 from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program

@@ -16,7 +16,8 @@ from ..config import SETTINGS
 from ..device import CPU, Device
 from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
-from ..graph.ir import Application, Leaf, Node, bound_tables
+from ..graph.ir import Application, Leaf, Node
+from ..graph.tables import bound_tables
 from ..opdef import BoundOp
 from ..origin import INSIDE, frame_of_user
 from .cell import HOST, PLAIN, Content, Operand, Value

@@ -13,7 +13,8 @@ from ..device import CPU, Device, current_device
 from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
 from ..errors import DeviceError, DTypeError, StorageError
 from ..graph.build import apply
-from ..graph.ir import Application, Node, bound_tables, leaf
+from ..graph.ir import Application, Node, leaf
+from ..graph.tables import bound_tables
 from ..opdef import BoundOp, Op
 from ..opdef.conventions import operator_scalar
 from ..scheduler.observers import LISTENERS, report_arrays

@@ -14,9 +14,10 @@ from ..collector import RESTING
 from ..errors import NoReverseMode
 from ..graph.build import G, run_rule
 from ..graph.gradient import input_gradients
-from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
+from ..graph.ir import Application, Constant, Leaf, Node, leaf, topological
 from ..graph.residuals import residuals, values_inside
 from ..graph.rewrite import substitute
+from ..graph.tables import TABLES
 from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable

@@ -4,7 +4,8 @@ from collections.abc import Hashable
 from typing import TypeAlias, TypeGuard
 
 from ..dtype import scalar_dtype
-from ..graph.ir import TABLES, Constant, Leaf, const, leaf
+from ..graph.ir import Constant, Leaf, const, leaf
+from ..graph.tables import TABLES
 from .user_function import UserFunction
 
 Scalar: TypeAlias = int | float

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from ..assembly import fragment, inlined
-from ..graph.ir import bound_tables
+from ..graph.tables import bound_tables
 from .tape import Tape, close_tape, tls
 from .trace import Trace
 from .window import HERE, flush, flush_complete

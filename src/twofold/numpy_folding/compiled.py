@@ -12,7 +12,8 @@ import numpy as np
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..graph.build import apply
-from ..graph.ir import Leaf, Node, bound_tables, leaf, post_order
+from ..graph.ir import Leaf, Node, leaf, post_order
+from ..graph.tables import bound_tables
 from ..imperative.cell import HOST
 from ..imperative.scalars import FLOAT_LEAVES, scalar_node
 from ..opdef.registry import OPS

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ..backend.ledger import HAND_OFFS
 from ..device import CPU, Device
-from ..graph.ir import NODE_BYTES, TABLES
+from ..graph.tables import NODE_BYTES, TABLES
 from ..imperative.counters import COUNTERS
 from .accounts import live_arrays, nbytes_of, owner_of
 from .recorder import RECORDER

@@ -13,7 +13,8 @@ from ..backend.protocol import Backend
 from ..collector import RESTING
 from ..config import ON_CHANGE
 from ..device import Device
-from ..graph.ir import TABLES, Node, drop_generation
+from ..graph.ir import Node
+from ..graph.tables import TABLES, drop_generation
 from .compile import Program
 from .profiling import PROGRAM, Title
 

@@ -17,7 +17,8 @@ from ..collector import RESTING
 from ..device import Device
 from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
-from ..graph.ir import Node, Weight
+from ..graph.ir import Node
+from ..graph.tables import Weight
 from ..scheduler.observers import LISTENERS, report
 from .code import Code
 from .launch import launch_or_step, traits_of

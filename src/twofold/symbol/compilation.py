@@ -11,9 +11,10 @@ from ..device import CPU, Device
 from ..errors import DeviceError, DTypeError, MXNetError, ParameterError, ShapeError
 from ..executor.function import TypedGraph, random_keys, user_objects, write_states
 from ..executor.operation import Recordable, is_recorded
-from ..graph.ir import Node, bound_tables, leaf
+from ..graph.ir import Node, leaf
 from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
+from ..graph.tables import bound_tables
 from ..imperative.array import Array
 from ..imperative.cell import PLAIN, Cell, Content, Value, wrap
 from ..imperative.invoke import contents_of, data_of, device_of

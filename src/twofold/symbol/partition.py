@@ -15,8 +15,9 @@ from ..executor.part import Internal, Key, Part
 from ..executor.part_runner import PartRunner
 from ..executor.transport import zeros_in
 from ..graph.build import G
-from ..graph.ir import Application, Node, bound_tables, leaf
+from ..graph.ir import Application, Node, leaf
 from ..graph.stabilise import stabilise, stabilised
+from ..graph.tables import bound_tables
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .gradient import differentiated
