@@ -9,16 +9,13 @@ import gc
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from ..assembly import fragment
 from ..collector import RESTING
 from ..config import SETTINGS
 from ..opdef import BoundOp
-
-if TYPE_CHECKING:
-    from .ir import Constant, Leaf
 
 
 class Weight:
@@ -37,8 +34,9 @@ class _Tables:
     """The intern tables, except those in bound operators, and the caches that are emptied with them."""
 
     def __init__(self) -> None:
-        self.leaves: dict[object, Leaf] = {}
-        self.constants: dict[object, Constant] = {}
+        #: Inputs and constants by what they consist of.
+        self.leaves: dict[object, Any] = {}
+        self.constants: dict[object, Any] = {}
         #: The bound operators whose own tables (``typed``, ``inline``) have entries, so that dropping a generation finds these. Weak: the
         #: operator of a network's graph goes with the network, and takes its nodes along.
         self.bound_ops: WeakKeyDictionary[BoundOp, None] = WeakKeyDictionary()
