@@ -9,8 +9,6 @@ from ..ndarray.array import NDArray
 from ..symbol.compilation import compile
 from ..symbol.symbol import Symbol
 
-__all__ = ["CachedOp"]
-
 
 class CachedOp:
     """A symbol as a function of arrays; see `twofold.compile`, which takes them by name.

@@ -12,18 +12,6 @@ from ...rnn import HybridRecurrentCell
 from ...rnn.gates import Activation, gru_step, lstm_step
 from ...signatures import Functions, InitializerLike, Operand, StateInfo, extend_docstring
 
-__all__ = [
-    "Conv1DGRUCell",
-    "Conv1DLSTMCell",
-    "Conv1DRNNCell",
-    "Conv2DGRUCell",
-    "Conv2DLSTMCell",
-    "Conv2DRNNCell",
-    "Conv3DGRUCell",
-    "Conv3DLSTMCell",
-    "Conv3DRNNCell",
-]
-
 #: The default layout by number of spatial axes.
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
