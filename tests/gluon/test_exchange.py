@@ -194,3 +194,23 @@ def test_an_imported_block_can_be_trained(convnet: Callable[[], Any], images: nd
             assert np.array_equal(theirs[name].grad().asnumpy(), param.grad().asnumpy())
         else:
             assert np.array_equal(theirs[name].data().asnumpy(), param.data().asnumpy())
+
+
+def test_exported_parameters_stand_in_the_order_of_the_graph(tmp_path: Path) -> None:
+    """As in MXNet's files, in which states stand beside the other parameters of their layer."""
+    net = mx.gluon.nn.HybridSequential(prefix="n_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(2))
+    net.initialize()
+    net.hybridize()
+    net(nd.ones((2, 3)))
+    net.export(tmp_path / "m")
+    kinds = ["arg", "arg", "aux", "aux", "arg", "arg"]
+    expected = [f"{kind}:{name}" for kind, name in zip(kinds, net.collect_params(), strict=True)]
+    assert list(nd.load(tmp_path / "m-0000.params")) == expected
+    # a block of symbols has the states behind the other parameters; its files have them where they are read
+    block = mx.gluon.SymbolBlock.imports(tmp_path / "m-symbol.json", ["data"], tmp_path / "m-0000.params")
+    block.hybridize()
+    block(nd.ones((2, 3)))
+    block.export(tmp_path / "n")
+    assert list(nd.load(tmp_path / "n-0000.params")) == expected

@@ -593,8 +593,8 @@ class HybridBlock(Block):
             raise MXNetError(f"export: {what}", given, todo)
         symbol = self._trace.symbol
         symbol.save(f"{fspath(path)}-symbol.json", remove_amp_cast=remove_amp_cast)
-        arguments, states = set(symbol.list_arguments()), set(symbol.list_auxiliary_states())
-        params = self.collect_params().items()
-        arrays = {f"arg:{name}": param._reduce() for name, param in params if name in arguments}
-        arrays |= {f"aux:{name}": param._reduce() for name, param in params if name in states}
+        kinds = dict.fromkeys(symbol.list_arguments(), "arg") | dict.fromkeys(symbol.list_auxiliary_states(), "aux")
+        params = self.collect_params()
+        # in the order in which the graph reads them, as in MXNet's files
+        arrays = {f"{kinds[name]}:{name}": params[name]._reduce() for name in symbol.list_inputs() if name in params}
         nd.save(f"{fspath(path)}-{epoch:04d}.params", arrays)
