@@ -47,9 +47,8 @@ def sensitivity(theirs: dict[str, Any], part: str) -> float:
 def nearest(ours: dict[str, Any], theirs: dict[str, Any], part: str) -> float:
     """The distance of a part, or of ours where the inputs differ by rounding: a sum near 0 may be cut off by ReLU on one side only.
 
-    Two of GluonCV's networks need it. Where inputs change at random by 1e-6 and 3e-6, MXNet's own gradients jump by a part of their norm
-    as large as their distance from Twofold's: resnet18_v1b_0.89's by 1.3e-2 in 7 of 24 changes (by 3e-5 at most in the others), and those
-    of yolo3_darknet53_voc, whose loss weighs boxes by their rank, by 1e-2 to 4e-2 in 26 of 32. One nudge does not always meet a jump.
+    Where inputs change at random by 1e-6 and 3e-6, the gradients of resnet18_v1b_0.89 jump in MXNet by 1.3e-2 of their norm in 7 of 24
+    changes (by 3e-5 at most in the others), as far as Twofold's are. One nudge does not always meet a jump.
     """
     nudged = arrays(ours, f"nudged {part}") or arrays(ours, f"nudged {part.removeprefix('hybridized ')}")
     expected = arrays(theirs, part) or []
