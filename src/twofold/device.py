@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from types import FunctionType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .errors import DeviceError, FixedDevice, UnknownDevice
 from .suggestions import did_you_mean
@@ -35,12 +35,20 @@ def _written(text: str) -> str:
     return f"write mx.{name.replace('cuda', 'gpu')}({index})" if name in ("cuda", *TYPE_CODES) and (index or "0").isdecimal() else ""
 
 
+#: What stands for `Device` among the bases of a class.
+_DERIVABLE: dict[type, type] = {}
+
+
 class _Local(threading.local):
     stack: tuple["Device", ...] = ()
 
 
 class _DeviceType(type):
-    """The type of `Device`, for the attribute ``Context.default_ctx``."""
+    """The type of `Device`, for the attribute ``Context.default_ctx`` and for classes that programs derive."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> "_DeviceType":
+        """A class. One that a program derives from `Device` derives from `_Separate`."""
+        return super().__new__(cls, name, tuple(_DERIVABLE.get(base, base) for base in bases), body, **options)
 
     @property
     def default_ctx(cls) -> "Device":
@@ -115,6 +123,12 @@ class Device(metaclass=_DeviceType):
             found = cls._known.setdefault(key, new)
         return found
 
+    def __init__(self, device_type: "str | int | Device", device_id: int = 0) -> None:
+        if self.__class__ is not Device:  # an object of a derived class; `__new__` has set the attributes of the interned ones
+            own = Device(device_type, device_id)
+            for name in Device.__slots__:
+                object.__setattr__(self, name, getattr(own, name))
+
     @property
     def device_typeid(self) -> int:
         """MXNet's code for the kind: 1 cpu, 2 gpu, 3 cpu_pinned, 5 cpu_shared."""
@@ -137,7 +151,7 @@ class Device(metaclass=_DeviceType):
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    def __reduce__(self) -> tuple[type["Device"], tuple[str, int]]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         return Device, (self.device_type, self.device_id)
 
     def __enter__(self) -> "Device":
@@ -152,24 +166,32 @@ class Device(metaclass=_DeviceType):
     def _old_ctx(self) -> "Device | None":
         """The default device before the innermost ``with`` of this device in this thread; None outside of one."""
         outer = CPU, *self._local.stack
-        return next((before for before, entered in reversed([*pairwise(outer)]) if entered is self), None)
+        return next((before for before, entered in reversed([*pairwise(outer)]) if entered is Device(self)), None)
 
 
-class _Unpickled(Device):
-    """A device in a pickle that the real MXNet wrote: it is made without arguments and set afterwards, so it is not the interned one.
+class _Separate(Device):
+    """A device that is not the interned one, such as one of a class that a program derives from ``mx.Context``.
 
     It equals that one, which stands in for it wherever it is used.
     """
 
-    __slots__ = ()
+    def __new__(cls, *args: object, **kwargs: object) -> "_Separate":
+        """A new object, as the constructors of derived classes have arguments of their own."""
+        return object.__new__(cls)
 
-    def __init__(self, device_type: str, device_id: int = 0) -> None:
-        raise _unknown_device(device_type, device_id, device_type)
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "device_typeid": self.device_typeid, "device_id": self.device_id}
 
-    def __setstate__(self, state: Mapping[str, int]) -> None:
-        own = Device(state["device_typeid"], state["device_id"])
-        for name in Device.__slots__:
-            object.__setattr__(self, name, getattr(own, name))
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        Device.__init__(self, state["device_typeid"], state["device_id"])
+        vars(self).update({name: value for name, value in state.items() if name not in ("device_typeid", "device_id")})
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in ("device_type", "is_host"):
+            super().__setattr__(name, value)  # which raises
+        object.__setattr__(self, name, value)
+
+    __reduce__ = object.__reduce__
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and Device(self) is Device(other)
@@ -178,11 +200,22 @@ class _Unpickled(Device):
         return hash(Device(self))
 
     def __enter__(self) -> Device:
-        return Device(self).__enter__()
+        Device(self).__enter__()
+        return self
 
 
-_Unpickled.__qualname__ = Device.__qualname__
-Device.__name__ = _Unpickled.__name__ = "Context"  # MXNet's name, which programs compare with the type's
+class _Unpickled(_Separate):
+    """A device in a pickle that the real MXNet wrote: it is made without arguments and set afterwards."""
+
+    def __init__(self, device_type: str, device_id: int = 0) -> None:
+        raise _unknown_device(device_type, device_id, device_type)
+
+    __reduce__ = Device.__reduce__
+
+
+_DERIVABLE[Device] = _Separate
+_Separate.__qualname__ = _Unpickled.__qualname__ = Device.__qualname__
+Device.__name__ = _Separate.__name__ = _Unpickled.__name__ = "Context"  # MXNet's name, which programs compare with the type's
 
 
 CPU = Device("cpu", 0)

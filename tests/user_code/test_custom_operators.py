@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import DTypeError, OperatorError, ParameterError, ShapeError
+from twofold.errors import DTypeError, MXNetError, OperatorError, ParameterError, ShapeError
 
 nd = mx.nd
 
@@ -105,6 +105,12 @@ def test_variables_are_created_for_omitted_arguments():
 def test_an_unknown_type_is_named():
     with pytest.raises(OperatorError, match="no_such_type"):
         nd.Custom(nd.ones(1), op_type="no_such_type")
+
+
+@pytest.mark.parametrize("call", [lambda: nd.Custom(nd.ones(1)), lambda: mx.sym.Custom(mx.sym.var("x"))])
+def test_the_type_is_required(call):
+    with pytest.raises(MXNetError, match="Required argument op_type is missing"):
+        call()
 
 
 class Product(mx.autograd.Function):

@@ -193,10 +193,9 @@ class ParameterDict:
         force_reinit
             Re-initialize initialized parameters too.
         """
-        if isinstance(init, str):
-            init = initializer.create(init)
-        if verbose and isinstance(init, initializer.Initializer):
-            init.set_verbosity(verbose=verbose)
+        created = initializer.create(init)  # raises at once, even if parameters are initialized later
+        if verbose and isinstance(created, initializer.Initializer):
+            init = created.set_verbosity(verbose=verbose)
         for param in self.values():
             param.initialize(None, ctx, init, force_reinit=force_reinit)
 

@@ -95,7 +95,11 @@ class MXDataIter(LoadingIter):
         return min(len(self._order), stop) if self._order is not None else 0
 
     def getindex(self) -> np.ndarray:
-        """Indices of the current batch's rows in the file."""
+        """Indices of the current batch's rows in the file, uint64."""
+        return self._indices().astype(np.uint64)
+
+    def _indices(self) -> np.ndarray:
+        """Indices of the current batch's rows, of a dtype that indexes and adds."""
         if self._at < self._start:
             raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
         places = np.arange(self._at, self._at + self.batch_size)
@@ -212,11 +216,11 @@ class MNISTIter(MXDataIter):
 
     def getdata(self) -> NDArray:
         """Data of the current batch."""
-        return array(self._data[self.getindex()] * np.float32(1 / 256), dtype=self._dtype)  # MXNet's scale, not 1 / 255
+        return array(self._data[self._indices()] * np.float32(1 / 256), dtype=self._dtype)  # MXNet's scale, not 1 / 255
 
     def getlabel(self) -> NDArray:
         """Labels of the current batch, float32."""
-        return array(self._label[self.getindex()])
+        return array(self._label[self._indices()])
 
 
 def _row_shape(shape: tuple[int, ...], flat: bool, wanted: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -107,7 +107,7 @@ class _TextIter(MXDataIter):
 
     def _batch(self) -> list[tuple[Any, np.ndarray]]:
         """The current batch's rows, for its data and, where they are in the same files, its labels."""
-        index = self.getindex()
+        index = self._indices()
         if self._current[0] != self._at:
             self._current = self._at, self._rows[index]
         return self._current[1]
@@ -205,7 +205,7 @@ class CSVIter(_TextIter):
 
     def getlabel(self) -> NDArray:
         """Labels of the current batch."""
-        index = self.getindex()
+        index = self._indices()
         if self._labels is None:
             shape = self.provide_label[0].shape
             return adopted(NDArray, np.zeros(shape, self._dtype), current_device())
@@ -330,7 +330,7 @@ class LibSVMIter(_TextIter):
         """Labels of the current batch: an NDArray, or a csr array from a file of labels."""
         if self._labels is None:
             return _joined([(rows.labels, numbers) for rows, numbers in self._batch()])
-        return _csr(self._labels[self.getindex() + self._before], self.provide_label[0].shape)
+        return _csr(self._labels[self._indices() + self._before], self.provide_label[0].shape)
 
 
 def _sparse_rows(names: str, columns: int, skipped: SkippedSamples, part: tuple[int, int] = (1, 0)) -> TextRows[SparseRows]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import MXNET_CODES, NUMPY, dtype_name
-from ..errors import AutogradError, DTypeError, OperatorError, ParameterError
+from ..errors import AutogradError, DTypeError, OperatorError, ParameterError, WrongArgument
 from ..imperative.cell import Value, wrap
 from ..imperative.scope import Scope
 from ..imperative.tape import tls
@@ -170,7 +170,12 @@ def create_prop(op_type: str, parameters: Mapping[str, object]) -> CustomOpProp:
     ------
     OperatorError
         If nothing is registered under the name.
+    WrongArgument
+        If the name is empty.
     """
+    op_type = str(op_type)
+    if not op_type:
+        raise WrongArgument("Custom: Required argument op_type is missing", None, "pass the name that the operator is registered under")
     if op_type not in REGISTERED:
         todo = did_you_mean(op_type, REGISTERED, f"write @mx.operator.register({op_type!r}) above its CustomOpProp, before it is called")
         raise OperatorError("Custom: op_type is not registered", repr(op_type), todo)
@@ -363,7 +368,7 @@ def _entry(method: str, entry: Any) -> tuple[int, ...] | str:
     return tuple(int(n) for n in entry) if method == "infer_shape" else dtype_name(np.dtype(entry))
 
 
-def Custom(*data: NDArray, op_type: str, name: str | None = None, **parameters: object) -> NDArray | list[NDArray]:
+def Custom(*data: NDArray, op_type: str = "", name: str | None = None, **parameters: object) -> NDArray | list[NDArray]:
     """Call a registered custom operator on arrays.
 
     Parameters
@@ -371,7 +376,7 @@ def Custom(*data: NDArray, op_type: str, name: str | None = None, **parameters: 
     *data
         Operands, then auxiliary states, in the order that the property lists; or by keyword under their names.
     op_type
-        The name it was registered under.
+        The name it was registered under; required.
     name
         The name of the node in a graph, as for every operator; arrays have none, and the property class does not get it.
     **parameters

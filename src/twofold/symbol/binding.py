@@ -78,7 +78,7 @@ def _requests(grad_req: str | Sequence[str] | Mapping[str, str], names: Sequence
 def _device(ctx: object, what: str) -> Device:
     if not isinstance(ctx, Device):
         raise DTypeError(f"{what}: Context type error", repr(ctx), "pass a context such as mx.cpu() or mx.gpu(0)")
-    return ctx
+    return Device(ctx)
 
 
 def distinct_names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:

@@ -17,7 +17,9 @@ from .symbol import Symbol
 __all__ = ["Custom"]
 
 
-def Custom(*data: Symbol, op_type: str, name: str | None = None, attr: Mapping[str, str] | None = None, **parameters: object) -> Symbol:
+def Custom(
+    *data: Symbol, op_type: str = "", name: str | None = None, attr: Mapping[str, str] | None = None, **parameters: object
+) -> Symbol:
     """A node that calls a registered custom operator.
 
     Parameters
@@ -26,7 +28,7 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, attr: Mapping[s
         Symbols of the arguments, then of the auxiliary states (variables), in the order that the property lists; or by keyword.
         Variables are created for those left out.
     op_type
-        The name it was registered under.
+        The name it was registered under; required.
     name, attr
         Name and attributes of the node.
     **parameters
