@@ -43,6 +43,9 @@ USED = {
     "util": "is_np_array is_np_shape np_shape np_array set_np reset_np use_np getenv setenv get_gpu_count set_module",
 }
 
+#: Modules that MXNet writes when it is built, which the inventory of its source leaves out.
+GENERATED = {f"{parent}.{name}" for parent in ("ndarray", "symbol") for name in ("gen_contrib", "gen_op")}
+
 
 @pytest.fixture(scope="module")
 def modules(shared):
@@ -52,7 +55,7 @@ def modules(shared):
 
 def test_every_row_is_a_module_of_mxnet(modules):
     rows = {*SOURCES, *ABSENT, *INTERNAL}
-    assert rows <= modules
+    assert rows <= modules | GENERATED
     assert not {*SOURCES} & {*ABSENT, *INTERNAL}
 
 
