@@ -2,7 +2,7 @@
 
 import twofold as mx
 from twofold.config import SETTINGS
-from twofold.graph.ir import drop_generation
+from twofold.graph.tables import drop_generation
 
 #: Nodes of a graph.
 NODES = (10**2, 10**3, 10**4, 10**5)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import MXNetError, OperatorError, ParameterError
-from ...graph.build import item
+from ...graph.build import G, item
 from ...graph.ir import Application, Constant, Leaf, Node, applies, leaf, topological
 from ...ops.custom import user_forward
 from ...ops.onnx_forms import loading as loading
@@ -172,8 +172,13 @@ class _Trace:
         Raises
         ------
         OperatorError
-            If it is a primitive, which has none.
+            If it is a primitive without one.
         """
+        rule = node.bound_op.op.execution.definition_rule
+        if rule is not None:  # of a primitive in terms of others
+            definition = rule(G, *node.operands, **node.bound_op.params)
+            self._write([definition])
+            return self._typed(self.known[definition], result)
         if not node.body:
             what = f"export_model: {self.writer.source} cannot be written in ONNX"
             todo = "replace it by other operators, or export the part of the symbol in front of it"
