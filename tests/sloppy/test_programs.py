@@ -59,7 +59,6 @@ OTHER_CLASSES = {
     "arrays.unknown_keyword_of_random_randint": "as above",
     "arrays.unknown_keyword_of_ones": "as above",
     "arrays.unknown_keyword_of_eye": "as above",
-    "scripts.custom_operator_without_type": "as above",
 }
 MARK = "TWOFOLD_STRICT=1 makes this an error"
 
