@@ -246,6 +246,13 @@ class GraphNamespace(Derived):
 G = GraphNamespace()
 
 
+def definition_of(node: Application) -> Node:
+    """A primitive in terms of others, by the definition that its operator has."""
+    rule = node.bound_op.op.execution.definition_rule
+    assert rule is not None
+    return rule(G, *node.operands, **node.bound_op.params)
+
+
 def _install_operators() -> None:
     # not == and !=: nodes are compared by identity, since they are interned
     for op in [op for op in primitives().values() if op.python not in ("", "eq", "ne")]:

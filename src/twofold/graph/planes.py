@@ -12,7 +12,7 @@ from functools import partial
 from ..opdef import normalized_axes
 from ..ops.primitive_reduce import sum
 from .build import G, apply
-from .ir import Application, Node, applies, fill_of
+from .ir import Application, Node, fill_of
 from .rewrite import simplified, simplified_by_rule
 
 #: Operators that are applied to rows again at most, and arrays that they read at most: beyond them the sum reads the result instead.
@@ -33,8 +33,6 @@ def sum_rows_of_planes(outputs: Sequence[Node], computed: range, read: range) ->
 
 
 def _rewritten(n: Application, computed: range, read: range) -> Node:
-    if not applies(n, sum):
-        return n
     (x,) = n.operands
     rank = len(x.shape)
     axes = normalized_axes(n.bound_op.params["axis"], rank)

@@ -60,7 +60,7 @@ def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], agai
 
 def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:
     """The same application to new inputs; the node itself if they have not changed."""
-    return node if inputs is node.inputs or inputs == node.inputs else apply_again(node, inputs)
+    return node if inputs == node.inputs else apply_again(node, inputs)
 
 
 Rule = Callable[[Application], Node]
@@ -68,25 +68,20 @@ Rule = Callable[[Application], Node]
 
 def by_rule(outputs: Sequence[Node], rule: Rule, only: Collection[Op] | None = None) -> list[Node]:
     """The graph with every application (of some operators) replaced by a rule's result for it, inputs before users."""
-    return rebuild(outputs, _by_rule(rule), only=only)
+    return _by_rule(outputs, rule, only, reapply)
 
 
 def simplified_by_rule(outputs: Sequence[Node], rule: Rule, only: Collection[Op] | None = None) -> list[Node]:
     """`by_rule` of a simplified graph, which stays one: the rule's results are simplified."""
+    return _by_rule(outputs, rule, only, lambda node, inputs: simplified(reapply(node, inputs)))
 
+
+def _by_rule(outputs: Sequence[Node], rule: Rule, only: Collection[Op] | None, again: Visit) -> list[Node]:
     def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
-        new = node if inputs is node.inputs else simplified(reapply(node, inputs))
+        new = node if inputs is node.inputs else again(node, inputs)
         return rule(new) if isinstance(new, Application) and (only is None or new.bound_op.op in only) else new
 
     return rebuild(outputs, visit, only=only)
-
-
-def _by_rule(rule: Rule) -> Visit:
-    def visit(node: Application, inputs: tuple[Node | None, ...]) -> Node:
-        new = reapply(node, inputs)
-        return rule(new) if isinstance(new, Application) else new
-
-    return visit
 
 
 def _may_be_strided(node: Node) -> bool:

@@ -33,8 +33,6 @@ def take_scattered_sums(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _take_scattered(n: Application) -> Node:
-    if not applies(n, sum):
-        return n
     x = n.operands[0]
     if n.dtype != x.dtype or normalized_axes(n.bound_op.params["axis"], len(x.shape)) != (len(x.shape) - 1,):
         return n
@@ -48,7 +46,7 @@ def narrow_gathers(outputs: Sequence[Node], big: Callable[[Application], bool]) 
 
 
 def _narrow_gather(n: Application, big: Callable[[Application], bool]) -> Node:
-    if not applies(n, take_along_axis) or not _is_of_rows(n):
+    if not _is_of_rows(n):
         return n
     x, place = n.operands
     return _element(x, place, DEEP) if isinstance(x, Application) and x.bound_op.op.elementwise and big(x) else n

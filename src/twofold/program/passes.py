@@ -11,7 +11,7 @@ from functools import partial
 from ..backend.kernel import ArrayType
 from ..backend.protocol import Target
 from ..config import SETTINGS
-from ..graph.build import G
+from ..graph.build import definition_of
 from ..graph.channels_last import with_channels_last
 from ..graph.ir import Application, Leaf, Node, operators_of
 from ..graph.planes import sum_rows_of_planes
@@ -91,13 +91,12 @@ def replace_by_definitions(outputs: Sequence[Node], target: Target) -> list[Node
     """A lowered graph without the primitives that have a definition, but for those that the target computes (`Target.computes`)."""
 
     def replaced(n: Application) -> Node:
-        op, params = n.bound_op.op, n.bound_op.params
         # the adapter is asked by names and types, as everywhere: it knows no nodes
-        if op.execution.definition_rule is None or target.computes(op.name, params, [ArrayType(i.shape, i.dtype) for i in n.operands]):
+        if target.computes(n.bound_op.op.name, n.bound_op.params, [ArrayType(i.shape, i.dtype) for i in n.operands]):
             return n
-        return lower([op.execution.definition_rule(G, *n.operands, **params)])[0]
+        return lower([definition_of(n)])[0]
 
-    return by_rule(outputs, replaced)
+    return by_rule(outputs, replaced, WITH_DEFINITIONS)
 
 
 PASSES: tuple[Pass, ...] = (

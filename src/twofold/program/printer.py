@@ -218,21 +218,20 @@ class Printer:
             base, is_kept = self._name.get(place), place.number in self._kept
             if base is None:
                 new = self._allocator((n.size,), n.dtype)
-                base = self._name[place] = self._define_scratch(is_kept, new, (), f"{new}()")
-            self._name[key] = base if n.shape == (n.size,) else self._reshaped(is_kept, base, n.shape)
+                base = self._name[place] = self._define_scratch(f"{new}()", (), new if is_kept else None)
+            self._name[key] = base if n.shape == (n.size,) else self._reshaped(base, n.shape, is_kept)
         return self._name[key]
 
-    def _reshaped(self, is_kept: bool, base: str, shape: tuple[int, ...]) -> str:
+    def _reshaped(self, base: str, shape: tuple[int, ...], is_kept: bool) -> str:
         as_shape = self.backend.xp.reshape
-        return self._define_scratch(
-            is_kept, partial(as_shape, shape=shape), (base,), f"{self._bind(as_shape, reshape.name)}({base}, shape={shape})"
-        )
+        text = f"{self._bind(as_shape, reshape.name)}({base}, shape={shape})"
+        return self._define_scratch(text, (base,), partial(as_shape, shape=shape) if is_kept else None)
 
-    def _define_scratch(self, is_kept: bool, make: Callable[..., Array] | str, operands: tuple[str, ...], text: str) -> str:
-        """Define a variable of the scratch memory: kept, as in `Scratch`, or made in each run."""
+    def _define_scratch(self, text: str, operands: tuple[str, ...], make: Callable[..., Array] | str | None) -> str:
+        """Define a variable of the scratch memory: kept, as in `Scratch`, or made in each run if there is nothing that makes it."""
         name = f"b{len(self._scratch)}"
-        self._scratch[name] = Scratch(name, make, operands, text) if is_kept else None
-        if not is_kept:
+        self._scratch[name] = None if make is None else Scratch(name, make, operands, text)
+        if make is None:
             self._per_run.append(f" {name} = {text}")
         self._known.add(name)
         return name
@@ -263,10 +262,10 @@ class Printer:
         call = self.plan.calls[n]
         if op.view and self._name.get(n.operands[0]) in self._scratch and not may_copy(n):
             # a view of scratch memory is made once, with that memory
-            text = self._text(n, call.text)
-            make = partial(_function_of(call.text, len(n.operands), tuple(call.names)), *call.names.values())
-            is_kept = self._scratch[self._name[n.operands[0]]] is not None
-            self._name[n] = self._define_scratch(is_kept, make, tuple(self._read), text)
+            text, make = self._text(n, call.text), None
+            if self._scratch[self._name[n.operands[0]]] is not None:  # as kept as what it is a view of
+                make = partial(_function_of(call.text, len(n.operands), tuple(call.names)), *call.names.values())
+            self._name[n] = self._define_scratch(text, tuple(self._read), make)
             self._read.clear()
             return
         if not call.into:

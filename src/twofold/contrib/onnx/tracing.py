@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import MXNetError, OperatorError, ParameterError
-from ...graph.build import G, item
+from ...graph.build import definition_of, item
 from ...graph.ir import Application, Constant, Leaf, Node, applies, leaf, topological
 from ...ops.custom import user_forward
 from ...ops.onnx_forms import loading as loading
@@ -174,19 +174,15 @@ class _Trace:
         OperatorError
             If it is a primitive without one.
         """
-        rule = node.bound_op.op.execution.definition_rule
-        if rule is not None:  # of a primitive in terms of others
-            definition = rule(G, *node.operands, **node.bound_op.params)
-            self._write([definition])
-            return self._typed(self.known[definition], result)
-        if not node.body:
+        body = (definition_of(node),) if node.bound_op.op.execution.definition_rule is not None else node.body
+        if not body:
             what = f"export_model: {self.writer.source} cannot be written in ONNX"
             todo = "replace it by other operators, or export the part of the symbol in front of it"
             # users know their operator by the type under which they have registered it
             operation = node.bound_op.params["label"] if applies(node, user_forward) else node.bound_op.op.name
             raise OperatorError(what, f"the operation {operation}", todo)
-        self._write([node.body[place]])
-        return self._typed(self.known[node.body[place]], result)
+        self._write([body[place]])
+        return self._typed(self.known[body[place]], result)
 
     def _typed(self, value: OnnxValue, node: Node) -> OnnxValue:
         """The value with the type that the node has."""

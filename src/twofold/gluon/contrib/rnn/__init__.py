@@ -1,7 +1,7 @@
 """``gluon.contrib.rnn``: convolutional cells, LSTM with projection, dropout with one mask per sequence."""
 
 from .cells import LSTMPCell, VariationalDropoutCell, dynamic_unroll
-from .convolutional import (  # the names with an underscore for MXNet's own module
+from .convolutional import (
     Conv1DGRUCell,
     Conv1DLSTMCell,
     Conv1DRNNCell,
@@ -11,12 +11,14 @@ from .convolutional import (  # the names with an underscore for MXNet's own mod
     Conv3DGRUCell,
     Conv3DLSTMCell,
     Conv3DRNNCell,
-    _BaseConvRNNCell,  # noqa: F401
-    _ConvGRUCell,  # noqa: F401
-    _ConvLSTMCell,  # noqa: F401
-    _ConvRNNCell,  # noqa: F401
-    _get_conv_out_size,  # noqa: F401
 )
+
+# for MXNet's own module
+from .convolutional import _BaseConvRNNCell as _BaseConvRNNCell
+from .convolutional import _ConvGRUCell as _ConvGRUCell
+from .convolutional import _ConvLSTMCell as _ConvLSTMCell
+from .convolutional import _ConvRNNCell as _ConvRNNCell
+from .convolutional import _get_conv_out_size as _get_conv_out_size
 
 __all__ = [
     "Conv1DGRUCell",
