@@ -228,3 +228,16 @@ def test_a_device_cannot_become_another_one(name):
     with pytest.raises(AttributeError, match=f"{name} cannot be set: given cpu\\(1\\); all equal devices are one object"):
         setattr(mx.cpu(1), name, 2)
     assert str(mx.Context("cpu", 1)) == "cpu(1)"
+
+
+def test_an_array_that_is_on_an_equal_context_of_a_derived_class_stays_itself():
+    class Labelled(mx.Context):
+        pass
+
+    here, elsewhere = Labelled("cpu", 0), Labelled("cpu", 1)
+    for array in (nd.ones((2,)), mx.np.ones((2,))):
+        assert array.as_in_ctx(here) is array
+        assert array.as_in_context(here) is array
+        moved = array.as_in_context(elsewhere)
+        assert moved is not array
+        assert moved.context is mx.cpu(1)

@@ -160,7 +160,7 @@ class NDArray(Array, metaclass=NDArrayType):
 
     def as_in_context(self, context: Device) -> "NDArray":
         """The array itself if it is on the device, else a copy there."""
-        return self if context is self.context else self.copyto(context)
+        return self if self.context == context else self.copyto(context)
 
     as_in_ctx = to_device = as_in_context
 

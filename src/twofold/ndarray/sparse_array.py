@@ -162,7 +162,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
             If the target is neither an array nor a context, or an array of another sparse storage type.
         """
         if isinstance(other, Device):
-            is_here = other is self.context
+            is_here = other == self.context
             moved = [p.copy() if is_here else wrap(NDArray, on_device(p, other)) for p in self._content.sparse.parts]
             return sparse_array(Sparse(self._stype, self.shape, *moved), checked=self._content.checked)
         if other is self:

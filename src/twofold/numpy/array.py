@@ -166,7 +166,7 @@ class ndarray(Array):  # NumPy's name
 
     def as_in_ctx(self, ctx: Device) -> Self:
         """The array itself if it is on the device, else a copy there."""
-        return self if ctx is self.context else wrap(self._ordinary, on_device(self, Device(ctx)))
+        return self if self.context == ctx else wrap(self._ordinary, on_device(self, Device(ctx)))
 
     as_in_context = as_in_ctx
 
