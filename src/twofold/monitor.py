@@ -14,7 +14,7 @@ __all__ = ["Monitor"]
 
 
 class Monitor:
-    """Statistics of outputs, parameters and auxiliary states: call ``tic()`` before a batch's forward, and ``toc()`` after it.
+    """Statistics of outputs, gradients, parameters and auxiliary states: call ``tic()`` before a batch's forward, and ``toc()`` after it.
 
     Parameters
     ----------
@@ -64,6 +64,8 @@ class Monitor:
             The executor.
         """
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
+        if isinstance(exe, Executor) and type(self).stat_helper is Monitor.stat_helper:
+            exe._is_monitored = self._is_activated
         self.exes.append(exe)
 
     def tic(self) -> None:
@@ -96,6 +98,9 @@ class Monitor:
         """Stop collecting, and log the statistics."""
         for step, name, text in self.toc():
             logging.info("Batch: %7d %-30s %s", step, name, text)
+
+    def _is_activated(self) -> bool:
+        return self.activated
 
     def _arrays(self) -> Iterable[tuple[str, NDArray]]:
         """Parameters and auxiliary states of all executors by name."""

@@ -59,6 +59,10 @@ class GraphRunner(Protocol):
         """(name, whether a node reads it, value) of all inner values."""
         ...
 
+    def gradients(self, training: bool, heads: Iterable[tuple[Key, object]]) -> Iterator[tuple[str, NDArray]]:
+        """(name, value) of all gradients inside the graph, as `backward` computes them for the same head gradients."""
+        ...
+
 
 class BoundGraph(Protocol):
     """The interface through which an executor calls the layer of symbols, which it must not import."""
@@ -82,6 +86,10 @@ class BoundGraph(Protocol):
     def symbol(self) -> object:
         """The graph as a symbol."""
         ...
+
+
+def _always() -> bool:
+    return True
 
 
 class _Arguments(ByName, what="arg_dict"): ...
@@ -149,6 +157,8 @@ class Executor:
         self._outputs: list[NDArray] | None = None
         self._output_dict: dict[str, NDArray] | None = None  # MXNet's programs read it
         self._monitor: tuple[Monitor, bool] | None = None
+        #: Whether the monitor wants this run's values, which are computed for it alone.
+        self._is_monitored: Callable[[], bool] = _always
         #: The requests and devices of groups as they were passed.
         self._grad_req: object = requests
         self._group2ctx: object = None
@@ -203,7 +213,7 @@ class Executor:
         else:
             for cell, key in zip(self._outputs, self._keys, strict=True):  # rebound, since callers hold these array objects
                 cell._content = made[key]
-        if self._monitor is not None:
+        if self._monitor is not None and self._is_monitored():
             callback, everything = self._monitor
             for name, is_input, value in self._run.internals(bool(is_train)):
                 if everything or not is_input:
@@ -244,6 +254,9 @@ class Executor:
         heads = [None] * len(self._names) if out_grads is None else self._heads(out_grads)
         if not self._has_backward:
             return
+        if self._monitor is not None and self._is_monitored():
+            for name, value in self._run.gradients(bool(is_train), zip(self._keys, heads, strict=True)):
+                self._monitor[0](MonitoredName(name), value)
         grads = self._run.backward(bool(is_train), zip(self._keys, heads, strict=True))
         for key, target in self._targets:
             content = grads.get(key)
@@ -319,16 +332,17 @@ class Executor:
         return self._source.reshape(self, kwargs, partial_shaping, allow_up_sizing)
 
     def set_monitor_callback(self, callback: Monitor | None, monitor_all: bool = False) -> None:
-        """Set a function to be called with the name and value of every inner output after each forward.
+        """Set a function to be called with the name and value of every inner output in each forward, and of every gradient in backward.
 
         Parameters
         ----------
         callback
             ``callback(name, array)``; None removes it. The name is a string with a method ``decode``, as MXNet passes bytes.
         monitor_all
-            Whether to report the inputs of nodes too, as ``<node>_<input>``.
+            Whether to report the inputs of nodes too, as ``<node>_<input>`` or, of operators whose inputs have no names in MXNet,
+            ``<node>_input0``.
         """
-        self._monitor = None if callback is None else (callback, monitor_all)
+        self._monitor, self._is_monitored = None if callback is None else (callback, monitor_all), _always
 
     # inspection
 

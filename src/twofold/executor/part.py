@@ -13,8 +13,13 @@ from ..program.compile import Program
 from .function import Function, UserObject, function_of
 from .training import FORWARD, FunctionGraph, HeadKind, Training
 
-#: Identifies a value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
+#: Identifies a value that parts exchange: ("arg", name), ("aux", name), ("value", number) or ("head", number).
 Key = tuple[str, Any]
+
+
+def head_key(number: int) -> Key:
+    """The key of the gradient of one of the graph's outputs, which monitored gradients depend on."""
+    return "head", number
 
 
 class MonitoredName(str):

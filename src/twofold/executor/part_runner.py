@@ -22,7 +22,7 @@ from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .function import random_keys, user_objects
-from .part import Key, Part
+from .part import Key, Part, head_key
 from .training import HeadKind, Training
 from .transport import add_contents, arrays_on, values_on, zeros
 
@@ -123,14 +123,23 @@ class PartRunner:
     ----------
     parts_of
         Creates the parts for inference (False) or training (True).
+    gradient_part_of
+        Creates the part that computes what monitors see of backward; None if there is none.
     arguments, states
         The arrays that the parts read, by name.
     """
 
-    def __init__(self, parts_of: Callable[[bool], list[Part]], arguments: Mapping[str, NDArray], states: Mapping[str, NDArray]) -> None:
-        self._make, self._states = parts_of, states
+    def __init__(
+        self,
+        parts_of: Callable[[bool], list[Part]],
+        gradient_part_of: Callable[[bool], Part | None],
+        arguments: Mapping[str, NDArray],
+        states: Mapping[str, NDArray],
+    ) -> None:
+        self._make, self._make_gradients, self._states = parts_of, gradient_part_of, states
         self._bound = {("arg", n): a for n, a in arguments.items()} | {("aux", n): a for n, a in states.items()}
         self._parts: dict[bool, list[Part]] = {}
+        self._gradient_parts: dict[bool, Part | None] = {}
         #: The arrays of parts that read bound arrays only: they are the same objects in each run.
         self._fixed: dict[Part, list[Cell]] = {}
         #: Of the last training forward; None once backward has used them, since it overwrites their memory.
@@ -321,11 +330,31 @@ class PartRunner:
         """(name, whether a node reads it, value) of all inner values, recomputed with the random keys of the last forward."""
         made: dict[Key, object] = {}
         for number, part in enumerate(self.parts(training)):
-            leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
-            # copies of the states, and new users' objects: monitoring must not run the user's updates on the real states a second time
-            states = [self._bound[key].copy() if key[0] == "aux" else None for key, _ in part.reads] if part.objects else []
-            leaves += user_objects(part.objects, part.device, states)
+            leaves = self._leaves_again(number, part, self._cells(part, made))
             for (key, _), data in zip(part.makes, run_on(part.device, part.inference.run, leaves), strict=False):
                 made[key] = content(data, part.device)
             for internal, data in zip(part.internals, run_on(part.device, part.inner.run, leaves), strict=True):
                 yield internal.name, internal.is_input, wrap(NDArray, content(data, part.device))
+
+    def gradients(self, training: bool, heads: Iterable[tuple[Key, object]]) -> Iterator[tuple[str, NDArray]]:
+        """(name, value) of all gradients inside the graph, for the gradients of its outputs; ones where these are None."""
+        if training not in self._gradient_parts:
+            self._gradient_parts[training] = self._make_gradients(training)
+        part = self._gradient_parts[training]
+        if part is None or not part.internals:
+            return
+        made: dict[Key, object] = {}
+        types = dict(part.reads)
+        for number, (_, head) in enumerate(heads):
+            key = head_key(number)
+            made[key] = full_content(1, types[key].shape, types[key].dtype, part.device) if head is None else head
+        leaves = self._leaves_again(0, part, self._cells(part, made))
+        for internal, data in zip(part.internals, run_on(part.device, part.inner.run, leaves), strict=True):
+            yield internal.name, wrap(NDArray, content(data, part.device))
+
+    def _leaves_again(self, number: int, part: Part, cells: Sequence[Cell]) -> list[Any]:
+        """What a part's program reads in another run for a monitor: the same random keys, and no user's state."""
+        leaves = arrays_on(cells, part.device) + self._random_keys(number, part)
+        # copies of the states, and new users' objects: monitoring must not run the user's updates on the real states a second time
+        states = [self._bound[key].copy() if key[0] == "aux" else None for key, _ in part.reads] if part.objects else []
+        return leaves + user_objects(part.objects, part.device, states)

@@ -8,10 +8,12 @@ from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..executor.part import MonitoredName
 from ..imperative.cell import wrap
+from ..imperative.scope import tls
 from ..imperative.storage import is_sparse_array
 from ..ndarray.array import NDArray
 from ..symbol.inference import infer_all
-from ..symbol.node import Head, names_of_inputs
+from ..symbol.monitored_names import hooked_output, monitored_inputs
+from ..symbol.node import Head
 from ..symbol.replay import Replayer
 from ..symbol.segments import ByStorage, GraphFunction, function_of
 from ..symbol.storage_types import is_sparse
@@ -62,7 +64,7 @@ class CachedGraph:
         self._function = function_of(name, self._replay.heads, self.mirror)
         self._stored = ByStorage(name, self._replay.heads, self.mirror)
         self._stores = is_sparse(self._replay.order, {})
-        self._with_inner_values: GraphFunction | None = None
+        self._with_inner_values: dict[bool, GraphFunction] = {}
         # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, set by one assignment:
         # threads that run the block on several devices replace each other's entry, but never see half of one.
         self._cache: tuple[int, Device | None, list[Any]] = -1, None, []
@@ -132,23 +134,27 @@ class CachedGraph:
             Whether to pass the inputs of operators too.
         """
         nodes = [n for n in self._replay.order if not n.is_variable]
-        outputs, inner = self._replay.heads, [Head(n, k) for n in nodes for k in range(n.visible)]
+        read = {*self._replay.heads, *(h for n in nodes for h in n.inputs)}
+        # as in MXNet, which computes outputs that nothing reads, with hidden ones, only for backward
+        recording = tls.tape is not None
+        inner = {n: [h for k in range(n.count) if (h := Head(n, k)) in read or recording] for n in nodes}
+        outputs, shown = self._replay.heads, [h for heads in inner.values() for h in heads]
         # Another program, in which inner values are outputs too: they are neither fused away nor freed.
-        if self._with_inner_values is None:
-            self._with_inner_values = function_of(self.name, [*outputs, *inner], self.mirror)
-        function, stored = self._with_inner_values, ByStorage(self.name, [*outputs, *inner], self.mirror)
+        if recording not in self._with_inner_values:
+            self._with_inner_values[recording] = function_of(self.name, [*outputs, *shown], self.mirror)
+        function, stored = self._with_inner_values[recording], ByStorage(self.name, [*outputs, *shown], self.mirror)
 
         def run(arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
             cells = self._cells(arrays, device)
             goes_by_storage = self._stores or any(map(is_sparse_array, cells))
             found = stored(cells, device) if goes_by_storage else [wrap(NDArray, c) for c in function(cells, device)]
-            values = dict(zip([*outputs, *inner], found, strict=True))
+            values = dict(zip([*outputs, *shown], found, strict=True))
             values |= {Head(n, 0): c for n, c in zip(self.variables, cells, strict=True)}
             for node in nodes:
-                for name, head in zip(names_of_inputs(node), node.inputs, strict=True) if monitor_all else ():
-                    callback(MonitoredName(f"{node.name}_{name}"), MonitoredName(node.op_name), values[head])
-                for k in range(node.visible):
-                    callback(MonitoredName(node.output_name(k)), MonitoredName(node.op_name), values[Head(node, k)])
+                for name, head in zip(monitored_inputs(node), node.inputs, strict=True) if monitor_all else ():
+                    callback(MonitoredName(name), MonitoredName(node.op_name), values[head])
+                for head in inner[node]:
+                    callback(MonitoredName(hooked_output(node, head.place)), MonitoredName(node.op_name), values[head])
             return [values[h] for h in outputs]
 
         return run

@@ -14,11 +14,16 @@ def flattened(xp, data, axis, name):
     return data, normalized_axis(axis, len(data.shape), f"{name}: axis")
 
 
-@op("sort", "_npi_sort", method=True, output_names=("output0",), workspaces=1)
+@op("sort", "_npi_sort", method=True, output_names=("output0", "output1"), workspaces=1)
 def sort_axis(xp, data, *, axis: int | None = -1, is_ascend: bool = True):
     """The elements sorted along an axis (flattened if None)."""
     x, at = flattened(xp, data, axis, "sort")
     return xp.sort(x, axis=at, descending=not is_ascend)
+
+
+@sort_axis.shown
+def _(xp, data, **params):
+    return argsort_axis.rule(xp, data, dtype="int32", **params)
 
 
 @op("argsort", "_npi_argsort", method=True, differentiable=False)
@@ -69,6 +74,11 @@ def topk(
     # gathered and not sorted once more: the gradient of a gather is a scatter to the same places
     value = xp.take_along_axis(x, first, axis=at)
     return value if ret_typ == "value" else (value, xp.astype(first, dtype=dtype))
+
+
+@topk.shown
+def _(xp, data, *, ret_typ, dtype, **params):
+    return topk.rule(xp, data, ret_typ="indices", dtype="int32", **params) if ret_typ == "value" else ()
 
 
 topk.dtypes(lambda dtypes, *, ret_typ, dtype, **_: {"both": [*dtypes, dtype], "indices": [dtype]}.get(ret_typ, dtypes))

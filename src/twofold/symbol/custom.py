@@ -95,6 +95,11 @@ class _Custom(SpecialNode):
         op_type = node.attrs["op_type"]
         return names_of(f"Custom({op_type})", _prop_of(node)).outputs if op_type in REGISTERED else ()
 
+    def input_names(self, node: SymbolNode) -> Sequence[str]:
+        """The names of the operands, from the property; empty while the operator is not registered."""
+        op_type = node.attrs["op_type"]
+        return names_of(f"Custom({op_type})", _prop_of(node)).operands if op_type in REGISTERED else ()
+
     def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
         """Types and shapes of all arrays, from the property. As in MXNet, it is called once the first operand is known."""
         prop, label, count = _prop_of(node), f"Custom({node.attrs['op_type']})", _states(node).start

@@ -92,6 +92,10 @@ class SpecialNode(ABC):
         """Names of the outputs, in order, if the file gives them."""
         return ()
 
+    def input_names(self, node: "SymbolNode") -> Sequence[str]:
+        """Names of the inputs, in order, if the node gives them."""
+        return ()
+
     @abstractmethod
     def infer(self, node: "SymbolNode", inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
         """Infer shapes and dtypes around a node, in both directions."""
@@ -359,8 +363,9 @@ def hidden(attrs: Mapping[str, str]) -> dict[str, str]:
 
 
 def names_of_inputs(node: SymbolNode) -> list[str]:
-    """A node's names of its input arrays, in order; numbers if it is not an operator on arrays."""
-    return node.input_names if node.op is not None else [f"arg{k}" for k in range(len(node.inputs))]
+    """A node's names of its input arrays, in order; numbers if nothing names them."""
+    named = node.special.input_names(node) if node.special is not None else node.input_names if node.op is not None else ()
+    return [*named] or [f"arg{k}" for k in range(len(node.inputs))]
 
 
 def topological(heads: Iterable[Head]) -> list[SymbolNode]:

@@ -11,18 +11,20 @@ from ..dtype import COMPLEX, is_float
 from ..errors import ShapeError
 from ..executor.executor import Executor, GraphRunner
 from ..executor.function import StateUpdate, new_states
-from ..executor.part import Internal, Key, Part
+from ..executor.part import Internal, Key, Part, head_key
 from ..executor.part_runner import PartRunner
 from ..executor.transport import zeros_in
-from ..graph.build import G
-from ..graph.ir import Application, Node, leaf
+from ..graph.build import G, item
+from ..graph.ir import Application, Node, applies, leaf
 from ..graph.stabilise import stabilise, stabilised
 from ..graph.tables import bound_tables
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .gradient import differentiated
 from .inference import Inference, infer_all, inside_shape
-from .node import Head, SymbolNode, names_of_inputs, variables
+from .monitored_gradients import GradientGraph, backwards
+from .monitored_names import monitored_inputs
+from .node import Head, SymbolNode, variables
 from .replay import Replay, passed_by_gradient
 from .segment_runner import SegmentRunner
 from .segments import needs_segments
@@ -114,7 +116,7 @@ class Partition:
         stypes = {n: g.stype for n, g in gradients.items() if g is not None}
         has_rows = any(s != "default" for s in stypes.values())
         if not has_rows and not needs_segments(self.order) and not is_sparse(self.order, sparse):
-            return PartRunner(self.parts, arguments, states)
+            return PartRunner(self.parts, self.gradient_part, arguments, states)
         bound = {v: arguments[v.name] for v in self.arguments} | {v: states[v.name] for v in self.states}
         wanted = [v for v in self.arguments if self.requests.get(v.name, "null") != "null" and is_float(arguments[v.name]._dtype)]
         types = storage_types(self.inference, sparse)
@@ -129,6 +131,28 @@ class Partition:
         if not has_rules and not is_sparse(self.order, given):
             return {}
         return gradient_stypes(self.inference, storage_types(self.inference, given), self.heads)
+
+    @RESTING
+    def gradient_part(self, training: bool) -> Part | None:
+        """A part whose internals are the gradients that nodes pass to their inputs; it also reads the outputs' gradients.
+
+        None if the graph runs on several devices, or has gradients among its values.
+        """
+        if len(self._stretches) > 1 or self._differentiated:
+            return None
+        bound_tables()
+        ((device, nodes),) = self._stretches
+        part, replay = self._part(device, nodes, training, {})
+        self._pass_through(part, replay.values)
+        reads = dict(part.reads)
+        # of states what the nodes have read
+        values = replay.values | {h: reads[self.key_of(h)] for h in replay.values if h.node.is_variable}
+        given: list[Node] = [leaf(head_key(k), values[h].shape, values[h].dtype) for k, h in enumerate(self.heads)]
+        part.reads += [(head_key(k), node) for k, node in enumerate(given)]
+        backward = backwards(nodes, self.heads, values, Replay(self.inference, training, {}))
+        wanted = [v for v in self.arguments if self.requests.get(v.name, "null") != "null"]
+        part.shown = partial(GradientGraph(self.heads, given, values, backward).internals, wanted)
+        return part
 
     def _given_away(self) -> set[Head]:
         """Outputs of nodes that other parts or the caller read."""
@@ -238,11 +262,11 @@ def _stable(part: Part) -> Part:
 
 def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before: Mapping[Head, Node]) -> Iterable[Internal]:
     for node in nodes:
-        for name, head in zip(names_of_inputs(node), node.inputs, strict=True):
+        for name, head in zip(monitored_inputs(node), node.inputs, strict=True):
             if head.node.is_variable:
                 yield Internal(head.node.name, before.get(head, values[head]), True)
             # `before`: by now `values` may hold a state's new value, but the node has read the old one.
-            yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)
+            yield Internal(name, before.get(head, values[head]), True)
         shown = [values[Head(node, k)] for k in range(node.count)]
         for k, value in enumerate([*shown, *_only_shown(node, shown[0])]):
             yield Internal(node.output_name(k), value, False)
@@ -252,6 +276,8 @@ def _only_shown(node: SymbolNode, result: Node) -> Sequence[Node]:
     """What MXNet's operator keeps beside its results, and the one here does not."""
     if node.op is None or node.op.symbolic.shown_rule is None:
         return ()
+    if applies(result, item):  # one of several
+        (result,) = result.operands
     assert isinstance(result, Application)
     kept = node.op.symbolic.shown_rule(G, *result.inputs, **result.bound_op.params)
     return kept if isinstance(kept, tuple) else (kept,)

@@ -50,9 +50,12 @@ class Replay:
         for node in nodes:
             if not node.is_variable:
                 arrays = [self.values[h] for h in node.inputs]
-                results = self._apply(node, arrays) if node.special is None else node.special.replay(self, node, arrays)
-                self.values |= {Head(node, k): part for k, part in enumerate(results)}
+                self.values |= {Head(node, k): part for k, part in enumerate(self.apply(node, arrays))}
         return self
+
+    def apply(self, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
+        """Apply a node to typed inputs. Returns its outputs, with hidden ones."""
+        return self._apply(node, arrays) if node.special is None else node.special.replay(self, node, arrays)
 
     def _apply(self, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
         key = leaf(("key", len(self.keys)), (6,), "uint64") if draws(node) else None

@@ -17,7 +17,8 @@ from ..ndarray.array import NDArray
 from ..opdef import Sparse
 from ..ops.storage_rules import stored_of
 from .inference import Inference
-from .node import Head, SymbolNode, names_of_inputs, topological
+from .monitored_names import monitored_inputs
+from .node import Head, SymbolNode, topological
 from .segments import SegmentedGraph
 from .storage_types import StorageTypes, with_spare_rows
 
@@ -123,12 +124,16 @@ class SegmentRunner:
             # So far `arrays` has the variables only, in the order in which the function takes them.
             arrays |= {h: array_of(c) for h, c in zip(inner, function(list(arrays.values()), self._device), strict=True)}
         for node in nodes:
-            for name, head in zip(names_of_inputs(node), node.inputs, strict=True):
+            for name, head in zip(monitored_inputs(node), node.inputs, strict=True):
                 if head.node.is_variable:
                     yield head.node.name, True, arrays[head]
-                yield f"{node.name}_{name}", True, arrays[head]
+                yield name, True, arrays[head]
             for k in range(node.count):
                 yield node.output_name(k), False, arrays[Head(node, k)]
+
+    def gradients(self, training: bool, heads: Iterable[tuple[Key, object]]) -> Iterator[tuple[str, NDArray]]:
+        """None: segments do not keep the gradients between them."""
+        return iter(())
 
 
 def _marked(array: NDArray, stype: str, spared: bool) -> NDArray:

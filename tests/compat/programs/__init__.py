@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import files, gluon_state, hooks, loaders, names, object_state, private_functions, samplers, star_imports, symbols, values
+from . import files, gluon_state, hooks, loaders, monitors, names, object_state, private_functions, samplers, star_imports, symbols, values
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
     return programs_of(
-        (files, gluon_state, hooks, loaders, names, object_state, private_functions, samplers, star_imports, symbols, values)
+        (files, gluon_state, hooks, loaders, monitors, names, object_state, private_functions, samplers, star_imports, symbols, values)
     )
