@@ -356,15 +356,15 @@ MUTANTS = (
     Mutant(
         "a view is recorded as its root is when the scope has ended",
         "imperative.array:record_of",
-        replace("array._read_recorded() if isinstance(array, ViewMixin) else array._content", "array._content"),
+        replace("array._read_recorded() if is_view(array) else array._held", "array._content"),
     ),
     Mutant(
-        "a view goes on with its root's tape", "imperative.views:ViewMixin._read_recorded", always("tls.tape is not None or tape is None")
+        "a view goes on with its root's tape", "imperative.views:Viewable._read_recorded", always("tls.tape is not None or tape is None")
     ),
     Mutant(
         "a view of a variable that is a view is part of it",
         "imperative.views:view_of",
-        replace("type(cell)._root is None or cell._gradient is not None", "type(cell)._root is None"),
+        replace("cell._held is not None or cell._gradient is not None", "cell._held is not None"),
     ),
     Mutant("a view lives in its owner", "graph.memory_plan:_MemoryPlanner._liveness", replace("self.owner(n.operands[0])", "n")),
     Mutant("what the backend allocates has no place", "graph.memory_plan:_MemoryPlanner._place_step", never("self.fixed(n)")),

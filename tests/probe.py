@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from twofold.imperative.cell import PLAIN, Value
-from twofold.imperative.views import ViewMixin
+from twofold.imperative.views import Viewable
 
 
 def content(array: Any) -> Any:
@@ -53,9 +53,9 @@ def tape_entry(array: Any) -> Any:
 
 def refuse_copies_of_views(patch: pytest.MonkeyPatch) -> None:
     """Let reads of views fail that would have to copy."""
-    read = ViewMixin._content.fget
+    read = Viewable._content.fget
     assert read is not None
-    patch.setattr(ViewMixin, "_content", property(lambda self: pytest.fail("a copy") if self._operand is None else read(self)))
+    patch.setattr(Viewable, "_content", property(lambda self: pytest.fail("a copy") if self._operand is None else read(self)))
 
 
 def gradient(array: Any) -> Any:

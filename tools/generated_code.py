@@ -13,9 +13,8 @@ from typing import Any
 import twofold as mx
 import twofold.mxnet_numpy as dialect
 from twofold.mxnet_numpy.array import ndarray as dialect_array
-from twofold.mxnet_numpy.array import ndarrayView as dialect_view
-from twofold.ndarray.array import NDArray, NDArrayView
-from twofold.numpy.array import ndarray, ndarrayElement, ndarrayView
+from twofold.ndarray.array import NDArray
+from twofold.numpy.array import ndarray, ndarrayElement
 
 
 def described(value: Any) -> str:
@@ -96,7 +95,7 @@ def dump(title: str, value: Any, seen: set[int]) -> None:
 
 def main() -> None:
     """Print every generated function of every array class and namespace."""
-    classes: list[type] = [NDArray, NDArrayView, ndarray, ndarrayView, ndarrayElement, dialect_array, dialect_view]
+    classes: list[type] = [NDArray, ndarray, ndarrayElement, dialect_array]
     seen: set[int] = set()
     for cls in classes:
         for name in sorted(vars(cls)):

@@ -189,7 +189,7 @@ def grad(
             )
     retain = create_graph if retain_graph is None else retain_graph
     # the gradient of a view is an array of its own, not a view
-    cls = type(wanted[0])._root or type(wanted[0])
+    cls = wanted[0]._kind
     outputs, grads = stored_heads(outputs, grads)
     # gradients that will be differentiated are recorded, also where `grad` is called outside `record()`
     with Scope(True if create_graph else None, None):
@@ -266,7 +266,7 @@ class Function:
                 raise DTypeError(
                     f"{type(self).__name__}: an input is not an array", type(x).__name__, "store numbers as attributes of the instance"
                 )
-        cls: Any = type(inputs[0])._root or type(inputs[0])  # type: ignore[attr-defined]
+        cls: Any = inputs[0]._kind
         recording, training = tls.tape is not None, tls.training
         with Scope(False, training), user_code(f"{type(self).__name__}: forward"):
             results = self.forward(*inputs)

@@ -179,6 +179,19 @@ class _Separate(Device):
         """A new object, as the constructors of derived classes have arguments of their own."""
         return object.__new__(cls)
 
+    @property
+    def device_typeid(self) -> int:
+        """As `Device.device_typeid`; setting it makes this a device of that kind."""
+        return TYPE_CODES[self.device_type]
+
+    @device_typeid.setter
+    def device_typeid(self, code: int) -> None:
+        kind = KIND_OF_CODE.get(code, "")
+        if not kind:
+            raise _unknown_device(code, getattr(self, "device_id", 0), code)
+        object.__setattr__(self, "device_type", kind)
+        object.__setattr__(self, "is_host", kind != "gpu")
+
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "device_typeid": self.device_typeid, "device_id": self.device_id}
 

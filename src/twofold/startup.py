@@ -27,8 +27,8 @@ LAZY = {
     "ndarray np": "numpy",
     "ndarray npx": "numpy_extension",
     # the class of `as_np_ndarray`, which the alias ``mxnet`` replaces
-    "np ndarrayView": "numpy:ndarrayView",
-    "numpy ndarrayView": "numpy:ndarrayView",
+    "np ndarray": "numpy:ndarray",
+    "numpy ndarray": "numpy:ndarray",
     "io ImageDetRecordIter": "image.detection_records:ImageDetRecordIter",
 }
 LAZY |= {

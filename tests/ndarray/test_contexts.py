@@ -241,3 +241,22 @@ def test_an_array_that_is_on_an_equal_context_of_a_derived_class_stays_itself():
         moved = array.as_in_context(elsewhere)
         assert moved is not array
         assert moved.context is mx.cpu(1)
+
+
+def test_the_kind_and_number_of_a_context_of_a_derived_class_can_be_set():
+    class Numbered(mx.Context):
+        def __init__(self, number):
+            self.device_typeid = 1
+            self.device_id = number
+
+    c = Numbered(1)
+    assert c == mx.cpu(1)
+    assert hash(c) == hash(mx.cpu(1))
+    assert nd.ones((2,), ctx=c).context is mx.cpu(1)
+    c.device_typeid = 3
+    assert (c.device_type, c.is_host, str(c), c == mx.cpu_pinned(1)) == ("cpu_pinned", True, "cpu_pinned(1)", True)
+    c.device_typeid, c.device_id = 2, 0
+    assert c == mx.gpu(0)
+    with pytest.raises(mx.MXNetError, match="no such device"):
+        c.device_typeid = 4
+    assert c == mx.gpu(0)

@@ -240,6 +240,13 @@ def test_a_view_follows_its_root():
     assert flat.asnumpy().tolist() == [1, 2, 3, 4, 5, 6]
 
 
+def test_views_have_the_class_of_arrays():
+    x = nd.ones((3, 4))
+    found = [x[1], x[1:], x[1, 2], x.detach(), x.reshape((4, 3)), *x, x.as_np_ndarray().as_nd_ndarray()]
+    assert {type(a) for a in found} == {nd.NDArray}
+    assert type(x.as_np_ndarray()) is type(x.as_np_ndarray()[1]) is mx.np.ndarray
+
+
 def test_a_view_of_a_view_writes_into_the_root():
     x = nd.zeros((4, 6))
     x[1:3][1].reshape((2, 3))[0] = 5

@@ -94,6 +94,7 @@ def test_all_arrays_are_instances_of_the_class():
     for array in (x, x[1:], x.sum(), np.array(1.0), np.ndarray(2)):
         assert isinstance(array, np.ndarray)
         assert issubclass(type(array), np.ndarray)
+    assert {type(x), type(x[1:]), type(x.reshape(3, 1)), type(np.ndarray(2))} == {np.ndarray}
     assert not isinstance(x[0], np.ndarray)
     assert not isinstance(numpy.ones(2), np.ndarray)
     assert np.ndarray.sum(x) == 3.0

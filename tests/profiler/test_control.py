@@ -46,13 +46,12 @@ def test_the_fast_path_is_restored(profile):
 
 def test_a_function_created_while_profiling_is_recorded_and_restored(profile):
     from twofold.calls.specialise import specialise
-    from twofold.ndarray.array import NDArrayView
 
     made = []
     x = nd.ones((3,))
 
     def run():
-        made.append(specialise(OPS["add"], nd.NDArray, NDArrayView, (int, float), legacy=True, arity=2))
+        made.append(specialise(OPS["add"], nd.NDArray, (int, float), legacy=True, arity=2))
         made[0](x, x)
 
     assert names(profile(run), "operator") == ["add"]

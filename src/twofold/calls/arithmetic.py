@@ -9,9 +9,10 @@ returns as scalars, become elements (`imperative.element`) where a class has the
 # pyright: reportPossiblyUnboundVariable=false, reportOptionalMemberAccess=false
 # Fragments share variables with their callers, and tests that hold in a caller hold in them: a checker sees neither.
 
+from ..assembly import fragment
 from ..device import CPU
 from ..dtype import NAME_OF
-from ..imperative.cell import PLAIN, Value, wrap
+from ..imperative.cell import PLAIN, Value, content_of, wrap
 from ..imperative.deferral import join, now
 from ..imperative.guards import has_gradient, is_plain, is_watched
 from ..imperative.storage import applied
@@ -29,7 +30,6 @@ from .contents import (
     return_element,
     return_result,
     scalar_of,
-    view,
 )
 from .fragments import (
     BOOL,
@@ -41,6 +41,7 @@ from .fragments import (
     fn,
     general,
     has_general,
+    has_view_product,
     is_recordable,
     memory,
     operand,
@@ -57,16 +58,66 @@ from .fragments import (
     runs_now,
     takes_numbers,
     typed,
+    view_product,
 )
+
+
+@fragment
+def return_product_of_view(x, y, swapped):
+    """Return the matrix product of a view and an array, ``swapped`` if the view is the second operand, if both can be read now.
+
+    A transposed matrix times a vector is the vector times the matrix.
+    """
+    # Views made by a short path (``_steps`` is None), whose elements can be read without recording the read.
+    if (
+        y.__class__ is cls
+        and (y._held is not None or (y._steps is None and (y._of.__class__ is PLAIN or tls.tape is None)))
+        and x._steps is None
+        and (x._of.__class__ is PLAIN or tls.tape is None)
+    ):
+        b = content(y)
+        # Aᵀ · v is v · A, and v · Aᵀ is A · v, without a copy of A. The general path exchanges the operands too, so the bits are the same.
+        if x._key is AXES_REVERSED and b.__class__ is PLAIN and b.ndim == 1 and x._under.__class__ is cls:
+            a = x._under._held
+            if a.__class__ is PLAIN and a.ndim == 2:
+                try:
+                    v = fn(a, b) if swapped else fn(b, a)
+                    return_result(v)
+                except RECOVERABLE:
+                    pass
+        # Contiguous operands (`content` copies small parts), which the operator would multiply too: small matrices, or none transposed.
+        # Products with large transposed matrices are left to the general path: BLAS reads these in place, which may round differently.
+        a = content(x)
+        if (
+            a.__class__ is PLAIN
+            and b.__class__ is PLAIN
+            and (
+                (a.ndim == 2 == b.ndim and a.size < GAPS and b.size < GAPS)
+                or (x._key is not AXES_REVERSED and (y._held is not None or y._key is not AXES_REVERSED))
+            )
+        ):
+            try:
+                v = fn(b, a) if swapped else fn(a, b)
+                return_result(v)
+            except RECOVERABLE:
+                pass
+
 
 # ---------------------------------------------------------------------------------------------------------- templates
 
 
 def binary(self, other):
     """An operator of two operands, or of an array and a number."""
+    if has_view_product:  # before a view is read, which may be recorded
+        if self._held is None:
+            return_product_of_view(self, other, False)
+            return view_product(self, other)
+        if other.__class__ is cls and other._held is None:
+            return_product_of_view(other, self, True)
+            return view_product(self, other)
     a = content(self)
     kind = other.__class__
-    if kind is cls or kind is view:
+    if kind is cls:
         b = content(other)
         # Both small, ready and unrecorded: the result is NumPy's by definition, or by MXNet's rules as well (`agree`).
         if a.__class__ is PLAIN:
@@ -134,7 +185,7 @@ def unary(self):
                     return general(self) if has_general else applied(bound_op, (self,))
                 return_recorded(out, node, (entry_a,), (a,), tape)
     # a view's content has been read above; reading it again might record the read again
-    if self.__class__ is view and a.__class__ is Value:
+    if self._held is None and a.__class__ is Value:
         self = wrap(cls, a)
     return general(self) if has_general else applied(bound_op, (self,))
 
@@ -156,7 +207,7 @@ def binary_of_element(self, other):
         b = other._raw
     elif kind is float or kind is int or kind in native:
         b = other
-    elif kind is cls or kind is view:
+    elif kind is cls:
         b = content(other)
         if b.__class__ is not PLAIN:
             return general(self, other)
@@ -173,7 +224,7 @@ def binary_of_element(self, other):
 
 def comparison(self, other):
     """A comparison of floats in host memory. Bools have no gradient, so there is nothing to record."""
-    a = self._content
+    a = content_of(self)
     # a small Value, such as a parameter; MXNet's comparisons give floats, which are recorded, with gradients of 0
     if a.__class__ is Value and a.device is CPU and is_plain(data := a.data):
         entry = a.entry
@@ -186,7 +237,7 @@ def comparison(self, other):
         if kind is float or kind is int:
             b = scalar_of(other, NAME_OF[a.dtype])
         else:
-            b = other._content if isinstance(other, cls) and other._legacy is self._legacy else None
+            b = content_of(other) if isinstance(other, cls) and other._legacy is self._legacy else None
         if b.__class__ is PLAIN and a.dtype is b.dtype:  # NumPy's own dtypes are singletons, and identity is faster
             try:
                 v = fn(a, b)
@@ -201,24 +252,23 @@ def comparison(self, other):
 def in_place(self, other):
     """NumPy writes to host memory that no tape or window watches."""
     # The memory ``v`` to write, None if something else reads it. A plain content belongs to its cell alone.
-    kind = self.__class__
-    if kind is not view:
-        v = self._content
+    v = self._held
+    if v is not None:
         if v.__class__ is not PLAIN:
             v = owned(self)
     # A view's data is current while its base has the content from which the view was taken. That content must not be watched either.
     elif (
         (of := self._of) is not None
-        and of is self._base._content
+        and of is self._base._held
         and (of.__class__ is PLAIN or not (self._gradient is not None or is_watched(of)))
     ):
         v = self._seen
     else:
         v = owned(self)
     # An array without axes is a scalar to NumPy, which cannot be changed; a view of one element can.
-    if v is not None and (kind is view or v.ndim):
+    if v is not None and (self._held is None or v.ndim):
         kind = other.__class__
-        if kind is cls or kind is view:
+        if kind is cls:
             b = content(other)
             if b.__class__ is not PLAIN:
                 b = memory(other)
@@ -240,18 +290,17 @@ def in_place(self, other):
 
 def in_place_by_legacy(self, other):
     """The same by MXNet's convention, for floats of one dtype: the general path converts other operands."""
-    if self.__class__ is cls:
-        a = self._content
-    else:  # the part of its root that it shows, if that may be written now
-        a = self._base._content
-        a = self._seen if self._of is a and (a.__class__ is PLAIN or owned(a)) else None
+    a = self._held
+    if a is None:  # the part of its root that the view shows, if that may be written now
+        a = self._base._held
+        a = self._seen if a is not None and self._of is a and (a.__class__ is PLAIN or owned(a)) else None
     # integers are left out: MXNet converts numbers to their dtype, and some operators wrap where NumPy raises
     if a.__class__ is PLAIN and a.dtype.kind == "f":
         kind = other.__class__
         if kind is float or kind is int:
             b = scalar_of(other, NAME_OF[a.dtype])
         else:
-            b = other._content if isinstance(other, cls) and other._legacy is legacy else None
+            b = content_of(other) if isinstance(other, cls) and other._legacy is legacy else None
         if b.__class__ is PLAIN and b.dtype is a.dtype:
             try:
                 quick(fn, a, b, a)
@@ -259,40 +308,4 @@ def in_place_by_legacy(self, other):
                 pass
             else:  # outside: an error behind the write must not add again
                 return self
-    return general(self, other)
-
-
-def product_of_view(self, other):
-    """The matrix product whose first operand is a view. A transposed matrix times a vector is the vector times the matrix."""
-    # Views made by a short path (``_steps`` is None), whose elements can be read without recording the read.
-    kind = other.__class__
-    if (kind is cls or (kind is view and other._steps is None and (other._of.__class__ is PLAIN or tls.tape is None))) and (
-        self._steps is None and (self._of.__class__ is PLAIN or tls.tape is None)
-    ):
-        b = content(other)
-        # Aᵀ · v is v · A, and v · Aᵀ is A · v, without a copy of A. The general path exchanges the operands too, so the bits are the same.
-        if self._key is AXES_REVERSED and b.__class__ is PLAIN and b.ndim == 1 and self._under.__class__ is cls:
-            a = self._under._content
-            if a.__class__ is PLAIN and a.ndim == 2:
-                try:
-                    v = fn(a, b) if reverse else fn(b, a)
-                    return_result(v)
-                except RECOVERABLE:
-                    pass
-        # Contiguous operands (`content` copies small parts), which the operator would multiply too: small matrices, or none transposed.
-        # Products with large transposed matrices are left to the general path: BLAS reads these in place, which may round differently.
-        a = content(self)
-        if (
-            a.__class__ is PLAIN
-            and b.__class__ is PLAIN
-            and (
-                (a.ndim == 2 == b.ndim and a.size < GAPS and b.size < GAPS)
-                or (self._key is not AXES_REVERSED and (kind is cls or other._key is not AXES_REVERSED))
-            )
-        ):
-            try:
-                v = fn(b, a) if reverse else fn(a, b)
-                return_result(v)
-            except RECOVERABLE:
-                pass
     return general(self, other)

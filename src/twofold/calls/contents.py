@@ -11,17 +11,16 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN
 from ..imperative.guards import is_differentiated, is_small, plain_or_value
 from ..imperative.tape import tls
-from ..imperative.views import GAPS, ViewMixin
+from ..imperative.views import GAPS
 
 #: Functions that templates call often, looked up once.
 quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguousarray, np.asarray
-#: The classes of arrays, of their views, and of single elements, if the front end has any.
+#: The class of arrays and of their views, and that of single elements, if the front end has any.
 cls: type[Array] = FREE
-view: Any = FREE
 element: Any = FREE
-#: What makes an array and a view without a content.
+#: What makes an array without a content, and an element.
 new_array: Callable[[], Array] = FREE
-new_view: Callable[[], ViewMixin] = FREE
+new_element: Callable[[], Any] = FREE
 #: The classes of NumPy's scalars that become elements.
 native: frozenset[type] = FREE
 #: Known beforehand: MXNet's convention; whether there are elements; whether NumPy's scalars become 0-d arrays instead; whether the results
@@ -34,12 +33,14 @@ exact: bool = FREE
 
 @fragment
 def content(x) -> Any:
-    """The result of `ViewMixin._operand`, without a frame for small parts of ready memory."""
-    if (
+    """The result of `Viewable._operand`, without a frame for whole arrays and small parts of ready memory."""
+    a = x._held
+    if a is not None:
+        pass
+    elif (
         # the root still has the content that the view was made of, and a copy of so few elements costs less than an alias
-        x.__class__ is view
-        and (of := x._of) is not None
-        and of is x._base._content
+        (of := x._of) is not None
+        and of is x._base._held
         and (a := x._seen).size < ((GAPS if a.ndim > 1 else SETTINGS.defer_elements) if exact else GAPS)
         and (of.__class__ is PLAIN or (is_small(a) and not (is_differentiated(of) and tls.tape is not None)))
     ):
@@ -55,7 +56,7 @@ def return_array(v):
     """Return a new array around NumPy's, if it is one."""
     if v.__class__ is PLAIN:
         r = new_array()
-        r._content = v
+        r._held = v
         return r
 
 
@@ -63,7 +64,7 @@ def return_array(v):
 def return_element(v):
     """Return a new element around NumPy's scalar, if it is one."""
     if v.__class__ in native:
-        r = element()
+        r = new_element()
         r._raw = v
         return r
 
@@ -77,7 +78,7 @@ def return_result(v):
             return_element(v)
     else:  # NumPy's scalars become arrays without axes
         r = new_array()
-        r._content = v if v.__class__ is PLAIN else asarray(v)
+        r._held = v if v.__class__ is PLAIN else asarray(v)
         return r
 
 
@@ -85,18 +86,18 @@ def return_result(v):
 def return_small(v):
     """Return a new array around a fresh one of NumPy's, of any size."""
     made = new_array()
-    made._content = plain_or_value(v)
+    made._held = plain_or_value(v)
     return made
 
 
 @fragment
 def return_view(r, base, under, key, of):
     """Return a view that shows NumPy's view ``r`` of the content ``of`` of the root ``base``."""
-    w = new_view()
+    w = new_array()
     w._base = base
     w._under = under
     w._key = key
     w._of = of
     w._seen = r
-    w._steps = w._gradient = None
+    w._held = w._steps = w._gradient = None
     return w

@@ -19,7 +19,7 @@ from ..imperative.scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from ..imperative.storage import applied
 from ..imperative.tape import TapeEntry, tls
 from ..opdef import BoundOp
-from .contents import asarray, cls, legacy, new_array, quick, scalar_of, view
+from .contents import asarray, cls, legacy, new_array, quick, scalar_of
 
 #: NumPy's function; for single elements Python's operator.
 fn: Function = FREE
@@ -32,6 +32,8 @@ operand: tuple[type, ...] = FREE
 #: In-place operators: the memory that may be written, and that of an operand.
 owned: Function = FREE
 memory: Function = FREE
+#: The matrix product of which an operand is a view.
+view_product: Function = FREE
 # The names below are known in advance: `assembled` leaves out the branches that they rule out.
 
 #: Whether the operands are exchanged, as in ``__radd__``; the first operand is then a number.
@@ -48,6 +50,8 @@ takes_numbers: bool = FREE
 wraps: bool = FREE
 #: Whether the operator is ``**`` by NumPy's rules.
 powers: bool = FREE
+#: Whether the operator is a matrix product with a method of its own for views.
+has_view_product: bool = FREE
 
 #: NumPy's errors for calls that the general path can answer, or refuse with an error that says what to do.
 RECOVERABLE = (RuntimeError, ValueError, TypeError, MemoryError)
@@ -122,7 +126,7 @@ def is_recordable(node):
 def return_joined(v):
     """Return a new array around a deferred result."""
     r = new_array()
-    r._content = v
+    r._held = v
     return r
 
 
@@ -135,7 +139,7 @@ def return_recorded(out, node, entries, operands, tape):
     tape.whole = False
     entry = TapeEntry(node, entries, (), tape)
     r = new_array()
-    r._content = made = Value(out, entry)
+    r._held = made = Value(out, entry)
     if node.cache.saves:
         recording.save_for_backward(entry, operands, (out,), tape)  # a call: written into every operator it delays the import by 5 %
         if node.cache.read:
@@ -214,9 +218,9 @@ def return_of_value_and_number(self, other, a, kind):
 @fragment
 def return_general(x, a, y, b, kind):
     """Return the general path's result of two operands with these contents. Views are not read again, which might be recorded again."""
-    if x.__class__ is view and a.__class__ is Value:
+    if x._held is None and a.__class__ is Value:
         x = wrap(cls, a)
-    if kind is view and b.__class__ is Value:
+    if kind is cls and y._held is None and b.__class__ is Value:
         y = wrap(cls, b)
     return general_of_two(x, y)
 

@@ -43,7 +43,7 @@ def inline_result(cls, found, arrays):
     results = host_results(found.function, found.run, arrays)
     result = new(cls)
     v = results[0]
-    result._content = plain_or_value(v)
+    result._held = plain_or_value(v)
     return result
 
 
@@ -51,7 +51,7 @@ def inline_result(cls, found, arrays):
 def return_single(a, bound_op):
     """Return the result for an array of the class itself: `Calls._run` and `invoke._run_cached` without their frames."""
     if a.__class__ is cls and bound_op.visible == 1:
-        v = a._content
+        v = a._held
         if v.__class__ is PLAIN and (found := bound_op.inline.get((v.shape, v.dtype))) is not None and found.count == 1:
             arrays = [v]
             return inline_result(cls, found, arrays)
@@ -61,7 +61,7 @@ def return_single(a, bound_op):
         if found is None:
             found = invoke(bound_op, (a,))
         result = new(cls)
-        result._content = found[0]
+        result._held = found[0]
         return result
 
 
@@ -141,7 +141,7 @@ class Calls:
         arrays: list[Any] = []
         key: list[object] = []
         for a in operands:
-            v: Any = a._content if a.__class__ is cls else None
+            v: Any = a._held if a.__class__ is cls else None
             if v.__class__ is not PLAIN:
                 break
             arrays.append(v)
@@ -163,13 +163,13 @@ class Calls:
         for a in operands:
             if a is None and bound_op.op.variadic:
                 raise _none_among(bound_op.op)
-            if a.__class__ is not cls and a is not None:
+            if a is not None and (a.__class__ is not cls or a._held is None):
                 if not isinstance(a, cls) or a._legacy is not self._legacy:
                     raise self._not_an_array(bound_op.op, a)
                 is_sparse = is_sparse or isinstance(a, SparseArray)
                 given = None  # a view is read by `invoke`, once
             elif given is not None:
-                given.append(a if a is None else a._content)
+                given.append(a if a is None else a._held)
         args = (*operands, *scalars) if scalars else operands
         contents = None
         if given is not None and (tape := tls.tape) is not None:
@@ -184,7 +184,7 @@ class Calls:
             contents = invoke(bound_op, args)
         if bound_op.visible == 1:  # as `wrap` does, without its frame
             result = new(cls)
-            result._content = contents[0]
+            result._held = contents[0]
             return result
         return [wrap(self.cls, c) for c in contents[: bound_op.visible]]
 

@@ -149,7 +149,7 @@ def is_recorded(value: object) -> bool:
 
 
 def _is_recorded(a: Array) -> bool:
-    if type(a)._root is None or a._gradient is not None:  # a view may be a variable itself
+    if a._held is not None or a._gradient is not None:  # a view may be a variable itself
         return is_tracked(a._content)
     # `detach` gives a view, and a view's root is on the tape whether or not the view lets gradients through
     return not any(bound_op.op.detaches for bound_op in a._chain) and is_tracked(a._base._content)

@@ -9,13 +9,13 @@ from ..assembly import FREE, Function, fragment
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..dtype import NUMPY as DTYPES
-from ..imperative.cell import PLAIN, Value
+from ..imperative.cell import PLAIN, Value, content_of, operand_of
 from ..imperative.guards import is_differentiated
 from ..imperative.tape import tls
 from ..imperative.views import RESHAPED
 from ..imperative.write import recorded_part
 from ..ops import primitive_shape
-from .contents import cls, contiguous, element, elements, native, new_array, return_small, return_view, view
+from .contents import cls, contiguous, element, elements, native, new_array, return_small, return_view
 
 #: The general functions: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
 #: and for errors that say what to do.
@@ -27,11 +27,9 @@ raveled: Function = FREE
 host_key: Function = FREE
 #: The view operations of an index.
 basic: Function = FREE
-#: Known beforehand: whether the method is that of views, and which rules apply. NumPy's: integers for all axes give a scalar, and an array
-#: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and elements that are not adjacent in memory are
-#: copied. The rules of MXNet's NumPy: single elements have no axes, parts that are not adjacent are copied, the general function makes
-#: other copies.
-of_view: bool = FREE
+#: Known beforehand: which rules apply. NumPy's: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
+#: MXNet's: a single element is a view of shape (1,), and elements that are not adjacent in memory are copied. The rules of MXNet's NumPy:
+#: single elements have no axes, parts that are not adjacent are copied, the general function makes other copies.
 by_numpy: bool = FREE
 is_dialect: bool = FREE
 
@@ -45,9 +43,17 @@ reshape_to = primitive_shape.reshape.bind
 
 
 @fragment
-def is_elsewhere(of, v):
-    """Whether the elements of a content that is not plain cannot be read in place now; otherwise ``v`` is NumPy's array of them."""
-    return of.__class__ is not Value or (v := of.data).__class__ is not PLAIN or of.device is not CPU
+def is_elsewhere(x, owner, of, v):
+    """Whether the elements of a view, or of a content that is not plain, cannot be read in place now.
+
+    Otherwise ``v`` is NumPy's array of them, ``of`` the content that they belong to, and ``owner`` the array that has it. An owner with
+    another content has outdated the view's elements.
+    """
+    return (
+        ((of := x._of) is None or of is not (owner := x._base)._held or (v := x._seen) is None)
+        if of is None
+        else of.__class__ is not Value or (v := of.data).__class__ is not PLAIN or of.device is not CPU
+    )
 
 
 @fragment
@@ -72,18 +78,18 @@ def return_fresh(r):
 
 
 @fragment
-def return_shown(self, r, key, of):
+def return_shown(self, owner, r, key, of):
     """Return a view that shows ``r``."""
-    return_view(r, self._base if of_view else self, self, key, of)
+    return_view(r, owner, self, key, of)
 
 
 @fragment
 def return_recorded_part(self, of, chain, r, copied):
     """Return the part of a recorded content that view operations give, if its entry on the tape can be made here."""
-    part = recorded_part(of, (*self._chain, *chain) if of_view else chain, r, copied)
+    part = recorded_part(of, (*self._chain, *chain) if self._held is None else chain, r, copied)
     if part is not None:
         c = new_array()
-        c._content = part
+        c._held = part
         return c
 
 
@@ -105,7 +111,7 @@ def return_by_array(self, key, kind, v, of):
         return get(self, key)
     if kind is list:
         at = key if PLACES.issuperset(map(type, key)) else host_key(key)
-    elif (kind is not cls and kind is not view) or (at := key._content).__class__ is not PLAIN or not at.ndim:
+    elif kind is not cls or (at := content_of(key)).__class__ is not PLAIN or not at.ndim:
         at = None
     if at is None:
         return get(self, key)
@@ -114,7 +120,7 @@ def return_by_array(self, key, kind, v, of):
 
 
 @fragment
-def return_selected(self, r, key, kind, v, of):
+def return_selected(self, owner, r, key, kind, v, of):
     """Return what NumPy has selected: a view that shows it, or a new array or element."""
     if r.__class__ is PLAIN:
         if by_numpy:
@@ -126,7 +132,7 @@ def return_selected(self, r, key, kind, v, of):
                 return get(self, key)
             r = contiguous(r)
             return_fresh(r)
-        return_shown(self, r, key, of)
+        return_shown(self, owner, r, key, of)
     if elements and r.__class__ in native:
         if not is_recorded(of):
             return r
@@ -163,9 +169,7 @@ def return_unless_placed_by_array(self, key, value, kind, at):
         at = key._raw
         if at.__class__ not in INTEGER_SCALARS:
             return put(self, key, value)
-    elif kind not in INTEGER_SCALARS and (
-        (kind is not cls and kind is not view) or (at := key._content).__class__ is not PLAIN or not at.ndim
-    ):
+    elif kind not in INTEGER_SCALARS and (kind is not cls or (at := content_of(key)).__class__ is not PLAIN or not at.ndim):
         return put(self, key, value)
 
 
@@ -176,38 +180,38 @@ def return_unless_source(self, key, value, kind, source):
         source = value
     elif elements and kind is element:
         source = value._raw
-    elif kind is view or kind is cls:
-        if kind is cls:
+    elif kind is cls:
+        if value._held is not None:
             shown = None
         elif value._under is self and value._key is key:  # ``self[key] += y`` has updated that very part
             return None
         else:
             shown = value._of
-        if shown is not None and shown is value._base._content and (shown.__class__ is PLAIN or tls.tape is None):
+        if shown is not None and shown is value._base._held and (shown.__class__ is PLAIN or tls.tape is None):
             source = value._seen
         else:
-            source = value._operand
+            source = operand_of(value)
             if source.__class__ is Value and tls.tape is None and source.device is CPU:
                 source = source.data
             if source.__class__ is not PLAIN:
                 return put(self, key, value)
         # Another part of this array: along a single axis NumPy reads elements that it has just written, unless the steps are equal.
-        if kind is view and value._base is (self._base if of_view else self):
+        if value._held is None and value._base is (self._base if self._held is None else self):
             at = value._key if value._under is self else None
             if at.__class__ is not key.__class__ or (at.__class__ is not int and (at.__class__ is not slice or at.step != key.step)):
                 source = source.copy()
-        elif of_view and value is self._base:
+        elif self._held is None and value is self._base:
             source = source.copy()
     else:
         return put(self, key, value)
 
 
 @fragment
-def return_reshaped(self, v, of, r):
+def return_reshaped(self, owner, v, of, r):
     """Return a reshaped array: a view if it shares the memory, otherwise a copy unless the general function has rules for it."""
     # the base of a view is the array that owns the memory, never another view
     if r.ndim and r.base is (v if v.base is None else v.base):
-        return_shown(self, r, RESHAPED, of)
+        return_shown(self, owner, r, RESHAPED, of)
     elif r.ndim:
         if is_recorded(of):
             chain = (reshape_to(shape=r.shape),)

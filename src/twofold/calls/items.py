@@ -29,7 +29,6 @@ from .item_fragments import (
     is_dialect,
     is_elsewhere,
     is_recorded,
-    of_view,
     put,
     raveled,
     reshaped,
@@ -48,16 +47,11 @@ from .specialise import class_names
 
 def getitem(self, key):
     """Read elements."""
-    # NumPy's array ``v`` of the elements, and the content ``of`` that they belong to. A base with a new content has outdated the view's.
-    if of_view:
-        of = self._of
-        if of is not self._base._content:
-            return get(self, key)
-        v = self._seen
-    else:
-        v = of = self._content
-        if of.__class__ is not PLAIN and is_elsewhere(of, v):
-            return get(self, key)
+    # NumPy's array ``v`` of the elements, the content ``of`` that they belong to, and the array ``owner`` that has it
+    owner = self
+    v = of = self._held
+    if of.__class__ is not PLAIN and is_elsewhere(self, owner, of, v):
+        return get(self, key)
     kind = key.__class__
     try:
         if kind is int:
@@ -105,7 +99,7 @@ def getitem(self, key):
             return_by_array(self, key, kind, v, of)
     except (IndexError, ValueError, TypeError):  # the general function raises an error that says what to do
         return get(self, key)
-    return_selected(self, r, key, kind, v, of)
+    return_selected(self, owner, r, key, kind, v, of)
     return get(self, key)
 
 
@@ -116,15 +110,10 @@ def setitem(self, key, value):
     source: Any = None
     return_unless_source(self, key, value, kind, source)
     # 2. The memory to write, which nothing else may watch: a write on a tape is an operation, and saved or shared values must stay.
-    if of_view:
-        of = self._of
-        if of is not self._base._content or (of.__class__ is not PLAIN and is_watched(of)):
-            return put(self, key, value)
-        v = self._seen
-    else:
-        v = of = self._content
-        if of.__class__ is not PLAIN and (is_elsewhere(of, v) or is_watched(of)):
-            return put(self, key, value)
+    owner = self
+    v = of = self._held
+    if of.__class__ is not PLAIN and (is_elsewhere(self, owner, of, v) or (of.__class__ is not PLAIN and is_watched(of))):
+        return put(self, key, value)
     # 3. Where: NumPy's index ``at``, which differs from the key if that has single elements or arrays in it.
     at = key
     kind = key.__class__
@@ -149,54 +138,39 @@ def setitem(self, key, value):
 
 def reshape(self, *shape, order="C", copy=None):
     """By NumPy's rules."""
-    if of_view:
-        of = self._of
-        if of is not self._base._content:
-            return reshaped(self, *shape, order=order, copy=copy)
-        v = self._seen
-    else:
-        v = of = self._content
-        if of.__class__ is not PLAIN and is_elsewhere(of, v):
-            return reshaped(self, *shape, order=order, copy=copy)
+    owner = self
+    v = of = self._held
+    if of.__class__ is not PLAIN and is_elsewhere(self, owner, of, v):
+        return reshaped(self, *shape, order=order, copy=copy)
     if order != "C" or copy is not None:
         return reshaped(self, *shape, order=order, copy=copy)
     try:
         r = v.reshape(*shape)
     except (ValueError, TypeError):
         return reshaped(self, *shape, order=order, copy=copy)
-    return_reshaped(self, v, of, r)
+    return_reshaped(self, owner, v, of, r)
     return reshaped(self, *shape, order=order, copy=copy)
 
 
 def ravel(self, order="C"):
     """By NumPy's rules."""
-    if of_view:
-        of = self._of
-        if of is not self._base._content:
-            return raveled(self, order)
-        v = self._seen
-    else:
-        v = of = self._content
-        if of.__class__ is not PLAIN and is_elsewhere(of, v):
-            return raveled(self, order)
+    owner = self
+    v = of = self._held
+    if of.__class__ is not PLAIN and is_elsewhere(self, owner, of, v):
+        return raveled(self, order)
     if order == "C":
         r = v.ravel()
-        return_reshaped(self, v, of, r)
+        return_reshaped(self, owner, v, of, r)
     return raveled(self, order)
 
 
 def reshape_by_codes(self, *shape, **options):
     """By MXNet's rules, with codes for sizes that are copied, merged or split; elements that are not adjacent in memory are copied."""
-    if of_view:
-        of = self._of
-        if of is not self._base._content:
-            return reshaped(self, *shape, **options)
-        v = self._seen
-    else:
-        v = of = self._content
-        if of.__class__ is not PLAIN and is_elsewhere(of, v):
-            return reshaped(self, *shape, **options)
-    if options or (of_view and not v.flags.c_contiguous):
+    owner = self
+    v = of = self._held
+    if of.__class__ is not PLAIN and is_elsewhere(self, owner, of, v):
+        return reshaped(self, *shape, **options)
+    if options or (owner is not self and not v.flags.c_contiguous):
         return reshaped(self, *shape, **options)
     for n in shape[0] if len(shape) == 1 and shape[0].__class__ is tuple else shape:
         if n.__class__ is not int or (n < 1 and n != -1):
@@ -205,25 +179,20 @@ def reshape_by_codes(self, *shape, **options):
         r = v.reshape(*shape)
     except (ValueError, TypeError):
         return reshaped(self, *shape, **options)
-    return_reshaped(self, v, of, r)
+    return_reshaped(self, owner, v, of, r)
     return reshaped(self, *shape, **options)
 
 
 def T(self):
     """The array with its axes reversed."""
-    if of_view:
-        of = self._of
-        if of is not self._base._content:
-            return self.transpose()
-        v = self._seen
-    else:
-        v = of = self._content
-        if of.__class__ is not PLAIN and is_elsewhere(of, v):
-            return self.transpose()
+    owner = self
+    v = of = self._held
+    if of.__class__ is not PLAIN and is_elsewhere(self, owner, of, v):
+        return self.transpose()
     if not v.ndim:
         return self.transpose()
     r = v.T
-    return_shown(self, r, AXES_REVERSED, of)
+    return_shown(self, owner, r, AXES_REVERSED, of)
 
 
 # ------------------------------------------------------------------------------------------------------------ methods
@@ -244,7 +213,7 @@ LEGACY = ItemRules(False, False, reshape_by_codes, False)
 DIALECT = ItemRules(False, True, None, False)
 
 
-def _host_keys(cls: type, view: type, element: type | None) -> Function:
+def _host_keys(cls: type, element: type | None) -> Function:
     """The function that makes NumPy's index of one with single elements and arrays among its items."""
 
     def host_key(key: Any) -> Any:
@@ -256,8 +225,8 @@ def _host_keys(cls: type, view: type, element: type | None) -> Function:
                 if item._raw.__class__ not in INTEGER_SCALARS:
                     return None
                 item = item._raw.item()
-            elif kind is cls or kind is view:
-                item = item._content
+            elif kind is cls:
+                item = item._held if item._held is not None else item._content
                 if item.__class__ is not PLAIN or not item.ndim:
                     return None
             elif kind is list:
@@ -273,13 +242,13 @@ def _host_keys(cls: type, view: type, element: type | None) -> Function:
     return host_key
 
 
-def attach(cls: Any, view: type, element: type | None, get: Function, put: Function, rules: ItemRules) -> None:
-    """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``, and put a short path before ``reshape``.
+def attach(cls: Any, element: type | None, get: Function, put: Function, rules: ItemRules) -> None:
+    """Give an array class its ``__getitem__`` and ``__setitem__``, and put a short path before ``reshape``.
 
     Parameters
     ----------
-    cls, view
-        The classes.
+    cls
+        The class.
     element
         The class of single elements (see `imperative.element`), or None if they are views too, as in ``mx.nd``.
     get, put
@@ -287,9 +256,9 @@ def attach(cls: Any, view: type, element: type | None, get: Function, put: Funct
     rules
         The rules of the class.
     """
-    given = {**class_names(cls, view, element), "get": get, "put": put}
+    given = {**class_names(cls, element), "get": get, "put": put}
     given |= {
-        "host_key": _host_keys(cls, view, element),
+        "host_key": _host_keys(cls, element),
         "basic": cls._indexer.basic,
         "reshaped": vars(cls).get("reshape"),
         "raveled": vars(cls).get("ravel"),
@@ -301,10 +270,9 @@ def attach(cls: Any, view: type, element: type | None, get: Function, put: Funct
         doc = getattr(vars(cls).get(name), "__doc__", None)
         if template is None:
             continue
-        for owner in (cls, view):
-            known = {"of_view": owner is view, "by_numpy": rules.by_numpy, "is_dialect": rules.is_dialect}
-            method = assembled(template, given, elements=element is not None, **known)
-            method.__doc__ = doc
-            attach_method(owner, name, method)
-            if name == "T":
-                setattr(owner, name, property(method))
+        known = {"by_numpy": rules.by_numpy, "is_dialect": rules.is_dialect}
+        method = assembled(template, given, elements=element is not None, **known)
+        method.__doc__ = doc
+        attach_method(cls, name, method)
+        if name == "T":
+            setattr(cls, name, property(method))

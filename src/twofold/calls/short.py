@@ -21,7 +21,7 @@ from ..imperative.guards import is_small, is_tracked
 from ..imperative.tape import tls
 from ..imperative.views import AXES_REVERSED
 from ..scheduler.observers import LISTENERS
-from .contents import cls, content, element, new_array, return_array, return_element, return_result, return_small, view
+from .contents import cls, content, element, new_array, return_array, return_element, return_result, return_small
 from .fragments import RECOVERABLE
 
 #: NumPy's function, and the front end's general one.
@@ -71,13 +71,13 @@ def is_alone(more: tuple[object, ...], options: Mapping[str, object]) -> bool:
 @fragment
 def is_at_hand(a, kind):
     """Whether an argument is an array, or a view whose memory can be read: reading a recorded view makes and records a copy each time."""
-    return kind is cls or (kind is view and (of := a._of) is not None and (of.__class__ is PLAIN or tls.tape is None))
+    return kind is cls and (a._held is not None or ((of := a._of) is not None and (of.__class__ is PLAIN or tls.tape is None)))
 
 
 @fragment
 def memory(a, kind):
     """NumPy's array of a small array or of a view; None for anything else."""
-    return a._content if kind is cls else a._seen if kind is view and a._of is not None else None
+    return None if kind is not cls else a._held if a._held is not None else a._seen if a._of is not None else None
 
 
 @fragment
@@ -85,26 +85,26 @@ def return_unless_taken(a, args, options, first):
     """Put NumPy's array or scalar in place of an argument of `any_call`. If there is none, return the result of another function."""
     kind = a.__class__
     if kind is cls:
-        a = a._content
+        x = a
+        a = x._held
         if a.__class__ is not PLAIN:
-            if tls.tape is not None and is_tracked(a):
-                return general(*args, **options)
-            return of_large(general, numpys, args, options)
-        if a.dtype is BFLOAT16:
+            if a is not None:
+                if tls.tape is not None and is_tracked(a):
+                    return general(*args, **options)
+                return of_large(general, numpys, args, options)
+            # a view
+            if not of_views or x._of.__class__ is not PLAIN:
+                if tls.tape is not None and is_tracked(whole := x._base._content):
+                    return general(*args, **options)
+                return at_length(general, numpys, args, options)
+            a = content(x)
+            if a.__class__ is not PLAIN or a.dtype is BFLOAT16:
+                return at_length(general, numpys, args, options)
+        elif a.dtype is BFLOAT16:
             return of_large(general, numpys, args, options)
     elif kind is element:
         a = a._raw
-    elif of_views and kind is view and a._of.__class__ is PLAIN:
-        x = a
-        a = content(x)
-        if a.__class__ is not PLAIN or a.dtype is BFLOAT16:
-            return at_length(general, numpys, args, options)
-    elif kind not in atoms:
-        if kind is view and tls.tape is not None and is_tracked(whole := a._base._content):
-            return general(*args, **options)
-        return at_length(general, numpys, args, options)
-    # numbers alone, inside ``with mx.Context(...)``: the result belongs on that device
-    elif first and DEFAULTS.stack:
+    elif kind not in atoms or (first and DEFAULTS.stack):
         return at_length(general, numpys, args, options)
 
 
@@ -170,14 +170,14 @@ def reduction(a, axis=None, *more, out=None, keepdims=False, **options):
     ):
         v = content(a)
         if v is None and keeps and a._steps is None and a._key is AXES_REVERSED and axis is not None and out is None and not keepdims:
-            m = a._under._content if a._under.__class__ is cls else None
+            m = a._under._held if a._under.__class__ is cls else None
             if m.__class__ is PLAIN and m.ndim == 2 and -3 < axis < 2 and m.dtype is not BFLOAT16:
                 v = reduce(m, ~axis)  # that of the matrix along its other axis, as by `reductions._below`
                 return_result(v)
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
             try:
                 if out is not None:
-                    if out.__class__ is cls and (w := out._content).__class__ is PLAIN and w.dtype is v.dtype and w.ndim:
+                    if out.__class__ is cls and (w := out._held).__class__ is PLAIN and w.dtype is v.dtype and w.ndim:
                         reduce(v, axis, None, w, keepdims)
                         return out
                     return general(a, axis, out=out, keepdims=keepdims)
@@ -196,16 +196,13 @@ def copied(a, *more, **options):
     """A copy of an array."""
     kind = a.__class__
     if is_alone(more, options):
-        if kind is cls:
-            v = a._content
-        elif kind is view and (of := a._of) is not None and of is a._base._content and of.__class__ is PLAIN:
+        v = a._held if kind is cls else None
+        if v is None and kind is cls and (of := a._of).__class__ is PLAIN and of is a._base._held:
             v = a._seen
-        else:
-            v = None
         if v.__class__ is PLAIN:
             v = numpys(v)
             r = new_array()
-            r._content = v
+            r._held = v
             return r
     return general(a, *more, **options)
 
@@ -213,7 +210,7 @@ def copied(a, *more, **options):
 def norm(x, ord=None, axis=None, *more, **options):
     """The 2-norm of all elements, with the bits of its operators."""
     kind = x.__class__
-    if ord is None and axis is None and (kind is cls or kind is view) and is_alone(more, options):
+    if ord is None and axis is None and kind is cls and is_alone(more, options):
         v = content(x)
         if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE:
             try:
@@ -235,7 +232,7 @@ def dot(a, b, *more, **options):
         if v.__class__ is PLAIN and w.__class__ is PLAIN and 0 < v.ndim < 3 and 0 < w.ndim < 3:
             if v.dtype is BFLOAT16 or w.dtype is BFLOAT16:
                 return a @ b
-            if a.__class__ is view or kind is view:
+            if a._held is None or b._held is None:
                 if v.ndim == 2 or w.ndim == 2:  # a matrix may be transposed
                     return a @ b
                 v = content(a)
@@ -255,7 +252,7 @@ def outer(x, y, *more, **options):
     if is_alone(more, options):
         kind = x.__class__
         other = y.__class__
-        if (kind is cls or kind is view) and (other is cls or other is view):
+        if kind is cls and other is cls:
             a = content(x)
             b = content(y)
             if a.__class__ is PLAIN and b.__class__ is PLAIN and a.ndim == 1 == b.ndim:
@@ -345,7 +342,7 @@ def array(object, dtype=None, *more, **options):
         if kind is list or kind is tuple:
             return_converted(object, dtype)
         elif kind is cls and dtype is None:
-            v = object._content
+            v = object._held
             if v.__class__ is PLAIN:
                 v = v.copy()
                 return_array(v)

@@ -16,7 +16,6 @@ from .arithmetic import binary, binary_of_element, unary, unary_of_element
 def specialise(
     op: Op,
     cls: type,
-    view: type,
     operand: tuple[type, ...],
     *,
     legacy: bool,
@@ -25,6 +24,7 @@ def specialise(
     bound_op: BoundOp | None = None,
     general: Function | None = None,
     element: type | None = None,
+    view_product: Function | None = None,
 ) -> Function:
     """The callable of a primitive for one array class.
 
@@ -32,8 +32,8 @@ def specialise(
     ----------
     op
         The primitive.
-    cls, view
-        The array class and the class of its views.
+    cls
+        The array class.
     operand
         Further classes of the other operand; for all others a binary callable returns NotImplemented.
     legacy
@@ -46,6 +46,8 @@ def specialise(
         Called with the given operands if no short path applies; `storage.applied` if None.
     element
         The class of NumPy's scalars, or None.
+    view_product
+        The general function of a matrix product of which an operand is a view.
     """
     bound_op = bound_op or op.bind(legacy)
     names = {"operand": operand, "bound_op": bound_op, "typed": bound_op.typed, "fn": host_function(op), "general": general}
@@ -53,28 +55,30 @@ def specialise(
     if arity == 2:  # other rules are MXNet's, or compiled kernels round in their own way
         known |= {"reverse": reverse, "takes_numbers": op.ufunc is not None, "wraps": op.front.wraps}
         known["powers"] = op.python == "pow" and not legacy
-    return method_of((unary, binary)[arity - 1], op, (cls, view, element), names, **known)
+        known["has_view_product"] = view_product is not None
+        names["view_product"] = view_product
+    return method_of((unary, binary)[arity - 1], op, (cls, element), names, **known)
 
 
-def of_elements(op: Op, cls: type, view: type, element: type, general: Function, reverse: bool = False) -> Function:
+def of_elements(op: Op, cls: type, element: type, general: Function, reverse: bool = False) -> Function:
     """The method of a Python operator for single elements.
 
     Parameters
     ----------
     op
         The primitive, with the operator's name.
-    cls, view, element
-        The classes of arrays, views and elements.
+    cls, element
+        The classes of arrays and elements.
     general, reverse
         As for `specialise`.
     """
     names = {"fn": getattr(operator, f"__{op.python}__"), "general": general}
     if len(op.inputs) == 1:
-        return method_of(unary_of_element, op, (cls, view, element), names)
-    return method_of(binary_of_element, op, (cls, view, element), names, reverse=reverse)
+        return method_of(unary_of_element, op, (cls, element), names)
+    return method_of(binary_of_element, op, (cls, element), names, reverse=reverse)
 
 
-def method_of(template: Function, op: Op, classes: tuple[type, type, type | None], names: dict[str, Any], **known: bool) -> Function:
+def method_of(template: Function, op: Op, classes: tuple[type, type | None], names: dict[str, Any], **known: bool) -> Function:
     """The function that a template gives for a primitive.
 
     Parameters
@@ -84,14 +88,14 @@ def method_of(template: Function, op: Op, classes: tuple[type, type, type | None
     op
         The primitive.
     classes
-        Those of arrays, their views, and elements, which are ``cls``, ``view`` and ``element`` in the template.
+        Those of arrays and elements, which are ``cls`` and ``element`` in the template.
     names
         Other names in the template. The profiler times ``fn`` and ``squared`` among them.
     **known
         Further known values.
     """
-    cls, view, element = classes
-    given = {**class_names(cls, view, element), **names}
+    cls, element = classes
+    given = {**class_names(cls, element), **names}
     keeps_axes: bool = cls._legacy  # type: ignore[attr-defined]  # of `Array`
     known = {"legacy": keeps_axes, "elements": element is not None, "of_any_rank": element is None and not keeps_axes} | known
     # operators whose bits do not depend on the operands' addresses; for others NumPy has several loops
@@ -111,11 +115,11 @@ def host_function(op: Op) -> Function:
     return found if isinstance(found, np.ufunc) and found.signature is None else getattr(HOST.xp, op.name)
 
 
-def class_names(cls: type, view: type, element: type | None) -> dict[str, object]:
+def class_names(cls: type, element: type | None) -> dict[str, object]:
     """The names in templates that mean classes, by what they mean for the arrays of one front end."""
-    # the call that classes have by default, past that of `NDArrayType`, which would take a third of the time of a small operation
-    makers = {"new_array": type.__call__.__get__(cls), "new_view": type.__call__.__get__(view)}
-    return {"cls": cls, "view": view, "element": element, "native": frozenset() if element is None else NATIVE, **makers}
+    # the call that classes have by default, past those of their own types, which would take a third of the time of a small operation
+    makers = {"new_array": type.__call__.__get__(cls), "new_element": type.__call__.__get__(element or cls)}
+    return {"cls": cls, "element": element, "native": frozenset() if element is None else NATIVE, **makers}
 
 
 def nbytes(x: Any) -> int:

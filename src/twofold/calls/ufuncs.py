@@ -7,7 +7,7 @@ from ..assembly import FREE, Function, fragment
 from ..device import DEFAULTS
 from ..imperative.cell import PLAIN, Value
 from ..scheduler.observers import LISTENERS
-from .contents import cls, content, element, native, new_array, return_result, view
+from .contents import cls, content, element, native, new_array, return_result
 from .short import REFUSED, general, numpys
 
 #: The operator's function for contents of any kind.
@@ -24,12 +24,12 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
     kind = x.__class__
     if more or options or LISTENERS:
         return general(self, x, *more, out=out, **options)
-    if kind is cls or kind is view:
+    if kind is cls:
         a = content(x)
         if has_function and a.__class__ is not PLAIN and out is None:
-            if kind is view and a.__class__ is Value:  # reading it once more might be recorded once more
+            if x._held is None and a.__class__ is Value:  # reading it once more might be recorded once more
                 x = new_array()
-                x._content = a
+                x._held = a
             return function(x)
     elif kind is element:
         a = x._raw
@@ -45,7 +45,7 @@ def ufunc_of_one(self, x, /, *more, out=None, **options):
     if a.__class__ is not Value and a is not None:
         try:
             if out is not None:  # NumPy writes to a small array that was given as ``out``
-                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
+                if out.__class__ is cls and (v := out._held).__class__ is PLAIN and v.ndim:
                     numpys(a, v)
                     return out
                 return general(self, x, out=out)
@@ -63,12 +63,12 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
     if more or options or LISTENERS:
         return general(self, x, y, *more, out=out, **options)
     # 1. The first operand is an array: recorded, large or pending ones go to the operator's own short paths (`arithmetic.binary`).
-    if kind is cls or kind is view:
+    if kind is cls:
         a = content(x)
         if has_function and a.__class__ is not PLAIN and out is None:
-            if kind is view and a.__class__ is Value:  # as in `ufunc_of_one`
+            if x._held is None and a.__class__ is Value:  # as in `ufunc_of_one`
                 x = new_array()
-                x._content = a
+                x._held = a
             # a ufunc raises for an operand of an unknown class, where an operator lets Python ask that class
             v = function(x, y)
             return general(self, x, y) if v is NotImplemented else v
@@ -87,7 +87,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
         return general(self, x, y, out=out)
     # The second operand likewise, now that the device is settled.
     kind = y.__class__
-    if kind is cls or kind is view:
+    if kind is cls:
         b = content(y)
     elif kind is element:
         b = y._raw
@@ -100,7 +100,7 @@ def ufunc_of_two(self, x, y, /, *more, out=None, **options):
     if a.__class__ is not Value and b.__class__ is not Value and b is not None:
         try:
             if out is not None:
-                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
+                if out.__class__ is cls and (v := out._held).__class__ is PLAIN and v.ndim:
                     numpys(a, b, v)
                     return out
                 return general(self, x, y, out=out)
@@ -116,7 +116,7 @@ def at_hand(x, kind):
     """NumPy's array or scalar of an operand; None for one that NumPy cannot take now."""
     if kind in native:
         a = x
-    elif kind is cls or kind is view:
+    elif kind is cls:
         a = content(x)
     elif kind is element:
         a = x._raw

@@ -36,7 +36,7 @@ class ArrayState(NDArray):
     def __setstate__(self, state: Mapping[str, bytes | None]) -> None:
         stored = state["handle"]
         if stored is not None:
-            self._content = array_of(load_array(stored), type(self))._content
+            self._held = array_of(load_array(stored), type(self))._content
 
     def _slice(self, start: int | None, stop: int | None) -> Array:
         """Rows from ``start`` to before ``stop``, as a view; an error if these are in the other order."""

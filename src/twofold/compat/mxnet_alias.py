@@ -59,7 +59,7 @@ class MissingModule(MXNetError, ModuleNotFoundError):
 
 def install() -> None:
     """Make ``import mxnet`` import Twofold in this process, even if MXNet is installed; its ``np`` is MXNet's dialect."""
-    LOADERS["np", "ndarrayView"] = lambda: import_module(f"{ROOT}.mxnet_numpy.array").ndarrayView
+    LOADERS["np", "ndarray"] = lambda: import_module(f"{ROOT}.mxnet_numpy.array").ndarray
     for name, module in (("np", "mxnet_numpy"), ("npx", "mxnet_numpy.extension")):
         LOADERS["ndarray", name] = partial(import_module, f"{ROOT}.{module}")
         if f"{ROOT}.ndarray" in sys.modules:  # it may have found the name already

@@ -212,7 +212,7 @@ class Executor:
             self._outputs = [array_of(made[key]) for key in self._keys]
         else:
             for cell, key in zip(self._outputs, self._keys, strict=True):  # rebound, since callers hold these array objects
-                cell._content = made[key]
+                cell._held = made[key]
         if self._monitor is not None and self._is_monitored():
             callback, everything = self._monitor
             for name, is_input, value in self._run.internals(bool(is_train)):

@@ -21,7 +21,7 @@ from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..graph.tables import TABLES
 from ..imperative.array import Array
-from ..imperative.cell import PLAIN, Cell, Content
+from ..imperative.cell import DENSE, Cell, Content
 from ..imperative.guards import is_tracked
 from ..imperative.invoke import invoke
 from ..imperative.recording import entry_of
@@ -95,8 +95,8 @@ def _inputs_of(cells: Sequence[Array]) -> list[Node]:
     """Leaves for arrays: those of the tape if it will record the call, so that the graph is built only once; else others of their types."""
     tape = tls.tape
     # the contents of views are computed, and recorded, at each read
-    if type(tape) is Tape and all(type(c)._content is Cell._operand for c in cells) and is_recorded(cells):
-        entries = [entry_of(c._capture() if c._content.__class__ is PLAIN else c._content, tape) for c in cells]
+    if type(tape) is Tape and all(c._held.__class__ in DENSE for c in cells) and is_recorded(cells):
+        entries = [entry_of(c._capture(), tape) for c in cells]
         nodes = [e.node for e in entries if e is not None]
         if _are_leaves_of_tape(nodes):
             return nodes

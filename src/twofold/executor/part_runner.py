@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..device import CPU, Device
-from ..imperative.cell import ALWAYS, Cell, Content, Value, lent, wrap
+from ..imperative.cell import ALWAYS, Cell, Content, Value, content_of, lent, wrap
 from ..imperative.deferral import defer
 from ..imperative.dispatch import joins_window
 from ..imperative.failure import host_results
@@ -102,9 +102,10 @@ def _saved(
     for k in trained.reads:
         operand = leaves[k]
         if k < len(cells):
-            v = cells[k]._content
+            cell = cells[k]
+            v = content_of(cell)
             if v.__class__ is not Value:
-                v = cells[k]._promote(v)
+                v = cell._promote(v)
             kept = lent(v, tape)
             if kept.sharing.__class__ is Value:
                 views.append(kept)

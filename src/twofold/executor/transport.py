@@ -27,7 +27,7 @@ def arrays_on(cells: Iterable[Cell], device: Device) -> list[object]:
     """The arrays of cells, copied where they are in another device's memory."""
     found = []
     for cell in cells:
-        v = cell._content
+        v = cell._held if cell._held is not None else cell._content
         # the two commonest cases inline, since every run passes here for every array of a graph
         if v.__class__ is PLAIN and device is CPU:
             found.append(v)

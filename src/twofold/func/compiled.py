@@ -27,7 +27,7 @@ from ..opdef import BoundOp
 from ..opdef.facets.execution import WHOLE
 from ..program.cache import Cache, CacheEntry
 from .pytree import LEAF, OPAQUE, Tree, flatten, unflatten
-from .traced_calls import Function, Result, called, cell_value, class_of, operator_of, run
+from .traced_calls import Function, Result, called, cell_value, operator_of, run
 
 #: Number of kinds of arguments for which a function keeps its program.
 HELD = 64
@@ -91,7 +91,7 @@ def jit(fun: Function) -> Function:
             if isinstance(value, TRACED):
                 value = value if isinstance(value, Array) else numpy_array(value)
                 cells.append(value)
-                key += (class_of(value), value.shape, value._dtype)
+                key += (value._kind, value.shape, value._dtype)
             else:
                 # True, 1 and 1.0 are equal, as are the two zeros of floats
                 key += (type(value), repr(value) if type(value) is float else value)
@@ -107,7 +107,7 @@ def jit(fun: Function) -> Function:
                 raise
             raise WrongArgument("jit: an argument is neither an array nor hashable", type(unhashable).__name__, "pass arrays") from error
         results = found.result.tree(run(found.bound_op, [*cells, *found.operands()]))
-        OPAQUE.update(type(c) for c in cells if type(c)._root is None)
+        OPAQUE.update(map(type, cells))
         if short is not None and (made := _shortcut(found, arrays)) is not None:
             shortcuts.pop(short, None)
             shortcuts.add(short, made)
@@ -140,7 +140,7 @@ def _at_once(*args, **options):
     for value in leaves:
         kind = value.__class__
         if kind in OPAQUE:
-            v = value._content
+            v = value._held
             if v.__class__ is Value and v.device is CPU and (tls.tape is None or not is_differentiated(v)):
                 v = v.data
             if v.__class__ is not PLAIN or not runs_inline(v.size // WHOLE):
@@ -165,13 +165,13 @@ def _at_once(*args, **options):
     if (cls := found.cls) is not None:
         result = new(cls)
         v = results[0]
-        result._content = plain_or_value(v)
+        result._held = plain_or_value(v)
         return result
     leaves = []
     # results of the operation only: others are what backward would read
     for cls, v in zip(found.classes, results, strict=False):
         result = new(cls)
-        result._content = plain_or_value(v)
+        result._held = plain_or_value(v)
         leaves.append(result)
     return unflatten(found.structure, leaves)
 
@@ -227,7 +227,7 @@ def _compiled(fun: Function, leaves: Sequence[object], structure: Tree, cells: S
     # without values, so that whatever the function does holds for all arguments of this kind
     trace = Trace("jit", runs="again")
     values = [cell_value(c) for c in cells]
-    inner = iter([wrap(class_of(c), trace.argument(None, *v.type, v.device)) for c, v in zip(cells, values, strict=True)])
+    inner = iter([wrap(c._kind, trace.argument(None, *v.type, v.device)) for c, v in zip(cells, values, strict=True)])
     args, options = unflatten(structure, [next(inner) if isinstance(v, TRACED) else v for v in leaves])
     del inner
     (result,) = called(trace, fun, list(args), options)

@@ -23,7 +23,7 @@ from ..imperative.invoke import device_of
 from ..imperative.trace import Trace
 from ..opdef import BoundOp, Input, Op
 from .pytree import Tree, flatten, shown
-from .traced_calls import Arguments, Function, Result, arguments, called, cell_value, class_of, kept_operator, run, traced
+from .traced_calls import Arguments, Function, Result, arguments, called, cell_value, kept_operator, run, traced
 
 #: How deep rules that call their own function are followed: the highest derivative of such a function.
 DEEPEST = 4
@@ -324,8 +324,8 @@ class custom_jvp(_Custom):
     def _rule(self, fixed: Sequence[Tree], args: Sequence[Tree], places: Sequence[int], followed: Arguments, made: Result) -> _Rule:
         trace = Trace(self._kind)
         values = [cell_value(c) for c in followed.cells]
-        primals = [wrap(class_of(c), trace.argument(v, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
-        tangents = [wrap(class_of(c), trace.argument(None, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
+        primals = [wrap(c._kind, trace.argument(v, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
+        tangents = [wrap(c._kind, trace.argument(None, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
         given = [*fixed, tuple(followed.trees(primals)), tuple(followed.trees(tangents))]
         del primals, tangents
         out, tangent = called(trace, self._own(self._tangent), given, {}, "result, tangent")

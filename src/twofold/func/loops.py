@@ -19,7 +19,7 @@ from ..symbol.symbol import Symbol
 from . import symbolic_loops
 from .pytree import Structure, Tree, count_of, shown
 from .symbolic_loops import has_symbols
-from .traced_calls import Arguments, Function, Result, arguments, called, cell_value, class_of, operator_of, run, with_numbers
+from .traced_calls import Arguments, Function, Result, arguments, called, cell_value, operator_of, run, with_numbers
 
 
 def scan(f: Function, init: Tree, xs: Tree = None, length: int | None = None, reverse: bool = False) -> tuple[Tree, Tree]:
@@ -81,11 +81,11 @@ def scanned(what: str, f: Function, init: Tree, xs: Tree, length: int | None, re
     device = next((device_of(v) for v in (*states, *rows)), None) or current_device()
     # a trace without values: the body stands for every step
     trace = Trace(what, runs="each step")
-    slices = [wrap(class_of(c), trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
-    carry = [wrap(class_of(c), trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
+    slices = [wrap(c._kind, trace.argument(None, v.type[0][1:], v.type[1], device)) for c, v in zip(data.cells, rows, strict=True)]
+    carry = [wrap(c._kind, trace.argument(None, *v.type, device)) for c, v in zip(start.cells, states, strict=True)]
     new, outs = called(trace, f, [*start.trees(carry), *data.trees(slices)], {}, "carry, y")
     old = trace.inputs[len(rows) : len(rows) + len(states)]
-    kind = class_of(given.cells[0]) if given.cells else ndarray
+    kind = given.cells[0]._kind if given.cells else ndarray
     new, outs = with_numbers(new, kind, old), with_numbers(outs, kind)
     check_carry(what, start.structures[0], old, new)
 
@@ -223,10 +223,8 @@ def _chosen(what: str, pred: Array | bool, functions: Sequence[Function], operan
     # both functions are traced over the same leaves, so that either branch takes the same arrays
     trace = Trace(what)
     inner = [trace.argument(None, *v.type, device) for v in values]
-    both = [
-        called(trace, f, given.trees([wrap(class_of(c), v) for c, v in zip(given.cells, inner, strict=True)]), {})[0] for f in functions
-    ]
-    kind = class_of(given.cells[0]) if given.cells else ndarray
+    both = [called(trace, f, given.trees([wrap(c._kind, v) for c, v in zip(given.cells, inner, strict=True)]), {})[0] for f in functions]
+    kind = given.cells[0]._kind if given.cells else ndarray
     # a number in one result becomes an array of the other's dtype
     both = [with_numbers(one, kind, other.nodes) for one, other in (both, both[::-1])]
     _check_branches(what, *both)

@@ -32,7 +32,6 @@ from .traced_calls import (
     as_value,
     cell_value,
     check_differentiable,
-    class_of,
     operator_of,
     positions,
     run,
@@ -194,7 +193,7 @@ def opened(nodes: Sequence[Node]) -> list[Node]:
 
 def trees(followed: Arguments, argnums: ArgNums, contents: Sequence[Content]) -> Tree:
     """Gradients in the structures of the arguments: a tuple for several."""
-    trees = followed.trees([wrap(class_of(c), v) for c, v in zip(followed.cells, contents, strict=True)])
+    trees = followed.trees([wrap(c._kind, v) for c, v in zip(followed.cells, contents, strict=True)])
     return trees[0] if isinstance(argnums, int) else tuple(trees)
 
 

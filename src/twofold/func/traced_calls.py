@@ -19,7 +19,7 @@ from ..graph.ir import Leaf, Node, leaf
 from ..graph.rewrite import substitute
 from ..graph.tables import TABLES
 from ..imperative.array import Array
-from ..imperative.cell import Cell, Content, Operand, Value, wrap
+from ..imperative.cell import Cell, Content, Operand, Value, is_view, wrap
 from ..imperative.invoke import device_of, invoke
 from ..imperative.tape import tls
 from ..imperative.trace import StateChange, Trace
@@ -214,7 +214,7 @@ def traced(
     trace = Trace(what)
     # read before the trace takes the tape's place: a view of a recorded array is read by an operation on the tape
     values = [cell_value(cell) for cell in followed.cells]
-    inner = [wrap(class_of(c), trace.argument(v, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
+    inner = [wrap(c._kind, trace.argument(v, *v.type, v.device)) for c, v in zip(followed.cells, values, strict=True)]
     given = list(args)
     for k, tree in zip(places, followed.trees(inner), strict=True):
         given[k] = tree
@@ -256,17 +256,12 @@ def cell_value(cell: Array) -> Value:
     if isinstance(v, Value):
         return v
     # a view's content is a copy or an alias that it does not keep
-    return Value(v) if type(cell)._root is not None else cell._capture()
+    return Value(v) if is_view(cell) else cell._capture()
 
 
 def as_value(content: Content) -> Value:
     """A result as a Value."""
     return content if isinstance(content, Value) else Value(content)
-
-
-def class_of(cell: Array) -> type[Array]:
-    """The class of arrays that users know."""
-    return type(cell)._root or type(cell)
 
 
 def parts_of(what: str, found: Tree, pair: str) -> Sequence[Tree]:
@@ -291,8 +286,8 @@ def result_of(trace: Trace, value: object) -> Result:
     classes: list[Tree] = []
     for found in leaves:
         if isinstance(found, Array):
-            nodes.append(trace.node_of(found._content, found if type(found)._root is None else None))
-            classes.append(class_of(found))
+            nodes.append(trace.node_of(found._content, None if is_view(found) else found))
+            classes.append(found._kind)
         else:
             nodes.append(None)
             classes.append(found)

@@ -16,7 +16,7 @@ from ..imperative.trace import Trace
 from ..numpy import array as numpy_array
 from ..numpy.array import ndarray
 from .pytree import Structure, Tree, count_of, flatten, shown, unflatten
-from .traced_calls import Function, called, cell_value, class_of, operator_of, run, with_numbers
+from .traced_calls import Function, called, cell_value, operator_of, run, with_numbers
 
 #: An axis, None for an argument that all examples share, or a pytree of these.
 Axes: TypeAlias = Tree
@@ -93,9 +93,9 @@ def vmap(
         for k, v in zip(mapped, values, strict=True):
             shape, dtype = v.type
             example = (*shape[: at[k]], *shape[at[k] + 1 :])
-            leaves[k] = wrap(class_of(leaves[k]), trace.argument(None, example, dtype, v.device))
+            leaves[k] = wrap(leaves[k]._kind, trace.argument(None, example, dtype, v.device))
         inner, inner_options = unflatten(structure, leaves)
-        kind = class_of(leaves[mapped[0]]) if mapped else ndarray
+        kind = leaves[mapped[0]]._kind if mapped else ndarray
         del leaves
         (result,) = called(trace, fun, list(inner), inner_options)
         result = with_numbers(result, kind)

@@ -18,7 +18,7 @@ from . import symbolic_loops
 from .loops import check_carry, scanned
 from .pytree import LEAF, Tree
 from .symbolic_loops import has_symbols
-from .traced_calls import Function, Result, arguments, called, cell_value, class_of, operator_of, run, with_numbers
+from .traced_calls import Function, Result, arguments, called, cell_value, operator_of, run, with_numbers
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Tree) -> Tree:
@@ -146,11 +146,11 @@ def _looped(what: str, cond_fun: Function, body_fun: Function, init_val: Tree) -
     trace = Trace(what)
     carry = [trace.argument(None, *v.type, device) for v in states]
     results = [
-        called(trace, f, start.trees([wrap(class_of(c), v) for c, v in zip(start.cells, carry, strict=True)]), {})[0]
+        called(trace, f, start.trees([wrap(c._kind, v) for c, v in zip(start.cells, carry, strict=True)]), {})[0]
         for f in (cond_fun, body_fun)
     ]
     # both are over the same leaves: the state, then what either reads from outside
-    test, new = _test(what, results[0]), with_numbers(results[1], class_of(start.cells[0]), trace.inputs[: len(states)])
+    test, new = _test(what, results[0]), with_numbers(results[1], start.cells[0]._kind, trace.inputs[: len(states)])
     check_carry(what, start.structures[0], trace.inputs[: len(states)], new)
     if any(source.cell is None for source in trace.sources_by_place().values()):
         todo = "use scan, or fori_loop with a fixed number of steps, which draw anew in each step"

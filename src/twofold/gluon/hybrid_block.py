@@ -21,7 +21,7 @@ from ..errors import (
 )
 from ..executor import Executor
 from ..imperative.scope import Scope
-from ..ndarray.array import NDArray, NDArrayView
+from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..strictness import tolerate
 from ..symbol.compose import NotASymbol
@@ -41,7 +41,7 @@ __all__ = ["HybridBlock"]
 ArrayKind = Literal["nd", "np", "any"]
 Shape = tuple[int, ...]
 #: The classes of arrays that compiled graphs compute with.
-PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
+PLAIN_ARRAYS = frozenset((NDArray,))
 
 
 class Naming(TypedDict, total=False):

@@ -336,7 +336,7 @@ class Trainer(CheckedAttributes):
             return
         works = self._cache[1] if self._cache[0] == RENEWALS.count else self._new_works()
         # The usual step asks only this: gradients are all new, and the cached calls serve. Arrays of ``mx.np`` own what views of them show.
-        owners = [w if w._root is None else w._base for work in works for w in work.weights]
+        owners = [w if w._held is not None else w._base for work in works for w in work.weights]
         if not all([(g := w._gradient) is not None and g.fresh for w in owners]):  # noqa: C419  one frame, not one each
             works = [self._fresh_part(work, ignore_stale_grad) for work in works]
         store = self._kvstore
@@ -345,7 +345,7 @@ class Trainer(CheckedAttributes):
                 updater(*work) if store is None else store.update_with(updater, *work)
             # used up: the next step needs another backward pass
             for weight in work.weights:
-                (weight if weight._root is None else weight._base)._gradient.fresh = False
+                (weight if weight._held is not None else weight._base)._gradient.fresh = False
 
     def _new_works(self) -> list["_Work"]:
         """The weights and gradients to update, by device: all weights in one call, so that the optimizer can update them in one program.

@@ -21,18 +21,19 @@ from ..scheduler.streams import run_on
 from ..strictness import tolerate
 from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
-from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, wrap
+from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, content_of, is_view, wrap
 from .guards import has_gradient, is_differentiated
 from .invoke import Argument, check_has_gradient, content, data_of, full_content, host_of, invoke, type_of
+from .strided_view import view_shape
 from .tape import TapeEntry, tls
 from .trace import Trace, TracedEntry
 from .transfer import written_out
-from .views import ViewMixin
+from .views import Viewable, view_of
 from .window import flush_all, force
 from .write import history_of, mark
 
 
-class Array(Cell):
+class Array(Viewable):
     """The abstract base of `NDArray` and ``np.ndarray``."""
 
     __slots__ = ()
@@ -44,6 +45,8 @@ class Array(Cell):
     _is_sparse: ClassVar[bool] = False
     #: The class's `Indexer`.
     _indexer: ClassVar[Any]
+    #: The class of other arrays like this one.
+    _kind = property(type)
     _repr_html_ = shown_in_notebooks("array")
 
     if TYPE_CHECKING:  # operators and further methods are attached to the array classes from tables
@@ -76,8 +79,11 @@ class Array(Cell):
 
     def _rebind(self, v: Content) -> None:
         """Bind the result of a write; a variable stays a variable."""
+        if self._held is None:  # a view
+            self._content = v
+            return
         grad = getattr(self, "_gradient", None)
-        old = self._content
+        old = self._held
         if isinstance(tls.tape, Trace):
             tls.tape.wrote(self, old, v)
         if old.__class__ is Value and old is not v:
@@ -90,9 +96,9 @@ class Array(Cell):
             if history is not None and (v.__class__ is not Value or v.entry is None):
                 v = v if v.__class__ is Value else Value(v)
                 v.entry = history
-            self._content = v
+            self._held = v
             return
-        self._content = v
+        self._held = v
         if v.__class__ is Value and v.entry is not None:
             v.entry.grad = grad  # on this tape the array is an operation's result; on the next tape it is a variable again
         else:
@@ -105,7 +111,9 @@ class Array(Cell):
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes."""
-        v = self._content
+        v = self._held
+        if v is None:  # a view: without reading it
+            return self._seen.shape if self._of is not None else view_shape(self._base.shape, self._chain)
         data = v.data if v.__class__ is Value else v
         # ready arrays of NumPy answer here, without a frame of `type_of`
         return data.shape if data.__class__ is PLAIN else type_of(v)[0]
@@ -126,7 +134,9 @@ class Array(Cell):
     @property
     def _dtype(self) -> str:
         """Name of the dtype."""
-        v = self._content
+        v = self._held
+        if v is None:
+            return self._base._dtype
         data = v.data if v.__class__ is Value else v
         return NAME_OF[data.dtype] if data.__class__ is PLAIN else type_of(v)[1]
 
@@ -138,7 +148,9 @@ class Array(Cell):
     @property
     def context(self) -> Device:
         """The device that the array is on."""
-        v = self._content
+        v = self._held
+        if v is None:
+            v = content_of(self._base)
         return v.device if v.__class__ is Value else CPU
 
     ctx = device = context
@@ -190,8 +202,10 @@ class Array(Cell):
         MXNetError
             If computing it failed.
         """
-        v = self._content
-        if v.__class__ is Value:
+        v = self._held
+        if v is None:  # the array that the view shows a part of
+            self._base.wait_to_read()
+        elif v.__class__ is Value:
             if v.data is None and not isinstance(v.entry, TracedEntry):  # a trace computes nothing unless a value is read
                 force(v)
             if v.device is not CPU:
@@ -232,13 +246,17 @@ class Array(Cell):
             self._attach(self._zeros_in(stype), grad_req)
             return
         zeros = full_content(0, self.shape, self._dtype, self.context)
-        self._attach(wrap(type(self)._root or type(self), zeros), grad_req)
+        self._attach(wrap(self._kind, zeros), grad_req)
 
     def _zeros_in(self, stype: str) -> Cell:
         """Zeros of the array's shape and dtype, on its device, in a sparse storage type."""
         raise ParameterError("attach_grad: gradients of these arrays are dense", repr(stype), "leave stype out")
 
     def _attach(self, grad: Cell, grad_req: str) -> None:
+        if is_view(self):
+            self._of = None
+            self._gradient = grad._variable(grad, grad_req)
+            return
         self._gradient = grad._variable(grad, grad_req)
         mark(self, self._gradient)
 
@@ -247,20 +265,11 @@ class Array(Cell):
         """The gradient: the same array object always, overwritten by each backward pass; None if this array is not a variable."""
         # the type is that of variables: with None in it, a type checker would complain of each use of a gradient
         g = getattr(self, "_gradient", None)
+        if g is None and is_view(self) and (g := self._request) is not None:  # a whole array under another convention
+            grad = self._base.grad
+            return grad if type(grad)._legacy == self._legacy else view_of(type(self), grad, ())
         found: Any = None if g is None else g.cell
         return found
-
-    @property
-    def _fresh_grad(self) -> bool:
-        """Whether the gradient was written since this was last set to False."""
-        g = getattr(self, "_gradient", None)
-        return g is not None and g.fresh
-
-    @_fresh_grad.setter
-    def _fresh_grad(self, fresh: bool) -> None:
-        g = getattr(self, "_gradient", None)
-        if g is not None:
-            g.fresh = fresh
 
     def detach(self) -> "Array":
         """A view that is not part of the recorded graph. It shares memory: writes to either array show in both."""
@@ -294,6 +303,8 @@ class Array(Cell):
 
     def _pinned(self) -> object:
         """The backend's array, for code outside the library. From now on its memory is written in place only."""
+        if is_view(self):
+            return self._exported()
         v = self._capture()
         data = data_of(v)
         flush_all()  # windows and tasks that read the memory, through any Value, do not expect writes from outside
@@ -310,7 +321,7 @@ class Array(Cell):
         return (1, 0) if self.context.is_host else (2, self.context.device_id)
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return _restore, (type(self)._root or type(self), self.asnumpy(), self._dtype, self.context)
+        return _restore, (self._kind, self.asnumpy(), self._dtype, self.context)
 
 
 def _restore(cls: type[AnyCell], array: np.ndarray, dtype: str, device: Device) -> AnyCell:
@@ -352,7 +363,7 @@ def check_gradient(what: str, gradient: object, variable: object) -> None:
 
 
 @inlined
-def record_of(array: Cell, what: str) -> TapeEntry:
+def record_of(array: Any, what: str) -> TapeEntry:
     """The tape entry of an array that was computed from a variable, even if the array has integers or bools, which carry no gradient.
 
     Raises
@@ -361,7 +372,7 @@ def record_of(array: Cell, what: str) -> TapeEntry:
         If it was not computed from a variable while recording.
     """
     # a view's history is that of its root now, and reading the view is an operation on the root's tape
-    v = array._read_recorded() if isinstance(array, ViewMixin) else array._content
+    v = array._read_recorded() if is_view(array) else array._held
     if v.__class__ is Value and v.entry is not None:
         if is_differentiated(v):
             return v.entry

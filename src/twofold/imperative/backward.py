@@ -18,7 +18,7 @@ from ..ops.custom import user_backward
 from ..ops.element_access import identity_with_attr_like_rhs
 from ..program.cache import PROGRAMS
 from .backward_program import Backward, RowGradients, compiled_for, fetched, refuse
-from .cell import ALWAYS, DENSE, PLAIN, Cell, Content, Value, alias, wrap
+from .cell import ALWAYS, DENSE, PLAIN, Cell, Content, Value, alias, content_of, wrap
 from .guards import has_gradient, is_differentiated, is_exposed
 from .invoke import data_of, device_of, full_content, invoke, type_of
 from .scope import renumber
@@ -329,7 +329,7 @@ def run_hook(entry: TapeEntry) -> None:
 
 def _plus(cell: Cell, grad: Content) -> Content:
     """The sum of a variable's gradient and a new one."""
-    if cell._content.__class__ in DENSE and grad.__class__ in DENSE:
+    if content_of(cell).__class__ in DENSE and grad.__class__ in DENSE:
         return invoke(primitive_arithmetic.add.bind(), (cell, wrap(Cell, grad)))[0]
     return RowGradients.add(cell, grad)
 
@@ -350,11 +350,14 @@ def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
             raise ShapeError("backward: the array marked for a gradient does not fit it", f"{found} for {wanted}", "mark one that does")
         if variable.req == "add":
             grad = _plus(cell, grad)
-        old = cell._content
+        old = content_of(cell)
         # two plain contents need none of this: both are on cpu(0), and nothing else sees them
         if old.__class__ is not PLAIN or grad.__class__ is not PLAIN:
             device = device_of(old)
             grad = grad if device_of(grad) is device else to_device(grad, device)
             if old.__class__ is Value and is_exposed(old):
                 grad = written_out(old, grad)
-        cell._content = grad
+        if cell._held is not None:
+            cell._held = grad
+        else:  # a view: into its root
+            cell._content = grad

@@ -5,7 +5,7 @@ cpu(0) and not recorded: one test of its class answers every question of the fas
 views, tape entries and windows. A tape, window, alias or export that captures a plain content turns it into a Value.
 """
 
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
 from ..assembly import fragment, inlined
@@ -178,17 +178,18 @@ def alias(data: Array, owner: Value) -> Value:
 class Cell:
     """The abstract base of array classes: a content, and a `Variable` if a gradient is wanted."""
 
-    __slots__ = ("__weakref__", "_content", "_gradient")
+    __slots__ = ("__weakref__", "_gradient", "_held")
 
+    #: The content, read and written without a call; None in a view, which reads its array's (see `views.Viewable`).
+    _held: Any
+    #: The content, of a view too.
     _content: Any
     #: Unset, not None, in most cells: `wrap` saves the time to write it. So code that may meet such a cell reads it by `getattr`.
     _gradient: Any
     #: The class of the variables whose gradient is an array of this class.
     _variable = Variable
-    #: The content, but None for a view with gaps whose content would be a large copy: see `array.ViewMixin`.
+    #: The content, but None for a view with gaps whose content would be a large copy.
     _operand: Any
-    #: Of a view or an element: the class of arrays that users know.
-    _root: "ClassVar[type[Any] | None]" = None
 
     def _rebind(self, v: "Content") -> None:
         """Bind the result of a write."""
@@ -201,17 +202,35 @@ class Cell:
 
     def _capture(self) -> Value:
         """The content as a Value, which others may hold from now on."""
-        v = self._content
+        v = self._held if self._held is not None else self._content
         return v if v.__class__ is Value else self._promote(v)
 
 
-# one slot under two names: reading it costs no call, and views override the second name
-Cell._operand = vars(Cell)["_content"]
+# one slot under three names, of which classes of arrays override two
+Cell._content = Cell._operand = vars(Cell)["_held"]
 AnyCell = TypeVar("AnyCell", bound=Cell)
+
+
+@fragment
+def is_view(cell: Cell) -> bool:
+    """Whether a cell shows a part of another one."""
+    return cell._held is None
+
+
+@fragment
+def content_of(cell: Cell) -> Any:
+    """``cell._content``, without a frame unless the cell is a view."""
+    return cell._held if cell._held is not None else cell._content
+
+
+@fragment
+def operand_of(cell: Cell) -> Any:
+    """``cell._operand``, likewise."""
+    return cell._held if cell._held is not None else cell._operand
 
 
 def wrap(cls: type[AnyCell], content: Content) -> AnyCell:
     """A new cell of a class around a content."""
     cell = new(cls)
-    cell._content = content
+    cell._held = content
     return cell

@@ -5,6 +5,7 @@ content, which may be written, recorded and captured like any other.
 """
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -29,33 +30,34 @@ class ElementMixin:
     __slots__ = ()
     #: The class that the cell turns into.
     _ordinary: ClassVar[Any]
+    _kind = property(attrgetter("_ordinary"))
     #: NumPy's scalars leave an operator to an operand of higher priority that has no ufuncs of its own; ufuncs convert that to a scalar.
     __array_ufunc__ = Absent()
     #: The scalar, in the slot of the content.
-    _raw: Any = vars(Cell)["_content"]
+    _raw: Any = vars(Cell)["_held"]
 
     def __init_subclass__(cls) -> None:
         # users see one class of arrays, whatever holds their memory
         cls.__name__, cls.__qualname__ = cls._ordinary.__name__, cls._ordinary.__qualname__
 
     @property
-    def _content(self) -> Any:
+    def _held(self) -> Any:
         content = HOST.as_array(self._raw)
         if self.__class__ is not self._ordinary:  # no call from here on, so that no thread overwrites another thread's update (see `Value`)
             self._raw = content
             self.__class__ = self._ordinary
-        return self._content
+        return self._held
 
-    @_content.setter
-    def _content(self, content: Content) -> None:
+    @_held.setter
+    def _held(self, content: Content) -> None:
         self._raw = content
         self.__class__ = self._ordinary
 
-    _operand = _content
+    _content = _operand = _held
 
     def __reduce__(self) -> Any:
         # by the class that users see: pickles refer to classes by their names
-        self._content = self._content
+        self._held = self._held
         return self.__reduce__()
 
     @property
@@ -80,7 +82,7 @@ def elements_of(x: Any, root: Cell, of: np.ndarray, memory: np.ndarray) -> Itera
     """
     if memory.dtype.type in NATIVE:
         for k, scalar in enumerate(memory):
-            if root._content is not of:  # recorded, or written in another place: no longer elements of this memory
+            if root._held is not of:  # recorded, or written in another place: no longer elements of this memory
                 yield from map(x.__getitem__, range(k, len(memory)))
                 return
             yield scalar

@@ -47,7 +47,7 @@ class Indexer:
 
     def put(self, x: Array, index: object, value: object) -> None:
         """``x[index] = value``."""
-        root, chain = (x._base, x._chain) if type(x)._root is not None else (x, ())
+        root, chain = (x._base, x._chain) if x._held is None else (x, ())
         basic = self.basic(x.shape, index)
         if basic is None:
             self._scatter(x, root, chain, index, value)
@@ -146,7 +146,7 @@ class Indexer:
     def gather_as_given(self, x: Array, index: object) -> Any:
         """``x[index]`` for index arrays that can be operands without conversion (see `_as_given`); None for any other index."""
         found = _as_given(x, index)
-        return None if found is None else wrap(_class_of(x), invoke(*found)[0])
+        return None if found is None else wrap(x._kind, invoke(*found)[0])
 
     def gather(self, x: Array, index: object) -> Any:
         """``x[index]`` for an index with arrays."""
@@ -155,7 +155,7 @@ class Indexer:
             return found
         places = self._places(x, index)
         bound_op, cells = _index_sig(places.arrays, x)
-        out = wrap(_class_of(x), invoke(bound_op, (_applied(x, places.chain), *cells))[0])
+        out = wrap(x._kind, invoke(bound_op, (_applied(x, places.chain), *cells))[0])
         if places.dropped is not None:
             out = _applied(out, [primitive_shape.reshape.bind(shape=_selected_shape(places))])
         return out if out.shape or not self.rules.element else _applied(out, [primitive_shape.reshape.bind(shape=self.rules.element)])
@@ -175,7 +175,7 @@ class Indexer:
         """The content of an array with a value added at index arrays; duplicate indices accumulate."""
         bound_op, cells, selected = self._target(x, index)
         new = _broadcastable(self.rules.value(value, x), selected)
-        new = from_host(_class_of(x), new, x.context) if isinstance(new, np.ndarray) else new
+        new = from_host(type(x), new, x.context) if isinstance(new, np.ndarray) else new
         return invoke(primitive_gather.index_add.bind(key=bound_op.params["key"]), (x, new, *cells))[0]
 
     def _target(self, x: Array, index: object) -> tuple[BoundOp, list[Array], tuple[int, ...]]:
@@ -190,8 +190,8 @@ class Indexer:
             if any(isinstance(a, Array) for a in places.arrays):
                 bound_op, cells = _index_sig(places.arrays, x)
                 # the coordinates of the view are known, those of its elements follow from the index
-                columns = [adopted(_class_of(x), np.ascontiguousarray(_coordinates(x.shape, k, places)), x.context) for k in range(x.ndim)]
-                found = [wrap(_class_of(x), invoke(bound_op, (column, *cells))[0]) for column in columns]
+                columns = [adopted(type(x), np.ascontiguousarray(_coordinates(x.shape, k, places)), x.context) for k in range(x.ndim)]
+                found = [wrap(x._kind, invoke(bound_op, (column, *cells))[0]) for column in columns]
                 arrays = [_applied(f, [primitive_shape.reshape.bind(shape=selected)]) for f in found]
             else:
                 where = tuple(slice(None) if a is None else a for a in places.arrays)
@@ -226,8 +226,7 @@ def _as_given(x: Array, index: Any) -> tuple[BoundOp, list[Any]] | None:
     The arrays are a mask of one axis, or ready nonnegative indices on cpu(0). A recorded or pending operation borrows them: they are
     copied only if they are written in the meantime.
     """
-    cls = type(x)._root or type(x)
-    v: Any = x._content if cls is type(x) else None  # a view's content is read only when needed, since reading it may be recorded
+    v: Any = x._held  # a view's content is read only when needed, since reading it may be recorded
     shape = v.data.shape if v.__class__ is Value and v.data.__class__ is PLAIN else x.shape
     items = index if index.__class__ is tuple else (index,)
     if len(items) > len(shape):
@@ -239,7 +238,7 @@ def _as_given(x: Array, index: Any) -> tuple[BoundOp, list[Any]] | None:
         if item.__class__ is slice and item.start is None is item.stop and item.step is None:
             key.append(None)
             continue
-        i: Any = item._operand if isinstance(item, Array) else None
+        i: Any = (item._held if item._held is not None else item._operand) if isinstance(item, Array) else None
         places = i.data if i.__class__ is Value and i.device is CPU else i
         if places.__class__ is not PLAIN or not places.ndim:
             return None
@@ -253,13 +252,13 @@ def _as_given(x: Array, index: Any) -> tuple[BoundOp, list[Any]] | None:
         if unsigned.item(unsigned.argmax()) >= size:  # for a few elements three times as fast as ``max``
             return None
         extent = places.shape
-        operands.append(item if type(item)._root is None else Value(np.array(places)))
+        operands.append(item if item._held is not None else Value(np.array(places)))
     if not operands:
         return None
     v = x._content if v is None else v
     if v.__class__ is Value and v.device is not CPU:
         return None
-    operands.insert(0, x if cls is type(x) else wrap(cls, v))
+    operands.insert(0, wrap(x._kind, v) if x._held is None else x)
     return _index_of(tuple(key), len(shape)), operands
 
 
@@ -267,10 +266,6 @@ def _as_given(x: Array, index: Any) -> tuple[BoundOp, list[Any]] | None:
 def _index_of(key: tuple[int | None, ...], ndim: int) -> BoundOp:
     """``index`` with a key for the first axes; the others are whole."""
     return primitive_gather.index.bind(key=(*key, *[None] * (ndim - len(key))))
-
-
-def _class_of(x: Array) -> type[Array]:
-    return type(x)._root or type(x)
 
 
 def _triple(item: slice) -> Triple:
@@ -318,13 +313,13 @@ def is_contiguous(shape: Sequence[int], items: Sequence[object], key: Sequence[T
 
 def _applied(x: Array, chain: Sequence[BoundOp]) -> Array:
     for bound_op in chain:
-        x = wrap(_class_of(x), invoke(bound_op, (x,))[0])
+        x = wrap(x._kind, invoke(bound_op, (x,))[0])
     return x
 
 
 def _is_there(value: Array, root: Cell, chain: Sequence[BoundOp]) -> bool:
     """Whether a value is a view of the assignment's target itself: ``x[k] += y`` updates the view in place, then assigns it to ``x[k]``."""
-    return type(value)._root is not None and value._base is root and value._chain == chain
+    return value._held is None and value._base is root and value._chain == chain
 
 
 # index arrays
@@ -342,7 +337,7 @@ def _index_arrays(item: np.ndarray | Array, shape: tuple[int, ...], axis: int, l
     """
     if isinstance(item, Array):
         chain = [astype.bind(dtype="int64"), primitive_gather.checked_index.bind(size=shape[axis], negative=True)]
-        return [_applied(wrap(_class_of(like), item._content), chain)]
+        return [_applied(wrap(like._kind, item._content), chain)]
     if item.dtype == bool:
         if item.shape != (axes := shape[axis : axis + item.ndim]):
             raise IndexingError("the mask's shape differs from that of the axes it indexes", f"{item.shape} for {axes}")
@@ -364,7 +359,7 @@ def _index_sig(arrays: Sequence[np.ndarray | Array | None], like: Array) -> tupl
         raise IndexingError("index arrays do not broadcast", given, "pass arrays of the same shape") from error
     numbers = iter(range(len(used)))
     key = tuple(None if a is None else next(numbers) for a in arrays)
-    cells = [a if isinstance(a, Array) else adopted(_class_of(like), a, like.context) for a in used]
+    cells = [a if isinstance(a, Array) else adopted(type(like), a, like.context) for a in used]
     return primitive_gather.index.bind(key=key), cells
 
 

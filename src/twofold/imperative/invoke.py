@@ -20,7 +20,7 @@ from ..opdef.conventions import operator_scalar
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from ..strictness import tolerate
-from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value
+from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value, content_of
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
 from .dispatch import ExecutionMode, execution_mode, inline_key
@@ -56,7 +56,7 @@ def device_of(v: Content) -> Device:
 @inlined
 def host_of(cell: Cell) -> np.ndarray:
     """A NumPy array with a cell's content; it may share memory."""
-    v = cell._content
+    v = content_of(cell)
     if v.__class__ is PLAIN:
         return v
     device = device_of(v)
@@ -166,7 +166,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     tape = tls.tape
     tracked = False
     for a in args:  # read each content once: for a large view the read is a copy, for a tracked view it is recorded
-        v: Any = a._content if isinstance(a, Cell) else a
+        v: Any = content_of(a) if isinstance(a, Cell) else a
         contents.append(v)
         if tape is not None and not tracked and v.__class__ is Value and is_differentiated(v):
             tracked = True

@@ -63,12 +63,14 @@ class GradientCell(Cell):
         self.array, self.grad = array, grad
 
     @property
-    def _content(self) -> SparseValue:
-        return self.grad._content
+    def _held(self) -> SparseValue:
+        return self.grad._held
 
-    @_content.setter
-    def _content(self, new: Content) -> None:
+    @_held.setter
+    def _held(self, new: Content) -> None:
         self.grad._rebind(self.whole(new))
+
+    _content = _held
 
     def whole(self, new: Any) -> SparseValue:
         """The gradient of the array, given the gradient of its stored values."""

@@ -10,7 +10,7 @@ from ..errors import IndexingError
 from ..opdef import BoundOp, Sparse
 from ..ops import primitive_gather
 from .array import Array, adopted
-from .cell import wrap
+from .cell import is_view, wrap
 from .invoke import host_of, invoke
 from .storage import CELLS, CLASSES, dense_array, sparse_array, store_array
 from .write import write
@@ -68,7 +68,7 @@ def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
 
 def _write_rows(array: Array, numbers: Array, rows: Array) -> None:
     """``array[numbers] = rows`` for numbers of existing rows, which are not looked at."""
-    root, chain = (array._base, array._chain) if type(array)._root is not None else (array, ())
+    root, chain = (array._base, array._chain) if is_view(array) else (array, ())
     write(root, chain, (ROWS, numbers), rows)
 
 

@@ -178,7 +178,7 @@ def applied(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None
     if goes_by_storage(bound_op, args):
         return by_storage(bound_op, args)[0]
     result = new_cell(CLASSES["default"])  # as `wrap`, without its frame
-    result._content = invoke(bound_op, args, device)[0]
+    result._held = invoke(bound_op, args, device)[0]
     return result
 
 

@@ -221,7 +221,7 @@ class Trace(Tape):
             shape, dtype = v.type
             found = self._places[id(v)] = self._input(lent(v, self), shape, dtype, False)
             # a view is no source: on devices operations get a copy of it
-            if isinstance(own, Cell) and type(own)._root is None:
+            if isinstance(own, Cell) and own._held is not None:
                 # weak: an array of the function's own is a constant, and its content is traced later
                 self.sources.append(Source((v, self.operands[-1]), ref(own)))
         return found

@@ -19,7 +19,7 @@ from ..scheduler.observers import LISTENERS, report_arrays, span
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, before_overwriting, run_on
 from ..scheduler.variable import Lane
-from .cell import PINNED, PLAIN, Cell, Content, Value, wrap
+from .cell import PINNED, PLAIN, Cell, Content, Value, content_of, wrap
 from .counters import COUNTERS
 from .guards import is_tracked
 from .invoke import content, data_of, device_of, invoke
@@ -32,7 +32,7 @@ from .tape import TapeEntry, tls
 def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
     device = Device(device)
-    v = cell._content
+    v = content_of(cell)
     if v.__class__ is not PLAIN and v.__class__ is not Value:  # a `storage.SparseValue`
         return v.on_device(device)
     source = device_of(v)
@@ -106,11 +106,11 @@ def store(cell: Cell, new: Content) -> None:
 
     It is copied to the cell's device, and into memory that is visible elsewhere: a view's root, or exported memory.
     """
-    old = cell._content
+    old = cell._held
     if new.__class__ is PLAIN and old.__class__ is PLAIN:  # both small and on cpu(0): the commonest case, without further tests
-        cell._content = new
+        cell._held = new
     else:
-        _rebind(cell, old, new)
+        _rebind(cell, cell._content if old is None else old, new)
 
 
 @inlined
@@ -127,10 +127,12 @@ def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
     new: Any
     try:
         for cell, new in zip(cells, contents, strict=True):
-            old = cell._content
-            if new.__class__ is PLAIN:
+            old = cell._held
+            if old is None:  # a view
+                old = cell._content
+            elif new.__class__ is PLAIN:
                 if old.__class__ is PLAIN:
-                    cell._content = new
+                    cell._held = new
                     continue
                 entry, data, sharing = old.entry, old.data, old.sharing
                 if (
@@ -145,7 +147,7 @@ def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
                     and sharing is not PINNED
                     and sharing.__class__ is not Value
                 ):  # as `array.Array._rebind` and `write.mark`
-                    cell._content = Value(new, TapeEntry(entry.node, (), (), None, entry.grad))
+                    cell._held = Value(new, TapeEntry(entry.node, (), (), None, entry.grad))
                     continue
             _rebind(cell, old, new)
     except BaseException:

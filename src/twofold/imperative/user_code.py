@@ -73,7 +73,7 @@ def _fitted(what: str, cell: object, shape: tuple[int, ...], dtype: str, device:
     array: Any = cell
     if array.shape == shape and array._dtype == dtype and array.context is device:
         return array
-    new = zeros_of(type(array)._root or type(array), shape, dtype, device)
+    new = zeros_of(array._kind, shape, dtype, device)
     try:
         # the array's own assignment broadcasts, casts, and is recorded if the array is
         new[:] = array

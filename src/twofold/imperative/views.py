@@ -1,19 +1,22 @@
-"""Views: arrays that show a part of another array, their root, and write into it."""
+"""Views: arrays that show a part of another array, their root, and write into it.
 
-from typing import Any, ClassVar, Self, TypeVar
+An array and a view have one class, as in MXNet and NumPy. A view has no content of its own: ``_held`` is None, and slots that other arrays
+leave unset say what it shows.
+"""
+
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ..assembly import inlined
 from ..backend.loader import backend_for
-from ..device import CPU, Device
+from ..device import CPU
 from ..graph.ir import Application, leaf
 from ..ops import primitive_shape
-from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
+from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, is_view, wrap
 from .guards import is_differentiated, is_small, is_tracked
 from .invoke import content, data_of, device_of
 from .scope import Scope
-from .strided_view import view_shape
 from .tape import TapeEntry, Variable, tls
 from .write import Chain, look, read, read_inline, recorded_part, untracked, write
 
@@ -21,23 +24,19 @@ from .write import Chain, look, read, read_inline, recorded_part, untracked, wri
 GAPS = 4096
 #: Take the place of the index in a view that is a reshaped array, or an array with its axes reversed.
 RESHAPED, AXES_REVERSED = object(), object()
-#: The slots of a class of views.
-VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under")
-AnyView = TypeVar("AnyView", bound="ViewMixin")
+AnyViewable = TypeVar("AnyViewable", bound="Viewable")
 
 
-class ViewMixin:
-    """A view: a root cell and a chain of view operations.
+class Viewable(Cell):
+    """The base of dense arrays: a content, or, of a view, a root cell and a chain of view operations.
 
-    Reads and writes go through the root, so that they see aliases' writes and are recorded with them.
+    Reads and writes of a view go through the root, so that they see aliases' writes and are recorded with them.
     """
 
-    __slots__ = ()
+    __slots__ = ("_base", "_key", "_of", "_seen", "_steps", "_under")
 
     _indexer: ClassVar[Any]
-    _root: ClassVar[Any]
     _base: Any
-    _gradient: Variable | None
     #: NumPy's view of the memory of ``_of``, the root's content when the view was made. Valid while the root still has that content.
     _seen: np.ndarray
     _of: Any
@@ -46,10 +45,6 @@ class ViewMixin:
     _under: Any
     _key: object
     _steps: Chain | None
-
-    def __init_subclass__(cls) -> None:
-        # users see one class of arrays, whatever holds their memory
-        cls.__name__, cls.__qualname__ = cls._root.__name__, cls._root.__qualname__
 
     @property
     def _chain(self) -> Chain:
@@ -69,39 +64,17 @@ class ViewMixin:
         return steps
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes, determined without reading the view."""
-        return self._seen.shape if self._of is not None else view_shape(self._base.shape, self._chain)
-
-    @property
-    def _dtype(self) -> str:
-        return self._base._dtype
-
-    @property
-    def context(self) -> Device:
-        """The device that the array is on."""
-        return device_of(self._base._content)
-
-    ctx = device = context
-
-    def wait_to_read(self) -> None:
-        """Wait until the array that the view shows a part of is computed."""
-        self._base.wait_to_read()
-
-    @property
-    def grad(self) -> Self:
-        """The gradient, as in `Array.grad`; a view of a whole array returns that array's gradient, in the view's class."""
-        base = self._base
-        if self._gradient is not None or self._chain or getattr(base, "_gradient", None) is None:
-            own: Any = None if self._gradient is None else self._gradient.cell
-            return own
-        grad = base.grad
-        return grad if type(grad)._legacy == type(self)._legacy else view_of(type(self), grad, ())  # type: ignore[attr-defined]
+    def _request(self) -> Variable | None:
+        """The gradient request of the array, or of the one of which it shows all elements."""
+        own = getattr(self, "_gradient", None)
+        return own if own is not None or self._held is not None or self._chain else getattr(self._base, "_gradient", None)
 
     @property
     def _fresh_grad(self) -> bool:
-        """As in `Array`; of a view of a whole array, that of the array's gradient."""
-        g = self._request
+        """Whether the gradient was written since this was last set to False."""
+        g = getattr(self, "_gradient", None)
+        if g is None and self._held is None:
+            g = self._request
         return g is not None and g.fresh
 
     @_fresh_grad.setter
@@ -111,12 +84,9 @@ class ViewMixin:
             g.fresh = fresh
 
     @property
-    def _request(self) -> Variable | None:
-        """The gradient request of the view, or of the array of which it shows all elements."""
-        return self._gradient if self._gradient is not None or self._chain else getattr(self._base, "_gradient", None)
-
-    @property
-    def _content(self) -> Any:
+    def _content(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]  # a slot in the base, which has no views
+        if self._held is not None:
+            return self._held
         steps = self._steps
         # a whole array under another convention, such as a parameter; None: not worked out yet
         if steps is not None and not steps and self._gradient is None:
@@ -126,19 +96,23 @@ class ViewMixin:
 
     @_content.setter
     def _content(self, new: Content) -> None:
-        if self._steps == () and self._gradient is None:
+        if self._held is not None:
+            self._held = new
+        elif self._steps == () and self._gradient is None:
             self._base._rebind(new)
         else:
             write(self._base, self._chain, None, wrap(Cell, new))
 
     @property
     @inlined
-    def _operand(self) -> Any:
-        steps = self._steps
+    def _operand(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        if self._held is not None:
+            return self._held
+        steps, root = self._steps, self._base
         if steps is not None and not steps and self._gradient is None:
-            return self._base._content
+            return content_of(root)
         of = self._of
-        if of is self._base._content:
+        if of is not None and of is content_of(root):
             seen = self._seen
             if of.__class__ is PLAIN or not is_differentiated(of) or tls.tape is None:
                 if seen.size < GAPS and is_small(seen):
@@ -153,7 +127,7 @@ class ViewMixin:
     @inlined
     def _read(self) -> Content | None:
         root, chain = self._base, self._chain
-        whole = root._content
+        whole = content_of(root)
         found = None if is_tracked(whole) else read_inline(root, chain)
         if found is None:
             return read(root, chain)
@@ -196,45 +170,47 @@ class ViewMixin:
         finally:
             tls.tape = None
 
-    def _attach(self, grad: Cell, grad_req: str) -> None:
-        self._of = None
-        self._gradient = grad._variable(grad, grad_req)
-
     def _promote(self, content: Content) -> Value:
-        """The view's content as a Value that aliases the root's."""
+        """A view's content as a Value that aliases the root's."""
+        if self._held is not None:
+            self._held = v = Value(content)
+            return v
         self._base._capture()
         seen = read(self._base, self._chain)
         return seen if seen.__class__ is Value else Value(seen)
 
-    def _rebind(self, v: Content) -> None:
-        self._content = v
-
-    def _pinned(self) -> object:
+    def _exported(self) -> object:
+        """The backend's array of a view, for code outside the library."""
         root = self._base._pinned()
         return look(backend_for(device_of(self._base._content)), root, self._chain)
 
 
-def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
+def view_of(cls: type[AnyViewable], cell: Any, chain: Chain) -> AnyViewable:
     """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself."""
     out = object.__new__(cls)
-    whole = type(cell)._root is None or cell._gradient is not None
+    whole = cell._held is not None or cell._gradient is not None
     out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
-    out._under = out._of = out._gradient = None
+    out._held = out._under = out._of = out._gradient = None
     return out
 
 
 def owner_of(array: Any) -> Any:
     """The array of which a view shows all elements under another convention; any other array itself."""
-    return array._base if array._root is not None and array._steps == () and array._gradient is None else array
+    return array._base if is_view(array) and array._steps == () and array._gradient is None else array
 
 
+@inlined
 def ready_memory(x: Any) -> np.ndarray | None:
     """The NumPy array over the memory of an array that is ready and not tracked; None for any other array."""
-    if x._root is not None and is_tracked(x._base._content):  # reading it would be recorded
-        return None
-    v = x._operand
+    v = x._held
     if v is None:
-        return x._seen
+        root = x._base
+        whole = content_of(root)
+        if is_tracked(whole):  # reading the view would be recorded
+            return None
+        v = x._operand
+        if v is None:
+            return x._seen
     if v.__class__ is not Value:
         return v
     return None if is_tracked(v) or v.device is not CPU or v.data.__class__ is not PLAIN else v.data

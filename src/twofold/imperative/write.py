@@ -28,7 +28,7 @@ from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
 from ..program.interpret import namespace_of
 from ..scheduler.observers import LISTENERS
-from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
+from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
 from .guards import apart, has_gradient, is_small, is_tracked, runs_inline
@@ -72,7 +72,7 @@ def _step(backend: Backend, bound_op: BoundOp) -> Callable[[Array], Array]:
 @inlined
 def read(root: Cell, chain: Chain) -> Content:
     """The content of a view: recorded if the root is, else an alias of the root's buffer if it is C-contiguous there, else a copy."""
-    v = root._content
+    v = content_of(root)
     if v.__class__ is PLAIN:
         return HOST.as_array(look(HOST, v, chain))
     tracked = is_tracked(v)
@@ -94,7 +94,7 @@ def read_inline(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
 
     A small part of a large pending array does not wait in a window, since a program would depend on the part's position.
     """
-    v = root._content
+    v = content_of(root)
     if v.__class__ is PLAIN:
         return v, look(HOST, v, chain)
     if is_tracked(v) or v.device is not CPU:
@@ -189,8 +189,8 @@ def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
     ParameterError
         If the view is read-only.
     """
-    v = root._content
-    val = value._content if isinstance(value, Cell) else value
+    v = content_of(root)
+    val = content_of(value) if isinstance(value, Cell) else value
     tracked = is_tracked(v) or is_tracked(val)
     if v.__class__ is Value and not tracked and (v.producer is not None or v.data is None) and v.device is CPU:
         # running the operations that wait to read the array costs less than copying all of it for a small write
@@ -219,7 +219,7 @@ def change_inline(root: Cell, chain: Chain, change: Callable[[Array], object]) -
     change
         Writes to the array that it is called with.
     """
-    v = root._content
+    v = content_of(root)
     if v.__class__ is Value:
         if is_tracked(v) or v.device is not CPU or data_of(v).__class__ is not PLAIN:
             return False
@@ -245,7 +245,7 @@ def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None
 
 
 def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None:
-    v = root._content
+    v = content_of(root)
     if v.__class__ is PLAIN:
         COUNTERS.in_place += 1
         change(look(HOST, v, chain))
@@ -307,7 +307,7 @@ def _store(target: Array, key: Key, source: Array) -> None:
 
 def _written(root: Cell, chain: Chain, key: Key, value: Assigned) -> Content:
     """The root's new content, computed by recorded or deferred operations."""
-    v = root._content
+    v = content_of(root)
     # `detach` stops gradients of reads; the elements that a write reaches are the root's own
     if chain and chain[0].op.detaches:
         return _written(root, chain[1:], key, value)
@@ -400,11 +400,11 @@ def make_plain(cell: Cell) -> None:
 
     The plain content is a copy, because another thread may be capturing the Value.
     """
-    v = cell._content
+    v = cell._held
     if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= SMALL or not is_small(v.data):
         return
     if v.device is CPU and is_owned(v) and getattr(cell, "_gradient", None) is None:
-        cell._content = np.array(v.data)
+        cell._held = np.array(v.data)
 
 
 #: Elements up to which `make_plain` copies.
@@ -419,8 +419,8 @@ def is_owned(v: Value) -> bool:
 @inlined
 def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], other: Cell | Array) -> bool:
     """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
-    v = root._content
-    val = other._content if isinstance(other, Cell) else other
+    v = content_of(root)
+    val = content_of(other) if isinstance(other, Cell) else other
     if v.__class__ is not PLAIN:
         # the buffer must be this array's alone, and no tape may need its old content
         if not is_visible(v) or is_tracked(v) or is_tracked(val) or not (v.exclusive or v.pinned):

@@ -211,7 +211,7 @@ def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
 
 def copy_shared(stored: NDArray, target: NDArray) -> None:
     """Copy a stored array into another one. The two share the memory of a large array until one of them is written to."""
-    v, kind = stored._content, NDArray
+    v, kind = stored._held, NDArray
     is_plain = v.__class__ is Value and v.entry is None and stored.__class__ is kind and target.__class__ is kind and not v.pinned
     if is_plain and v.device is target.context and stored.shape == target.shape and stored._dtype == target._dtype:
         # `target` has a gradient, so it is a variable, and a variable's content must be computed: a pending one gets a twin

@@ -19,7 +19,7 @@ from ..imperative.cell import Cell, wrap
 from ..imperative.index_rules import Rules
 from ..imperative.indexing import is_contiguous
 from ..imperative.invoke import host_of, invoke
-from ..imperative.views import VIEW_SLOTS, ViewMixin, view_of
+from ..imperative.views import view_of
 from ..ndarray.array import NDArray
 from ..ndarray.indexing import MXNetIndexer
 from ..ndarray.types import Casting, DTypeLike, Order
@@ -90,7 +90,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
 
     def _view(self, *chain: BoundOp) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""
-        return view_of(ndarrayView, self, chain)
+        return view_of(ndarray, self, chain)
 
     # copies
 
@@ -218,18 +218,6 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         return str(self)
 
 
-class ndarrayView(ViewMixin, ndarray):
-    """A view of an `ndarray` or of another array's memory."""
-
-    __slots__ = VIEW_SLOTS
-    _root: ClassVar[Any] = ndarray
-
-    @property
-    def base(self) -> Any:
-        """The array whose memory this is a view of."""
-        return self._base
-
-
 _SHAPE = re.compile(r",\s*shape=\([\d, ]*\)")
 
 
@@ -245,4 +233,4 @@ def repr_of(array: np.ndarray) -> str:
 
 
 ndarray._ordinary = ndarray
-items.attach(ndarray, ndarrayView, None, INDEXER.get, INDEXER.put, items.DIALECT)
+items.attach(ndarray, None, INDEXER.get, INDEXER.put, items.DIALECT)

@@ -243,7 +243,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
 
     def may_share_memory(self, a: Array, b: Array, max_work: int | None = None) -> bool:
         """Whether two arrays are one object or views of the same memory."""
-        first, second = [x if type(x)._root is None else x._base for x in (a, b)]
+        first, second = [x if x._held is not None else x._base for x in (a, b)]
         return first is second
 
     shares_memory = may_share_memory
@@ -263,7 +263,7 @@ def converted(array: numpy_array) -> ndarray:
     if isinstance(array, ndarray):
         return array
     found = object.__new__(ndarray)
-    found._content = array._content
+    found._held = array._content
     return found
 
 

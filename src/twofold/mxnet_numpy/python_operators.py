@@ -15,7 +15,7 @@ from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef import Op
 from ..ops import mxnet_numpy_arithmetic
 from . import elementwise
-from .array import ndarray, ndarrayView
+from .array import ndarray
 from .array_functions import FUNCTIONS
 from .front import NUMBERS
 from .method_names import FUNCTION_OF
@@ -41,7 +41,7 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
 
 
 def _comparison(op: Op, name: str) -> Callable[..., Any]:
-    return method_of(comparison, op, (ndarray, ndarrayView, None), {"fn": host_function(op), "general": _general(name, False)})
+    return method_of(comparison, op, (ndarray, None), {"fn": host_function(op), "general": _general(name, False)})
 
 
 def _in_place(op: Op, name: str) -> Callable[..., Any]:
@@ -60,16 +60,16 @@ def _in_place(op: Op, name: str) -> Callable[..., Any]:
     if op.ufunc is None or op.front.legacy_differs:
         return general
     names = {"fn": getattr(HOST.xp, op.name), "general": general, "owned": is_owned}
-    return method_of(in_place_by_legacy, op, (ndarray, ndarrayView, None), names)
+    return method_of(in_place_by_legacy, op, (ndarray, None), names)
 
 
 def _unary(op: Op, name: str) -> Callable[..., Any]:
     function = getattr(FUNCTIONS, name)
-    return specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, general=lambda self: function(self))
+    return specialise(op, ndarray, (ndarray,), legacy=True, arity=1, general=lambda self: function(self))
 
 
 #: The operands that the methods of operators take without a conversion.
-_OPERANDS = frozenset({ndarray, ndarrayView, float, int})
+_OPERANDS = frozenset({ndarray, float, int})
 
 
 def _short_unary(name: str, primitive: Op) -> Callable[..., Any]:
@@ -77,9 +77,7 @@ def _short_unary(name: str, primitive: Op) -> Callable[..., Any]:
     general = getattr(FUNCTIONS, name)
     dialects = elementwise.UNARY[name][0]
     bound_op = dialects.bind()
-    quick = specialise(
-        primitive, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, bound_op=bound_op, general=lambda self: general(self)
-    )
+    quick = specialise(primitive, ndarray, (ndarray,), legacy=True, arity=1, bound_op=bound_op, general=lambda self: general(self))
 
     @wraps(general)
     def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -112,11 +110,7 @@ def attach() -> None:
         for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
             general = _general(name, reverse)
             short = op.front.short_path and op.ufunc is not None and dunder not in ("mod", "pow")
-            method = (
-                specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=2, reverse=reverse, general=general)
-                if short
-                else general
-            )
+            method = specialise(op, ndarray, (ndarray,), legacy=True, arity=2, reverse=reverse, general=general) if short else general
             attach_method(ndarray, spelled, method)
             if not reverse:
                 functions[name] = _short_binary(name, method)

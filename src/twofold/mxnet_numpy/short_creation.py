@@ -31,7 +31,7 @@ NUMBERS = (int, float)
 def _cell(fresh: object) -> ndarray:
     """A new array around a new NumPy array, whose memory it takes over."""
     made = new(ndarray)
-    made._content = plain_or_value(fresh)
+    made._held = plain_or_value(fresh)
     return made
 
 
@@ -65,7 +65,7 @@ def _like(a: Any, value: float, dtype: DTypeLike) -> ndarray | None:
     """A new array of one number in the shape of another array; None if that array is not ready on the host."""
     if a.__class__ is not ndarray or tls.tape is not None:
         return None
-    v: Any = a._content
+    v: Any = a._held if a._held is not None else a._content
     if v.__class__ is Value:
         # a pending Value has no data, and arrays on a device take the general call
         v = v.data if v.device is CPU else None

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..assembly import inlined
 from ..calls import items
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, WrongType
 from ..extension_points import LOADERS
 from ..imperative.array import Array, from_host
-from ..imperative.cell import PLAIN, wrap
+from ..imperative.cell import PLAIN, content_of, is_view, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
-from ..imperative.views import VIEW_SLOTS, ViewMixin, view_of
+from ..imperative.views import view_of
 from ..opdef import BoundOp, Op, reshape_codes
 from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS
@@ -42,7 +43,7 @@ class NDArrayType(type):
         if (found := cls._of_handle(*args, **options)) is not None:
             return found
         made: Any = super().__call__()
-        made._content = from_host(NDArray, np.empty(0, np.float32))._content
+        made._held = from_host(NDArray, np.empty(0, np.float32))._held
         return made
 
 
@@ -104,9 +105,10 @@ class NDArray(Array, metaclass=NDArrayType):
         return True
 
     @property
+    @inlined
     def T(self) -> "NDArray":
         """A copy with the axes reversed; the array itself if it has fewer than two axes."""
-        v: Any = self._content
+        v = content_of(self)
         if v.__class__ is PLAIN and v.ndim > 1 and not LISTENERS:
             return wrap(NDArray, v.T.copy())
         return self if self.ndim < 2 else _apply(primitive_shape.permute_dims, self, axes=tuple(range(self.ndim))[::-1])
@@ -120,9 +122,10 @@ class NDArray(Array, metaclass=NDArrayType):
             return self.copy() if copy else self
         return _apply(primitive_arithmetic.astype, self, dtype=name)
 
+    @inlined
     def copy(self) -> "NDArray":
         """A copy on the same device."""
-        v = self._content
+        v = content_of(self)
         if v.__class__ is PLAIN and not LISTENERS:
             return wrap(NDArray, v.copy())
         return _apply(primitive_shape.contiguous, self)
@@ -169,15 +172,21 @@ class NDArray(Array, metaclass=NDArrayType):
         return self
 
     def as_np_ndarray(self) -> Array:
-        """A view of the array as an array of ``mx.np``: it shares memory, and gradients flow through it."""
+        """A view of the array as an array of ``mx.np``: it shares memory, and gradients flow through it.
+
+        The array of ``mx.np`` itself, if this is a view of all of one.
+        """
         # ``mx.np`` is built on this package, so its class is not imported but found through a hook
-        return view_of(LOADERS["np", "ndarrayView"](), self, ())
+        cls = LOADERS["np", "ndarray"]()
+        if is_view(self) and self._gradient is None and type(self._base) is cls and not self._chain:
+            return self._base
+        return view_of(cls, self, ())
 
     def _into_numpy(self) -> Array:
-        """A new array, to which nothing else refers, as one of ``mx.np``, which takes its content over: a view has another class."""
-        if type(self) is not NDArray or getattr(self, "_gradient", None) is not None:
+        """A new array, to which nothing else refers, as one of ``mx.np``, which takes its content over instead of showing it."""
+        if type(self) is not NDArray or is_view(self) or getattr(self, "_gradient", None) is not None:
             return self.as_np_ndarray()
-        return wrap(LOADERS["np", "ndarrayView"]()._root, self._content)
+        return wrap(LOADERS["np", "ndarray"](), self._held)
 
     def tostype(self, stype: str) -> "NDArray":
         """A copy in a storage type: ``"default"``, ``"row_sparse"`` or, for a matrix, ``"csr"``."""
@@ -284,7 +293,7 @@ class NDArray(Array, metaclass=NDArrayType):
 
     def _view(self, *chain: BoundOp) -> "NDArray":
         """A view of this array or, if it is a view itself, of its base."""
-        return view_of(NDArrayView, self, chain)
+        return view_of(NDArray, self, chain)
 
     # Python protocols
 
@@ -305,12 +314,14 @@ class NDArray(Array, metaclass=NDArrayType):
             )
         return bool(self.asscalar())
 
+    @inlined
     def __float__(self) -> float:
-        v: Any = self._content
+        v = content_of(self)
         return float(v.item() if v.__class__ is PLAIN and v.size == 1 else self.asscalar())
 
+    @inlined
     def __int__(self) -> int:
-        v: Any = self._content
+        v = content_of(self)
         return int(v.item() if v.__class__ is PLAIN and v.size == 1 else self.asscalar())
 
     def __complex__(self) -> complex:
@@ -337,21 +348,8 @@ class NDArray(Array, metaclass=NDArrayType):
         return str(self)
 
 
-class NDArrayView(ViewMixin, NDArray):
-    """A view of an `NDArray`."""
-
-    __slots__ = VIEW_SLOTS
-    _root: ClassVar[Any] = NDArray
-
-    def as_np_ndarray(self) -> Array:
-        """The array of ``mx.np`` that this is a view of, if it is a view of all of one; else a view of that class."""
-        base = self._base
-        is_whole = self._gradient is None and type(base) is LOADERS["np", "ndarrayView"]()._root and not self._chain
-        return base if is_whole else super().as_np_ndarray()
-
-
 CLASSES["default"] = NDArray
-items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY)
+items.attach(NDArray, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY)
 
 
 def _apply(op: Op, array: NDArray, **params: object) -> NDArray:

@@ -193,7 +193,7 @@ class Undeclared(NDArray):
         self.label = label
 
     @property
-    def _content(self) -> Any:
+    def _held(self) -> Any:
         raise AutogradError(
             f"{self.label}: backward reads an array that was not kept", None, "return its number from declare_backward_dependency"
         )

@@ -16,7 +16,7 @@ from ..imperative.window import wait_for_all
 from ..opdef import Op, moved_axes, normalized_axis
 from ..opdef.frontend import named
 from ..ops import gathering, joining, primitive_arithmetic, primitive_shape
-from .array import NDArray, NDArrayView
+from .array import NDArray
 from .namespace import call
 from .new_arrays import array
 from .operators import OPERAND
@@ -41,7 +41,7 @@ def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = Fal
     ``short`` the function itself has a short path, over NumPy's ufunc.
     """
     bound_op = op.bind(True)
-    quick = specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2) if short else None
+    quick = specialise(op, NDArray, OPERAND, legacy=True, arity=2) if short else None
 
     @named(name, OF_TWO.format(doc))
     def function(lhs: Operand, rhs: Operand) -> NDArray:

@@ -56,7 +56,7 @@ def _value(value: Any, x: Any) -> Any:
         If it is not array-like.
     """
     if isinstance(value, (list, tuple)) and is_recorded(value):
-        cls = type(x)._root or type(x)
+        cls = type(x)
 
         def element(item: object) -> Array:
             # arrays inside the list are cast one by one, so that their gradients are recorded
@@ -66,7 +66,7 @@ def _value(value: Any, x: Any) -> Any:
         return stacked(value, cls, element)
     if isinstance(value, Array):
         if not value.context.shares_memory_with(x.context):
-            value = wrap(type(value)._root or type(value), on_device(value, x.context))
+            value = wrap(type(value), on_device(value, x.context))
         value = dense_array(value)
         return value if value._dtype == x._dtype else value.astype(x._dtype)  # type: ignore[attr-defined]
     if isinstance(value, np.generic):

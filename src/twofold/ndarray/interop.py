@@ -126,7 +126,7 @@ def _without_operator(function: Callable[..., Any], args: tuple[Any, ...], optio
 
 def _as_numpy(value: Any) -> Any:
     """An array of ``mx.nd`` as one of ``twofold.np``, whatever ``as_np_ndarray`` gives a script."""
-    return view_of(LOADERS["numpy", "ndarrayView"](), value, ()) if isinstance(value, NDArray) else value
+    return view_of(LOADERS["numpy", "ndarray"](), value, ()) if isinstance(value, NDArray) else value
 
 
 def _recorded_or_numpys(value: Any) -> Any:

@@ -110,7 +110,7 @@ def _has_items(value: Any) -> bool:
 def _cell(fresh: object) -> NDArray:
     """A new array around a new NumPy array, whose memory it takes over."""
     made = new(NDArray)
-    made._content = plain_or_value(fresh)
+    made._held = plain_or_value(fresh)
     return made
 
 

@@ -18,7 +18,7 @@ from ..imperative.storage import applied, dense_array
 from ..imperative.write import is_owned, update_in_place
 from ..opdef import NAMES, OPS, BoundOp, Op
 from ..opdef.conventions import legacy_scalar
-from .array import NDArray, NDArrayView
+from .array import NDArray
 
 NUMBERS = (bool, int, float)
 NUMPYS = (np.ndarray, np.generic)
@@ -86,7 +86,7 @@ def operands(values: Sequence[Any]) -> list[Any]:
 def _binary(op: Op, reverse: bool) -> Callable[..., Any]:
     if not op.front.short_path:
         return _general(op, reverse)
-    return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, bound_op=_sig(op))
+    return specialise(op, NDArray, OPERAND, legacy=True, arity=2, reverse=reverse, bound_op=_sig(op))
 
 
 def _comparison(op: Op) -> Callable[..., Any]:
@@ -98,7 +98,7 @@ def _comparison(op: Op) -> Callable[..., Any]:
             raise DTypeError(f"{name}: type {type(other)} not supported", repr(other)[:60], "compare with an array or a number")
         return result
 
-    return method_of(comparison, op, (NDArray, NDArrayView, None), {"fn": getattr(HOST.xp, name), "general": general})
+    return method_of(comparison, op, (NDArray, None), {"fn": getattr(HOST.xp, name), "general": general})
 
 
 def _in_place(op: Op) -> Callable[..., Any]:
@@ -110,7 +110,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
             other = _cast(self, other, name)
         elif not isinstance(other, OPERAND):
             return NotImplemented
-        root, chain = (self, ()) if self.__class__ is NDArray else (self._base, self._chain)  # type: ignore[attr-defined]
+        root, chain = (self, ()) if self._held is not None else (self._base, self._chain)
         # NumPy's function may write to the memory if its result is MXNet's; otherwise a new content takes the place of the old one
         fits = own and (everywhere or is_float(self._dtype))
         # the check of shape and dtype comes before the write, so that a failed operator leaves the array as it was
@@ -119,7 +119,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
         return self
 
     names = {"fn": fn, "general": general, "owned": is_owned}
-    return method_of(in_place_by_legacy, op, (NDArray, NDArrayView, None), names) if own else general
+    return method_of(in_place_by_legacy, op, (NDArray, None), names) if own else general
 
 
 def _own_scalar(array: NDArray, other: Any) -> Any:
@@ -154,7 +154,7 @@ def _divmod(self: NDArray, other: NDArray | float) -> tuple[NDArray, NDArray]:
 
 @cache
 def _unary(op: Op) -> Callable[[Any], Any]:
-    return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=1)
+    return specialise(op, NDArray, OPERAND, legacy=True, arity=1)
 
 
 def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,9 +10,8 @@ from typing import Any as _Any
 import numpy as _numpy
 
 from .. import ops  # noqa: F401  (registers the operators)
-from . import differentiable, indexing, linalg, methods, operators, random  # noqa: F401  (attach gradients, indexing, methods and Python's operators)
-from .array import ndarrayView  # noqa: F401  (asked for by name)
-from .constructor import ndarray
+from . import constructor, differentiable, indexing, linalg, methods, operators, random  # noqa: F401  (attach calls, gradients, indexing, methods, operators)
+from .array import ndarray
 from .fallback import vectorize
 from .inspection import NamespaceInfo as __array_namespace_info__  # noqa: F401  (the array API's name)
 from .namespace import array, attribute_names, find_attribute  # `array` is also the name of a module here

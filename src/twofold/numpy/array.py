@@ -8,7 +8,7 @@ scalars are 0-d arrays here. These behave like scalars: they are hashed and form
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import index
 from types import ModuleType
@@ -21,20 +21,34 @@ from ..device import Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted, apply_op
-from ..imperative.cell import PLAIN, wrap
+from ..imperative.cell import PLAIN, is_view, wrap
 from ..imperative.element import ElementMixin, elements_of
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
-from ..imperative.views import AXES_REVERSED, VIEW_SLOTS, ViewMixin, ready_memory, view_of
-from ..ndarray.array import NDArray, NDArrayView
+from ..imperative.views import AXES_REVERSED, ready_memory, view_of
+from ..ndarray.array import NDArray, NDArrayType
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef import BoundOp, filled_shape, normalized_axes, normalized_axis
 from ..ops import primitive_arithmetic, primitive_shape
 from ..ops.primitive_shape import broadcast_to
 
 
-class ndarray(Array):  # NumPy's name
+class ndarrayType(NDArrayType):
+    """The class of `ndarray`: a call makes an array as NumPy's does. The package itself makes arrays without it, which takes no time."""
+
+    #: `constructor.constructed`
+    _constructed: Callable[..., Any]
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        """A new array, or one over given memory; of ``mx.np`` see `NDArrayType`."""
+        return super().__call__(*args, **options) if issubclass(cls, NDArray) else cls._constructed(*args, **options)
+
+
+ndarrayType.__name__ = ndarrayType.__qualname__ = "type"
+
+
+class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
     """An array of ``twofold.np``: NumPy's promotion, views and results, on any device, with gradients."""
 
     __slots__ = ()
@@ -44,7 +58,7 @@ class ndarray(Array):  # NumPy's name
     __array_priority__ = 1000.0
     # members that `indexing`, `operators` and `methods` attach
     if TYPE_CHECKING:
-        # of users' `ndarray` (`constructor`)
+        # of calls (`constructor`)
         def __init__(
             self,
             shape: Shape,
@@ -79,12 +93,12 @@ class ndarray(Array):  # NumPy's name
     @property
     def base(self) -> "Array | None":
         """The array that owns the memory of this view; None if the array owns its memory."""
-        return None
+        return self._base if is_view(self) else None
 
     @property
     def _strided(self) -> StridedView:
         """The positions of the elements in the root's memory."""
-        return strided_view(self.shape, ())
+        return strided_view(self._base.shape, self._chain) if is_view(self) else strided_view(self.shape, ())
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -95,7 +109,7 @@ class ndarray(Array):  # NumPy's name
     def flags(self) -> Any:
         """NumPy's record of the memory layout; as for any view, ``owndata`` is false."""
         # only shape and strides count: a one-element dummy stands for memory that may be on a device or not computed yet
-        writeable = all(bound_op.op.writes_through for bound_op in getattr(self, "_chain", ()))
+        writeable = not is_view(self) or all(bound_op.op.writes_through for bound_op in self._chain)
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
 
     @property
@@ -162,7 +176,7 @@ class ndarray(Array):  # NumPy's name
     def flatten(self, order: Order = "C") -> "ndarray":
         """A copy with one axis; ``order`` as in `reshape`."""
         flat = self.ravel(order)
-        return flat if flat._root is None else flat.copy()
+        return flat.copy() if is_view(flat) else flat
 
     def as_in_ctx(self, ctx: Device) -> Self:
         """The array itself if it is on the device, else a copy there."""
@@ -193,13 +207,13 @@ class ndarray(Array):  # NumPy's name
         """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
         # ``mx.nd`` has no 0-d arrays: a single element has shape (1,)
         chain = () if self.shape else (primitive_shape.reshape.bind(shape=(1,)),)
-        return view_of(NDArrayView, self, chain)
+        return view_of(NDArray, self, chain)
 
     # views
 
     def _view(self, *chain: BoundOp) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""
-        return view_of(ndarrayView, self, chain)
+        return view_of(ndarray, self, chain)
 
     def view(self, dtype: DTypeLike = None, type: None = None) -> "ndarray":
         """A view of the whole array.
@@ -240,18 +254,18 @@ class ndarray(Array):  # NumPy's name
         if order == "F":  # the reversed axes in row-major order
             return self.transpose().reshape(bound_op.params["shape"][::-1], copy=copy).transpose()
         # a root is row-major, so every shape is a view of it; the strides of a view may not allow one
-        fits = self._root is None or self._strided.reshaped(bound_op.params["shape"]) is not None
+        fits = not is_view(self) or self._strided.reshaped(bound_op.params["shape"]) is not None
         if not fits and copy is False:
             raise ParameterError("reshape: a view of that shape is not possible", f"{self.shape} as {sizes}", "allow a copy")
         return (self.copy() if copy or not fits else self)._view(bound_op)
 
     def ravel(self, order: Order = "C") -> "ndarray":
         """The elements along one axis: a view if they are adjacent in memory, else a copy."""
-        memory = ready_memory(self) if order == "C" and self._root is not None else None
+        memory = ready_memory(self) if order == "C" and is_view(self) else None
         if memory is not None and (seen := self._seen) is not None and not seen.flags.c_contiguous:
             return adopted(ndarray, np.ascontiguousarray(memory).reshape(-1))
         flat = self.reshape(-1, order=order)
-        if self._root is None or flat._root is None or flat.size < 2 or flat.strides[0] == flat.itemsize:
+        if not is_view(self) or not is_view(flat) or flat.size < 2 or flat.strides[0] == flat.itemsize:
             return flat
         return flat.copy()  # NumPy's `ravel` returns adjacent elements, `reshape` also views with gaps between them
 
@@ -284,15 +298,18 @@ class ndarray(Array):  # NumPy's name
     # Python's protocols
 
     def __len__(self) -> int:
-        v = self._operand
+        v: Any = self._seen if self._held is None and self._of is not None else self._held
         shape = v.shape if v.__class__ is PLAIN else self.shape
         if not shape:
             raise DTypeError("len() of unsized object", "a 0-d array", "reshape it")
         return shape[0]
 
     def __iter__(self) -> Iterator["ndarray"]:
-        v = self._operand
-        if v.__class__ is PLAIN and v.ndim == 1:
+        v: Any = self._held
+        if v is None:
+            if self._of.__class__ is PLAIN and self._seen.ndim == 1:
+                return elements_of(self, self._base, self._of, self._seen)
+        elif v.__class__ is PLAIN and v.ndim == 1:
             return elements_of(self, self, v, v)
         if not self.shape:
             raise DTypeError("iteration over a 0-d array", None, "reshape it")
@@ -352,51 +369,27 @@ class ndarray(Array):  # NumPy's name
 
     def fill(self, value: ArrayLike) -> None:
         """Set every element to a value."""
-        v: Any = self._content if self._root is None else None
+        v = self._held
         if v.__class__ is PLAIN and value.__class__ is float and v.dtype.kind == "f":
             v.fill(value)
         else:
             self[...] = value
 
-
-@lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
-def _reshape_to(shape: tuple[int, ...]) -> BoundOp:
-    return primitive_shape.reshape.bind(shape=shape)
-
-
-class ndarrayView(ViewMixin, ndarray):
-    """A view of an `ndarray` or of another array's memory."""
-
-    __slots__ = VIEW_SLOTS
-    _root: ClassVar[Any] = ndarray
-
-    @property
-    def base(self) -> Array:
-        """The array whose memory this is a view of."""
-        return self._base
-
-    @property
-    def _strided(self) -> StridedView:
-        return strided_view(self._base.shape, self._chain)
-
-    def __len__(self) -> int:
-        return len(self._seen) if self._of is not None and self._seen.ndim else super().__len__()
-
-    def __iter__(self) -> Iterator[ndarray]:
-        if self._of.__class__ is PLAIN and self._seen.ndim == 1:
-            return elements_of(self, self._base, self._of, self._seen)
-        return map(self.__getitem__, range(len(self._seen))) if self._of is not None and self._seen.ndim else super().__iter__()
-
     def _permuted(self) -> tuple[Any, tuple[int, ...]] | None:
-        """The array that this view shows with its axes in another order, and that order; None for other views."""
-        if self._gradient is not None:
+        """The array that this view shows with its axes in another order, and that order; None for other views and arrays."""
+        if self._held is not None or self._gradient is not None:
             return None
         if self._under is not None and self._key is AXES_REVERSED:
             return self._under, tuple(range(self._seen.ndim))[::-1]
         steps = self._steps  # None for views made by indexing
         if not steps or not steps[-1].op.layout.permutes:
             return None
-        return self._base if len(steps) == 1 else view_of(ndarrayView, self._base, steps[:-1]), steps[-1].params["axes"]
+        return self._base if len(steps) == 1 else view_of(ndarray, self._base, steps[:-1]), steps[-1].params["axes"]
+
+
+@lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
+def _reshape_to(shape: tuple[int, ...]) -> BoundOp:
+    return primitive_shape.reshape.bind(shape=shape)
 
 
 class ndarrayElement(ElementMixin, ndarray):

@@ -1,10 +1,5 @@
-"""``ndarray`` as users see it: the class of all arrays of ``twofold.np``, which makes one when it is called.
+"""Calls of ``ndarray``, the class of the arrays of ``twofold.np``: they make an array with all arguments of NumPy's."""
 
-The package itself makes arrays millions of times a second by calling `array.ndarray` without arguments. A metaclass that takes part in that
-costs 40 ns each time, a fifth of ``x + x``, so it belongs to a class of its own, which has all arrays as its instances.
-"""
-
-import copyreg
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -14,7 +9,7 @@ from ..dtype import NAME_OF
 from ..errors import ParameterError
 from ..ndarray.types import DTypeLike, Order, Shape
 from ..sequence_patterns import match_as_numpys
-from .array import ndarray as Owner
+from .array import ndarray, ndarrayType
 from .creation import array, computed, from_dlpack, read_only
 from .stride_tricks import as_strided
 
@@ -22,93 +17,69 @@ from .stride_tricks import as_strided
 Memory: TypeAlias = Any
 
 
-class Constructor(type):
-    """The class of `ndarray`."""
+def constructed(
+    shape: Shape,
+    dtype: DTypeLike = float,
+    buffer: Memory = None,
+    offset: int = 0,
+    strides: Shape | None = None,
+    order: Order = None,
+) -> ndarray:
+    """A new array, or one over given memory.
 
-    def __call__(
-        cls,
-        shape: Shape,
-        dtype: DTypeLike = float,
-        buffer: Memory = None,
-        offset: int = 0,
-        strides: Shape | None = None,
-        order: Order = None,
-    ) -> Owner:
-        """A new array, or one over given memory.
+    Parameters
+    ----------
+    shape, dtype
+        Those of the array. A NumPy array is returned for a dtype that Twofold lacks.
+    buffer
+        What has the memory: an array of the same dtype, or any object with the buffer protocol. None: new memory, whose elements may be
+        anything; then ``offset`` and ``strides`` have no effect.
+    offset
+        Bytes before the first element, a multiple of an element's size in an array of Twofold's.
+    strides
+        Bytes from one element to the next along each axis.
+    order
+        ``"C"`` or ``"F"``: which axis is the fastest in the buffer, the last or the first, if there are no strides.
 
-        Parameters
-        ----------
-        shape, dtype
-            Those of the array. A NumPy array is returned for a dtype that Twofold lacks.
-        buffer
-            What has the memory: an array of the same dtype, or any object with the buffer protocol. None: new memory, whose elements may be
-            anything; then ``offset`` and ``strides`` have no effect.
-        offset
-            Bytes before the first element, a multiple of an element's size in an array of Twofold's.
-        strides
-            Bytes from one element to the next along each axis.
-        order
-            ``"C"`` or ``"F"``: which axis is the fastest in the buffer, the last or the first, if there are no strides.
+    Returns
+    -------
+    ndarray
+        It shares memory with a buffer, with two exceptions, which refuse writes: elements with gaps between them are a copy, and so are
+        those of a read-only buffer.
 
-        Returns
-        -------
-        ndarray
-            It shares memory with a buffer, with two exceptions, which refuse writes: elements with gaps between them are a copy, and so are
-            those of a read-only buffer.
+    Raises
+    ------
+    ParameterError
+        If an array given as the buffer has another dtype, or gaps between its elements.
+    ValueError, TypeError
+        As NumPy's: for a buffer that is too small, and for arguments of other kinds.
 
-        Raises
-        ------
-        ParameterError
-            If an array given as the buffer has another dtype, or gaps between its elements.
-        ValueError, TypeError
-            As NumPy's: for a buffer that is too small, and for arguments of other kinds.
-
-        Examples
-        --------
-        >>> from twofold import np
-        >>> x = np.arange(6.0)
-        >>> y = np.ndarray((2, 2), buffer=x, offset=8)
-        >>> y[0, 0] = 9
-        >>> x.tolist()
-        [0.0, 9.0, 2.0, 3.0, 4.0, 5.0]
-        """
-        kind = np.dtype(cast("type", dtype))
-        made = called(np.ndarray, shape, kind, _judged(buffer, kind), offset, strides, order)
-        if buffer is None or kind not in NAME_OF:
-            return computed(made)
-        first, rest = divmod(offset, kind.itemsize)
-        flat = _elements(buffer, kind, rest)
-        block = flat[first : first + made.size]
-        if made.flags.c_contiguous:
-            return block.reshape(made.shape)
-        if made.flags.f_contiguous:
-            return block.reshape(made.shape[::-1]).T
-        return as_strided(flat[first:], made.shape, made.strides)
-
-
-for _check in ("__instancecheck__", "__subclasscheck__"):  # written in C, and bound to the class that arrays really have
-    setattr(Constructor, _check, getattr(Owner, _check))
-
-
-class ndarray(Owner, metaclass=Constructor):  # NumPy's name
-    """An array of ``twofold.np``: NumPy's promotion, views and results, on any device, with gradients."""
-
-    __slots__ = ()
-
-
-def _ndarray() -> type:
-    return ndarray
-
-
-ndarray.__module__ = Owner.__module__  # users see one class
-match_as_numpys(Owner)
-# pickles name it by this module, and its subclasses by their own
-copyreg.pickle(Constructor, lambda cls: (_ndarray, ()) if cls is ndarray else cls.__qualname__)
+    Examples
+    --------
+    >>> from twofold import np
+    >>> x = np.arange(6.0)
+    >>> y = np.ndarray((2, 2), buffer=x, offset=8)
+    >>> y[0, 0] = 9
+    >>> x.tolist()
+    [0.0, 9.0, 2.0, 3.0, 4.0, 5.0]
+    """
+    kind = np.dtype(cast("type", dtype))
+    made = called(np.ndarray, shape, kind, _judged(buffer, kind), offset, strides, order)
+    if buffer is None or kind not in NAME_OF:
+        return computed(made)
+    first, rest = divmod(offset, kind.itemsize)
+    flat = _elements(buffer, kind, rest)
+    block = flat[first : first + made.size]
+    if made.flags.c_contiguous:
+        return block.reshape(made.shape)
+    if made.flags.f_contiguous:
+        return block.reshape(made.shape[::-1]).T
+    return as_strided(flat[first:], made.shape, made.strides)
 
 
 def _judged(buffer: Memory, dtype: np.dtype) -> Memory:
     """What NumPy judges the arguments by: the buffer itself, or memory of the size of an array of Twofold's."""
-    if not isinstance(buffer, Owner):
+    if not isinstance(buffer, ndarray):
         return buffer
     if buffer.dtype != dtype or not buffer.flags.c_contiguous:
         given = f"an array of {buffer.dtype}{'' if buffer.flags.c_contiguous else ' with gaps'}, to be read as {dtype}"
@@ -116,12 +87,16 @@ def _judged(buffer: Memory, dtype: np.dtype) -> Memory:
     return np.empty(buffer.shape, dtype)
 
 
-def _elements(buffer: Memory, dtype: np.dtype, start: int) -> Owner:
+def _elements(buffer: Memory, dtype: np.dtype, start: int) -> ndarray:
     """A vector over the memory of a buffer, which begins with a number of bytes that are left out."""
-    if isinstance(buffer, Owner):
+    if isinstance(buffer, ndarray):
         if start:
             raise ParameterError("ndarray: an offset within an element", f"{start} bytes", f"pass a multiple of {dtype.itemsize}")
         return buffer.reshape(-1)
     memory = np.frombuffer(buffer, np.uint8)[start:]
     host = memory[: memory.size // dtype.itemsize * dtype.itemsize].view(dtype)
     return from_dlpack(host, copy=False) if host.flags.writeable else read_only(array(host))
+
+
+ndarrayType._constructed = staticmethod(constructed)
+match_as_numpys(ndarray)

@@ -21,7 +21,7 @@ from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape
 from ..suggestions import operand_here
-from .array import ndarray, ndarrayView
+from .array import ndarray
 from .forms import FORMS
 
 
@@ -108,7 +108,7 @@ def array(
 
 
 def _converted(source: Array, dtype: DTypeLike, copy: bool | None, device: Device | None) -> ndarray:
-    out = source if isinstance(source, ndarray) else view_of(ndarrayView, source, ())
+    out = source if isinstance(source, ndarray) else view_of(ndarray, source, ())
     where = out.context if device is None else device
     # a transfer or a cast is a copy already: no second one for ``copy=True``
     fresh = where is not out.context or (dtype is not None and dtype_name(dtype) != out._dtype)

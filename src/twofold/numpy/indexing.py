@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..assembly import fragment, inlined
 from ..calls import items
 from ..calls.host_calls import is_recorded, to_numpy
 from ..calls.item_fragments import ELLIPSIS
@@ -12,7 +13,7 @@ from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import AutogradError, IndexingError, ShapeError
 from ..imperative.array import Array
-from ..imperative.cell import HOST, PLAIN, Value, wrap
+from ..imperative.cell import HOST, PLAIN, Value, content_of, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.guards import apart, is_tracked
@@ -24,7 +25,7 @@ from ..imperative.trace import Trace
 from ..imperative.transfer import on_device
 from ..imperative.write import change_inline, look, read, read_inline
 from ..ndarray.types import ArrayLike, Index
-from .array import ndarray, ndarrayElement, ndarrayView
+from .array import ndarray, ndarrayElement
 from .creation import asarray
 from .followed_writes import is_mask, put_by_mask, whole_mask
 from .masked_selection import MaskedSelection, is_known, unknown_number
@@ -86,19 +87,28 @@ def _value(value: Any, x: ndarray) -> Any:
 INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separates=True, takes_whole=False))
 
 
+@fragment
+def root_of(x: Any) -> Any:
+    """The array that owns the memory of an array."""
+    return x if x._held is not None else x._base
+
+
+@inlined
 def get(x: ndarray, index: object) -> ndarray:
     """``x[index]``."""
     index = ELLIPSIS if index.__class__ is tuple and not index else index
-    if x._root is not None:
+    if x._held is None:
         piece = _piece(x, index)
         if piece is not None:
             return piece
     if tls.tape.__class__ is Trace and (mask := whole_mask(x, index)) is not None and not is_known(mask):
         return MaskedSelection.of(x, mask)
-    if is_tracked(root_of(x)._content) and (gathered := INDEXER.gather_as_given(x, index)) is not None:
+    root = root_of(x)
+    of = content_of(root)
+    if is_tracked(of) and (gathered := INDEXER.gather_as_given(x, index)) is not None:
         return gathered
     basic = INDEXER.basic(x.shape, index)
-    root, chain = (x, ()) if x._root is None else (x._base, x._chain)  # type: ignore[attr-defined]
+    chain = () if root is x else x._chain
     if basic is None:
         if is_followed(index):
             return INDEXER.gather(x, index)
@@ -115,7 +125,7 @@ def get(x: ndarray, index: object) -> ndarray:
         return x._view(*basic.chain)
     if is_variable(x):
         return INDEXER.get(x, index)
-    if is_tracked(root._content):
+    if is_tracked(of):
         return wrap(ndarray, read(root, (*chain, *basic.chain)))
     found = read_inline(root, (*chain, *basic.chain))
     if found is None:
@@ -147,9 +157,9 @@ def _piece(x: Any, key: Any) -> ndarray | None:
         return found
     if found.__class__ is not PLAIN:
         return None
-    view: Any = ndarrayView.__new__(ndarrayView)
+    view: Any = ndarray.__new__(ndarray)
     view._base, view._under, view._key, view._of, view._seen = x._base, x, key, of, found
-    view._steps = view._gradient = None
+    view._held = view._steps = view._gradient = None
     return view
 
 
@@ -172,14 +182,9 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     INDEXER.put(x, index, value)
 
 
-def root_of(x: Any) -> Any:
-    """The array that owns the memory of an array."""
-    return x if x._root is None else x._base
-
-
 def is_variable(x: Any) -> bool:
     """Whether an array is a view that is a variable itself, so that reading it now has to be recorded even if its root is not tracked."""
-    return tls.tape is not None and x._root is not None and x._gradient is not None
+    return tls.tape is not None and x._held is None and x._gradient is not None
 
 
 def changed_inline(x: Any, change: Callable[[Any], object], value: object = None) -> bool:
@@ -194,16 +199,17 @@ def changed_inline(x: Any, change: Callable[[Any], object], value: object = None
     value
         The other operand that the function reads. If it is tracked, NumPy cannot write it into the array.
     """
-    root, chain = (x, ()) if x._root is None else (x._base, x._chain)
+    root, chain = (x, ()) if x._held is not None else (x._base, x._chain)
     if is_recorded(value):
         return False
     return change_inline(root, chain, change)
 
 
+@inlined
 def memory_of(x: Any) -> np.ndarray | None:
     """NumPy's view of an array's memory, computed if it is pending; None where an operation has to be recorded, or is not on cpu(0)."""
-    root, chain = (x, ()) if x._root is None else (x._base, x._chain)
-    v = root._content
+    root, chain = (x, ()) if x._held is not None else (x._base, x._chain)
+    v = content_of(root)
     if is_variable(x):
         return None
     if v.__class__ is PLAIN:
@@ -246,4 +252,4 @@ def _without_arrays(index: Any) -> Any:
 
 
 ndarray._indexer = INDEXER
-items.attach(ndarray, ndarrayView, ndarrayElement, get, put, items.NUMPY)
+items.attach(ndarray, ndarrayElement, get, put, items.NUMPY)

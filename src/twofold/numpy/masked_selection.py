@@ -94,7 +94,7 @@ class MaskedSelection(ndarray):
         return found
 
     @property
-    def _content(self) -> NoReturn:
+    def _held(self) -> NoReturn:
         raise unknown_number(self._mask)
 
     def __len__(self) -> int:

@@ -12,11 +12,10 @@ from ..calls.ufuncs import array_ufunc
 from ..dtype import COMPLEX
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array
-from ..imperative.cell import PINNED, Value
-from ..imperative.views import ViewMixin
+from ..imperative.cell import PINNED, Value, is_view
 from ..ndarray.types import ArrayLike, Shape
 from . import linalg, linear, reductions, selecting, shapes, sort_order, stride_tricks
-from .array import Out, ndarray, ndarrayElement, ndarrayView
+from .array import Out, ndarray, ndarrayElement
 from .creation import read_only
 from .fallback import by_numpy
 from .indexing import changed_inline
@@ -173,7 +172,7 @@ def _set_shape(self: ndarray, value: Shape) -> None:
     v = self._content
     is_bound = isinstance(v, Value) and (v.sharing is PINNED or v.entry is not None)
     # only its views know that they are views of it: the search takes milliseconds
-    if is_bound or isinstance(self, ViewMixin) or any(isinstance(x, ViewMixin) and x._base is self for x in gc.get_referrers(self)):
+    if is_bound or is_view(self) or any(isinstance(x, Array) and is_view(x) and x._base is self for x in gc.get_referrers(self)):
         given = f"shape {self.shape}, to become {value}"
         todo = "write x = x.reshape(shape)"
         raise ParameterError("shape: an array keeps its shape if it is recorded, or shares memory with a view or other code", given, todo)
@@ -194,11 +193,8 @@ def attach() -> None:
     for module, names in METHODS.items():
         own |= {name: in_short(name, getattr(module, name), getattr(np.ndarray, name)) for name in names.split()}
     own |= {name: in_short(name, getattr(ndarray, name), getattr(np.ndarray, name)) for name in ("astype", "copy", "flatten")}
-    # views read their shape in another way, and keep it
-    views = {"shape": property(vars(ViewMixin)["shape"].fget, _set_shape)}
-    for cls, members in ((ndarray, own), (ndarrayView, views)):
-        for name, value in members.items():
-            setattr(cls, name, value)
+    for name, value in own.items():
+        setattr(ndarray, name, value)
 
 
 attach()

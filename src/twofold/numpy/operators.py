@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..assembly import attach_method
+from ..assembly import attach_method, inlined
 from ..calls import arithmetic
 from ..calls.fragments import SQUARED
 from ..calls.specialise import method_of, of_elements, specialise
@@ -19,7 +19,7 @@ from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
-from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
+from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.invoke import content, invoke, type_of
@@ -31,11 +31,11 @@ from ..opdef import BoundOp, Op
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.linear import matrix_product
 from ..scheduler.observers import LISTENERS
-from .array import element_of, ndarray, ndarrayElement, ndarrayView
+from .array import element_of, ndarray, ndarrayElement
 from .creation import array, operand
 
 NUMBERS = (bool, int, float)
-CLASSES = (ndarray, ndarrayView, ndarrayElement)
+CLASSES = (ndarray, ndarrayElement)
 RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
 SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 
@@ -163,7 +163,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
         raise ParameterError("Integers to negative integer powers are not allowed", None, "cast the base with astype")
     if op.simple:
         for v in operands:
-            if v.__class__ is ndarrayView and (found := _of_views(op, operands)) is not None:
+            if isinstance(v, ndarray) and v._held is None and (found := _of_views(op, operands)) is not None:
                 return [found]
     return invoke(op.bind(), operands)
 
@@ -221,7 +221,7 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
             return NotImplemented
         # small results of programs become plain, so that the next operation on them takes the short path
         for value in values:
-            if value.__class__ is ndarray and value._content.__class__ is Value:
+            if value.__class__ is ndarray and value._held.__class__ is Value:
                 make_plain(value)
         if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype in SQUARED:
             return applied(primitive_math.square, values[0])
@@ -230,10 +230,19 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
     return general
 
 
-def _short(op: Op, general: Callable[..., Any], reverse: bool = False) -> Callable[..., Any]:
-    arity = len(op.inputs)
+def _short(
+    op: Op, general: Callable[..., Any], reverse: bool = False, view_product: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     return specialise(
-        op, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general, element=ndarrayElement
+        op,
+        ndarray,
+        (ndarray,),
+        legacy=False,
+        arity=len(op.inputs),
+        reverse=reverse,
+        general=general,
+        element=ndarrayElement,
+        view_product=view_product,
     )
 
 
@@ -266,15 +275,17 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
     return general
 
 
+@inlined
 def owned_memory(x: Any) -> np.ndarray | None:
     """NumPy's array of the memory of an array that may be written now: no tape has an entry for it; None if it may not."""
-    v = x._content if x._root is None else x._base._content
+    root = x._base if x._held is None else x
+    v = content_of(root)
     if v.__class__ is not Value:
-        return v if x._root is None else x._seen if x._of is v else look(HOST, v, x._chain)
-    if not is_owned(v) or v.device is not CPU or v.data.__class__ is not PLAIN or (x._root is not None and x._gradient is not None):
+        return v if x._held is not None else x._seen if x._of is v else look(HOST, v, x._chain)
+    if not is_owned(v) or v.device is not CPU or v.data.__class__ is not PLAIN or (x._held is None and x._gradient is not None):
         return None
     COUNTERS.in_place += 1
-    return v.data if x._root is None else x._seen if x._of is v else look(HOST, v.data, x._chain)
+    return v.data if x._held is not None else x._seen if x._of is v else look(HOST, v.data, x._chain)
 
 
 def in_place(op: Op) -> Callable[..., Any]:
@@ -283,7 +294,7 @@ def in_place(op: Op) -> Callable[..., Any]:
 
     def general(self: Any, other: Any) -> Any:
         # NumPy has an immutable scalar here: on NotImplemented Python evaluates ``self = self + other``
-        if self._root is None and not self.shape and getattr(self, "_gradient", None) is None:
+        if self._held is not None and not self.shape and getattr(self, "_gradient", None) is None:
             return NotImplemented
         if not is_array_like(other):
             return NotImplemented
@@ -310,7 +321,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     if not np.can_cast(NUMPY[result], NUMPY[dtype], "same_kind"):
         what = f"Cannot cast ufunc '{op.name}' output from {NUMPY[result]} to {NUMPY[dtype]} with casting rule 'same_kind'"
         raise DTypeError(what, None, "write the result to a new array")
-    root, chain = (target, ()) if target._root is None else (target._base, target._chain)
+    root, chain = (target, ()) if target._held is not None else (target._base, target._chain)
     # a ufunc writes in place only if neither operand nor result needs a cast
     alike = result == dtype and (given == dtype or given in WEAK)
     if fn is not None and alike and update_in_place(root, chain, fn, other):
@@ -330,7 +341,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
 
 def _untransposed(x: ndarray) -> ndarray | None:
     """The matrix that a view transposes; None if it is not such a view."""
-    found = x._permuted() if isinstance(x, ndarrayView) else None
+    found = None if x._held is not None else x._permuted()
     return found[0] if found is not None and found[1] == (1, 0) else None
 
 
@@ -341,7 +352,7 @@ def _matrix_product(first: bool, second: bool) -> BoundOp:
 
 def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
     """The array whose last two axes a large view exchanges, and True; anything else itself, and False."""
-    found = x._permuted() if isinstance(x, ndarrayView) and x.size >= GAPS else None
+    found = x._permuted() if x._held is None and x.size >= GAPS else None
     if found is None or found[1] != (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
         return x, False
     return found[0], True
@@ -353,7 +364,7 @@ def _by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarr
     None if there is no such part, or an operand is pending, has to be recorded, or is on a device.
     """
     matrix: Any = a if len(a.shape) == 2 else b
-    if matrix.__class__ is not ndarrayView or LISTENERS:
+    if matrix._held is not None or LISTENERS:
         return None
     first, second = ready_memory(a), ready_memory(b)
     if first is None or second is None or first.dtype != second.dtype:
@@ -371,12 +382,12 @@ def _by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarr
 
 
 def _attach_products(op: Op) -> None:
-    """Attach the matrix product to `ndarrayView`, which multiplies transposed matrices without a copy.
+    """Attach the matrix product, which multiplies views that are transposed matrices without a copy.
 
     One by a vector is multiplied from its other side, and of others BLAS takes the transposed form. The choice depends only on the
     expression and on sizes, so every mode has the same bits.
     """
-    plain, reflected = getattr(ndarray, f"__{op.python}__"), getattr(ndarray, f"__r{op.python}__")
+    plain = getattr(ndarray, f"__{op.python}__")
     multiply = getattr(HOST.xp, op.name)
 
     def product(self: ndarray, other: Any) -> Any:
@@ -397,13 +408,7 @@ def _attach_products(op: Op) -> None:
                     return wrap(ndarray, invoke(_matrix_product(first, second), (a, b))[0])
         return plain(self, other)
 
-    def from_right(self: ndarray, other: Any) -> Any:
-        return product(other, self) if isinstance(other, ndarray) else reflected(self, other)
-
-    for prefix, general in (("", product), ("r", from_right)):
-        names = {"fn": getattr(HOST.xp, op.name), "general": general}
-        method = method_of(arithmetic.product_of_view, op, CLASSES, names, reverse=prefix == "r")
-        attach_method(ndarrayView, f"__{prefix}{op.python}__", method)
+    attach_method(ndarray, f"__{op.python}__", _short(op, _general(op), view_product=product))
 
 
 def _divmod(self: ndarray, other: Any) -> Any:

@@ -27,7 +27,7 @@ from ..opdef import BoundOp, Op, normalized_axes, normalized_axis, reduced_shape
 from ..opdef.frontend import named
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
 from ..scheduler.observers import LISTENERS
-from .array import Out, ndarray, ndarrayView
+from .array import Out, ndarray
 from .creation import broadcast_view, full_like, operand, operands
 from .fallback import by_numpy
 from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
@@ -45,7 +45,7 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
     functions: dict[tuple[Axis, bool], Callable[[np.ndarray], Any]] = {}
 
     def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
-        if x.__class__ is ndarrayView and (axis is not None or not to_places):
+        if x._held is None and (axis is not None or not to_places):
             below = _below(x, axis)
             if below is not None:
                 shape = reduced_shape(x.shape, axis, True) if keepdims else None
@@ -55,17 +55,17 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
         if bound_op is None:
             bound_op = bound_ops[axis, keepdims] = op.bind(axis=axis, keepdims=keepdims)
         result = new(ndarray)  # as `wrap` does, without its frame
-        v: Any = x._content if x.__class__ is ndarray else None
+        v: Any = x._held
         if v.__class__ is Value and op.primitive and (data := _inline_operand(v)) is not None:
             function = functions.get((axis, keepdims))
             if function is None:
                 function = functions[axis, keepdims] = partial(getattr(HOST.xp, op.name), axis=axis, keepdims=keepdims)
             try:
-                result._content = content(HOST.as_array(HOST.quick(function, data)), CPU)
+                result._held = content(HOST.as_array(HOST.quick(function, data)), CPU)
                 return result
             except Exception:  # `invoke` finds a result, or raises an error that says what to do
                 pass
-        result._content = invoke(bound_op, (x,))[0]
+        result._held = invoke(bound_op, (x,))[0]
         return result
 
     return reduced

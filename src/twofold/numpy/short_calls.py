@@ -28,7 +28,7 @@ from ..imperative.trace import runs_again
 from ..imperative.views import GAPS, ready_memory
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
-from .array import ndarray, ndarrayElement, ndarrayView
+from .array import ndarray, ndarrayElement
 
 new = object.__new__
 #: The classes of arguments that are passed on unchanged.
@@ -83,7 +83,7 @@ def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: 
 
 def generated(template: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
     """The function that a template generates for arrays of ``twofold.np``."""
-    given = {**class_names(ndarray, ndarrayView, ndarrayElement), "atoms": ATOMS, **names}
+    given = {**class_names(ndarray, ndarrayElement), "atoms": ATOMS, **names}
     return assembled(template, given, elements=True, of_any_rank=False, legacy=False, exact=False, **known)
 
 
@@ -142,7 +142,7 @@ def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
     for v, argument in zip(given, args, strict=True):
         if v is result and v is not argument:  # NumPy may have written to it, or to a copy
             # the content of this view was a copy of its part, so NumPy has not written to the view's own memory
-            if argument.__class__ is ndarrayView and argument._seen is not v:
+            if argument.__class__ is ndarray and argument._held is None and argument._seen is not v:
                 raise NotPlain
             return argument
     return _wrapped(result, [v for v in given if v.__class__ is PLAIN])
@@ -176,7 +176,7 @@ def _at_length(
     except REFUSED:
         return function(*args, **given_options)
     for a in args:  # the result is an argument itself, which NumPy may have written to
-        if (a.__class__ is ndarray and a._content is result) or (a.__class__ is ndarrayView and getattr(a, "_seen", None) is result):
+        if a.__class__ is ndarray and (a._held if a._held is not None else getattr(a, "_seen", a)) is result:
             return a
     try:
         return _wrapped(result, arrays)
@@ -203,8 +203,7 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
             return value
         items = []
         for item in value:
-            if item.__class__ is ndarray:  # the commonest items are written out
-                v = item._content
+            if item.__class__ is ndarray and (v := item._held) is not None:  # the commonest items are written out
                 if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
                     if content_of is None:
                         raise NotPlain
@@ -218,17 +217,17 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
         return items if kind is list else tuple(items)
     if kind is ndarrayElement:
         return value._raw
-    if kind is ndarray or kind is ndarrayView:
+    if kind is ndarray:
         if content_of is not None:
             v = content_of(value)
             arrays.append(v)
             return v
-        if kind is ndarrayView and prod(value.shape) >= GAPS:
+        if value._held is None and prod(value.shape) >= GAPS:
             raise NotPlain  # before it is copied
         v = value._content
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
             # a view of a Value shows a buffer that others may share: NumPy must not write to it
-            v = v if kind is ndarray or value._of.__class__ is PLAIN else _read_only(v)
+            v = v if value._held is not None or value._of.__class__ is PLAIN else _read_only(v)
             arrays.append(v)
             return v
     elif kind in ATOMS:
@@ -253,7 +252,7 @@ def _memory(x: Any) -> np.ndarray:
         If it is not.
     """
     v = _first(x)
-    return v if x.__class__ is ndarray and x._content is v else _read_only(v)
+    return v if x.__class__ is ndarray and x._held is v else _read_only(v)
 
 
 def _read_only(v: np.ndarray) -> np.ndarray:
@@ -285,7 +284,7 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
         # contents are always in row-major order; NumPy's results have the order of their operands
         fresh = result if result.flags.c_contiguous else HOST.as_array(result)
         c = new(ndarray)
-        c._content = plain_or_value(fresh)
+        c._held = plain_or_value(fresh)
         return c
     if kind in NATIVE:
         c = new(ndarrayElement)

@@ -18,7 +18,7 @@ from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef import OPS, Op, broadcast_shapes
 from ..ops import primitive_arithmetic
-from .array import Out, ndarray, ndarrayView
+from .array import Out, ndarray
 from .creation import broadcast_view, operands, zeros
 from .fallback import by_numpy, objects_of
 from .indexing import add_at, changed_inline
@@ -79,7 +79,7 @@ class ufunc:  # NumPy's name
         # fast path: an array first, and no options, where comparing classes is faster than `isinstance`
         if out is None and not options and len(args) == self.nin and self._short is not None:
             kind = args[0].__class__
-            if kind is ndarray or kind is ndarrayView:
+            if kind is ndarray:
                 result = self._short(*args)
                 if result is not NotImplemented:
                     return result

@@ -27,7 +27,7 @@ def independent(weights: Sequence[NDArray]) -> Sequence[NDArray]:
     devices = {device_of(w._content) for w in weights}
     distinct = len(set(map(id, weights))) == len(weights)
     # parameters that users see as arrays of ``mx.np`` are whole views of these
-    dense = all(w.__class__ is NDArray or owner_of(w) is not w for w in weights)
+    dense = all((w.__class__ is NDArray and w._held is not None) or owner_of(w) is not w for w in weights)
     return Independent(weights) if distinct and len(devices) == 1 and dense else tuple(weights)
 
 
@@ -71,7 +71,7 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
         arguments += group
         for k in written:
             w = group[k]
-            targets.append(w if w.__class__ is NDArray else owner_of(w))
+            targets.append(w if w._held is not None else owner_of(w))
     for numbers in passed:
         kept = list(numbers)
         # from the end, so that the positions before stay right

@@ -16,11 +16,10 @@ from ..graph.memory_plan import MemoryPlan
 from ..graph.stabilise import stabilise
 from ..graph.tables import bound_tables
 from ..imperative.array import Array
-from ..imperative.cell import PLAIN, Cell, Content, Value, wrap
+from ..imperative.cell import PLAIN, Cell, Content, Value, is_view, wrap
 from ..imperative.invoke import contents_of, data_of, device_of
 from ..imperative.producer import Lost
 from ..imperative.tape import tls
-from ..imperative.views import ViewMixin
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, CacheEntry, program_of
 from ..program.compile import Program
@@ -175,7 +174,7 @@ class CompiledSymbol:
         """
         v = cell._content
         device, data = device_of(v), data_of(v)
-        if isinstance(cell, ViewMixin):
+        if is_view(cell):
             return backend_for(device).copy(data, device)
         # Another array, a tape or a window may still read this memory.
         if v.__class__ is not PLAIN and not v.exclusive:

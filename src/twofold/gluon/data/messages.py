@@ -31,7 +31,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: object) -> Any:
         if isinstance(obj, Array) and not isinstance(obj, BaseSparseNDArray) and obj.context.is_host:
             # as a NumPy array: pickle's protocol 5 passes its elements as a buffer, without a copy
-            return _wrapped, (type(obj)._root or type(obj), np.ascontiguousarray(host_of(obj)))
+            return _wrapped, (obj._kind, np.ascontiguousarray(host_of(obj)))
         return NotImplemented
 
 
