@@ -209,7 +209,8 @@ def test_exported_parameters_stand_in_the_order_of_the_graph(tmp_path: Path) -> 
     expected = [f"{kind}:{name}" for kind, name in zip(kinds, net.collect_params(), strict=True)]
     assert list(nd.load(tmp_path / "m-0000.params")) == expected
     # a block of symbols has the states behind the other parameters; its files have them where they are read
-    block = mx.gluon.SymbolBlock.imports(tmp_path / "m-symbol.json", ["data"], tmp_path / "m-0000.params")
+    here = mx.current_context()
+    block = mx.gluon.SymbolBlock.imports(tmp_path / "m-symbol.json", ["data"], tmp_path / "m-0000.params", ctx=here)
     block.hybridize()
     block(nd.ones((2, 3)))
     block.export(tmp_path / "n")
