@@ -246,7 +246,6 @@ KEYWORDS = [
     ("mx.io.NDArrayIter(x, batchsize=1)", "NDArrayIter: there is no argument 'batchsize'; did you mean 'batch_size'?"),
     ("mx.init.Xavier(rand_type='gaussian')", "Xavier: there is no argument 'rand_type'; did you mean 'rnd_type'?"),
     ("mx.gluon.data.DataLoader([1],\n  batchsize=1)", "DataLoader: there is no argument 'batchsize'; did you mean 'batch_size'?"),
-    ("mx.nd.zeros(3, contxt=mx.cpu())", "zeros: there is no argument 'contxt'; it takes shape, ctx, dtype, stype, out, name"),
     ("mx.np.zeros(3, dtyp='int8')", "zeros: there is no argument 'dtyp'; did you mean 'dtype'?"),
     ("mx.np.linspace(0, 1, steps=3)", "linspace: there is no argument 'steps'; use num"),
     ("mx.np.linspace(0, 1, endpont=False)", "linspace: there is no argument 'endpont'; did you mean 'endpoint'?"),
@@ -261,8 +260,6 @@ KEYWORDS = [
         "DataLoader: there is no argument 'drop_last'; use last_batch='discard'",
     ),
     ("mx.np.array([1.0], requires_grad=True)", "array: there is no argument 'requires_grad'; call attach_grad() on the array"),
-    ("mx.nd.zeros(3, requires_grad=True)", "zeros: there is no argument 'requires_grad'; call attach_grad() on the array"),
-    ("mx.nd.random.normal(size=3)", "normal: there is no argument 'size'; use shape"),
     ("mx.np.stack([x], dim=0)", "stack: there is no argument 'dim'; use axis"),
     ("x.as_in_context(ctx=mx.cpu())", "NDArray.as_in_context: there is no argument 'ctx'; it takes context"),
     (

@@ -36,7 +36,8 @@ from .functions import (
     true_divide,
     waitall,
 )
-from .new_arrays import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
+from .new_arrays import arange, array, empty, from_dlpack, from_numpy, full, ones, zeros
+from .ranges import eye, linspace
 from .saving import load, load_frombuffer, save
 
 __all__ = [

@@ -23,6 +23,7 @@ from ..scheduler.observers import LISTENERS
 from ..suggestions import operand_here
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
+from .keywords import check_keywords
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 
 A = TypeVar("A", bound=Array)
@@ -298,7 +299,7 @@ def zeros(
     stype: str | None = None,
     *,
     out: NDArray | None = None,
-    name: str | None = None,
+    **attributes: object,
 ) -> NDArray:
     """An array of zeros.
 
@@ -314,9 +315,11 @@ def zeros(
         Storage type: ``"default"`` (dense) if None; ``"csr"`` and ``"row_sparse"`` arrays store no element.
     out
         Existing array to write to.
-    name
-        Has no effect: only symbols have names.
+    **attributes
+        A ``name`` and ``__key__`` have no effect: only symbols have attributes. Other keywords raise `WrongArgument`.
     """
+    if attributes:
+        check_keywords(zeros, attributes)
     if ctx is None and stype is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
         try:
             v = np.zeros(shape, TYPES[dtype])
@@ -329,14 +332,10 @@ def zeros(
     return _write(fill(NDArray, shape, 0, _dtype(dtype), chosen_device(ctx)), out)
 
 
-def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None, name: str | None = None) -> NDArray:
-    """An array of ones; parameters as for `zeros`.
-
-    Parameters
-    ----------
-    shape, ctx, dtype, out, name
-        As for `zeros`.
-    """
+def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None, **attributes: object) -> NDArray:
+    """An array of ones; parameters as for `zeros`."""
+    if attributes:
+        check_keywords(ones, attributes)
     if ctx is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
         try:
             v = np.empty(shape, TYPES[dtype])
@@ -418,29 +417,3 @@ def arange(
     values = HOST.quietly(lambda: scalar(start) + np.arange(count).astype(target) * scalar(step))
     refuse_cut("arange", (start, stop, step), values)
     return adopted(NDArray, HOST.quietly(np.repeat, values.astype(target, copy=False), repeat), chosen_device(ctx))
-
-
-def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: DeviceLike = None, dtype: DTypeLike = np.float32) -> NDArray:
-    """``num`` evenly spaced values from start to stop; with ``endpoint`` the last one is stop."""
-    if num < 0:
-        raise ParameterError("linspace: the number of values is negative", f"num={num}", "pass 0 or more")
-    values = HOST.quietly(np.linspace, start, stop, num, endpoint)
-    return adopted(NDArray, HOST.quietly(values.astype, NUMPY[dtype_name(dtype)]), chosen_device(ctx))
-
-
-def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
-    """Ones on a diagonal, zeros elsewhere.
-
-    Parameters
-    ----------
-    N, M
-        Numbers of rows and columns; ``M=0`` for a square array.
-    k
-        The diagonal: 0 for the main one, positive above it, negative below it.
-    ctx
-        The device; the current one if None.
-    dtype
-        float32 if None.
-    """
-    ones = HOST.quietly(np.eye, N, M or None, k)
-    return adopted(NDArray, HOST.quietly(ones.astype, NUMPY[_dtype(dtype)]), chosen_device(ctx))

@@ -12,8 +12,11 @@ from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..opdef import BoundOp, find
 from ..opdef.frontend import NULL
+from ..opdef.spec import is_attribute
 from ..ops import ordering, random_sampling
+from ..strictness import tolerate
 from .array import NDArray
+from .keywords import check_keywords
 from .namespace import call, function_in
 from .types import DeviceLike, DTypeLike, Shape
 
@@ -31,12 +34,16 @@ __all__ = [
     "uniform",
 ]
 
-Parameter = float | NDArray
+#: A number, or an array with one for each distribution.
+Amount = float | NDArray
+Out = NDArray | None
 NUMBERS = (bool, int, float, np.generic)
 PYTHONS, INTEGERS = frozenset({int, float}), frozenset({int})
 
 
-def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike, ctx: DeviceLike, out: NDArray | None) -> NDArray:
+def _draw(
+    name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike, ctx: DeviceLike, out: Out, kwargs: dict[str, Any]
+) -> NDArray:
     """Call ``_random_<name>`` if the parameters are numbers, ``_sample_<name>`` if they are arrays.
 
     Raises
@@ -44,6 +51,8 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
     ParameterError
         If they are a mixture of the two, or something else.
     """
+    if kwargs:
+        check_keywords(globals()[name], kwargs)
     # the commonest call, of Python's numbers: the bound operator is looked up and no parameter is parsed
     values = list(parameters.values())
     if out is None and (ctx is None or isinstance(ctx, Device)) and PYTHONS.issuperset(map(type, values)) and _is_spelled_out(shape):
@@ -84,12 +93,7 @@ def _sig_of(name: str, parameters: tuple[str, ...], shape: Shape, dtype: str) ->
 
 
 def uniform(
-    low: Parameter = 0,
-    high: Parameter = 1,
-    shape: Shape = NULL,
-    dtype: DTypeLike = NULL,
-    ctx: DeviceLike = None,
-    out: NDArray | None = None,
+    low: Amount = 0, high: Amount = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Samples from the uniform distribution on [low, high).
 
@@ -106,22 +110,19 @@ def uniform(
         The device, if the parameters are numbers; the current one if None.
     out
         Array to write to. It determines the shape if that is not given.
+    **kwargs
+        A ``name`` and ``__key__`` have no effect: only symbols have attributes. Other keywords raise.
 
     Raises
     ------
     ParameterError
         If some parameters are arrays and others numbers.
     """
-    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out, kwargs)
 
 
 def normal(
-    loc: Parameter = 0,
-    scale: Parameter = 1,
-    shape: Shape = NULL,
-    dtype: DTypeLike = NULL,
-    ctx: DeviceLike = None,
-    out: NDArray | None = None,
+    loc: Amount = 0, scale: Amount = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`.
 
@@ -131,16 +132,16 @@ def normal(
         Mean: a number, or an array.
     scale
         Standard deviation, more than 0; an array if ``loc`` is one.
-    shape, dtype, ctx, out
+    shape, dtype, ctx, out, **kwargs
         As for `uniform`.
     """
     # MXNet's operators name the parameters differently for arrays and for numbers
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
-    return _draw("normal", {"mu": loc, "sigma": scale} if arrays else {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
+    return _draw("normal", {"mu": loc, "sigma": scale} if arrays else {"loc": loc, "scale": scale}, shape, dtype, ctx, out, kwargs)
 
 
 def randn(
-    *shape: int, loc: Parameter = 0, scale: Parameter = 1, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+    *shape: int, loc: Amount = 0, scale: Amount = 1, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Samples from the normal distribution in an array of the given shape; other parameters as for `normal`.
 
@@ -150,14 +151,14 @@ def randn(
         Sizes of the result.
     loc, scale
         Mean and standard deviation, as for `normal`.
-    dtype, ctx, out
+    dtype, ctx, out, **kwargs
         As for `uniform`.
     """
-    return normal(loc, scale, shape, dtype, ctx, out)
+    return normal(loc, scale, shape, dtype, ctx, out, **kwargs)
 
 
 def poisson(
-    lam: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+    lam: Amount = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Samples from the Poisson distribution with mean ``lam``, as floats; other parameters as for `uniform`.
 
@@ -165,14 +166,14 @@ def poisson(
     ----------
     lam
         Mean, at least 0: a number, or an array.
-    shape, dtype, ctx, out
+    shape, dtype, ctx, out, **kwargs
         As for `uniform`.
     """
-    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, kwargs)
 
 
 def exponential(
-    scale: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+    scale: Amount = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Samples from the exponential distribution with mean ``scale``; other parameters as for `uniform`.
 
@@ -180,7 +181,7 @@ def exponential(
     ----------
     scale
         Mean, more than 0: a number, or an array.
-    shape, dtype, ctx, out
+    shape, dtype, ctx, out, **kwargs
         As for `uniform`.
     """
     if not isinstance(scale, (NDArray, *NUMBERS)):
@@ -189,16 +190,17 @@ def exponential(
         )
     # the operators take the rate
     rate: Any = 1.0 / scale  # type: ignore[operator]
-    return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out)
+    return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out, kwargs)
 
 
 def gamma(
-    alpha: Parameter = 1,
-    beta: Parameter = 1,
+    alpha: Amount = 1,
+    beta: Amount = 1,
     shape: Shape = NULL,
     dtype: DTypeLike = NULL,
     ctx: DeviceLike = None,
-    out: NDArray | None = None,
+    out: Out = None,
+    **kwargs: Any,
 ) -> NDArray:
     """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``; other parameters as for `uniform`.
 
@@ -208,14 +210,14 @@ def gamma(
         Shape of the distribution, more than 0: a number, or an array.
     beta
         Scale, more than 0; an array if ``alpha`` is one.
-    shape, dtype, ctx, out
+    shape, dtype, ctx, out, **kwargs
         As for `uniform`.
     """
-    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, kwargs)
 
 
 def negative_binomial(
-    k: Parameter = 1, p: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+    k: Amount = 1, p: Amount = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Samples of the number of failures before ``k`` successes of probability ``p``, as floats; other parameters as for `uniform`.
 
@@ -225,19 +227,14 @@ def negative_binomial(
         Number of successes at which counting ends: a number, or an array.
     p
         Probability of a success, in (0, 1]; an array if ``k`` is one.
-    shape, dtype, ctx, out
+    shape, dtype, ctx, out, **kwargs
         As for `uniform`.
     """
-    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, kwargs)
 
 
 def generalized_negative_binomial(
-    mu: Parameter = 1,
-    alpha: Parameter = 1,
-    shape: Shape = NULL,
-    dtype: DTypeLike = NULL,
-    ctx: DeviceLike = None,
-    out: NDArray | None = None,
+    mu: Amount = 1, alpha: Amount = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Samples from the negative binomial distribution with mean ``mu`` and dispersion ``alpha``, as floats.
 
@@ -249,14 +246,14 @@ def generalized_negative_binomial(
         Mean, at least 0: a number, or an array.
     alpha
         Dispersion, at least 0; an array if ``mu`` is one. The variance is ``mu + alpha * mu ** 2``.
-    shape, dtype, ctx, out
+    shape, dtype, ctx, out, **kwargs
         As for `uniform`.
     """
-    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
+    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out, kwargs)
 
 
 def randint(
-    low: int, high: int, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+    low: int, high: int, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: Out = None, **kwargs: Any
 ) -> NDArray:
     """Random integers from [low, high), int32 if no dtype is given. The bounds are numbers; other parameters as for `uniform`.
 
@@ -266,17 +263,19 @@ def randint(
         Smallest integer.
     high
         The integers are below it.
-    shape, ctx, out
+    shape, ctx, out, **kwargs
         As for `uniform`.
     dtype
         int32 or int64; int32 if not given.
     """
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise DTypeError("random.randint: the bounds must be integers", "NDArray", "pass numbers")
-    return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
+    return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out, kwargs)
 
 
-def multinomial(data: NDArray, shape: Shape = NULL, get_prob: bool = False, out: NDArray | None = None, dtype: DTypeLike = "int32") -> Any:
+def multinomial(
+    data: NDArray, shape: Shape = NULL, get_prob: bool = False, out: Out = None, dtype: DTypeLike = "int32", **kwargs: Any
+) -> Any:
     """Samples of categories with given probabilities.
 
     Parameters
@@ -291,12 +290,15 @@ def multinomial(data: NDArray, shape: Shape = NULL, get_prob: bool = False, out:
         Array to write to.
     dtype
         Dtype of the result.
+    **kwargs
+        As for `uniform`.
     """
+    check_keywords(multinomial, kwargs)
     options = {"get_prob": get_prob, "dtype": dtype_name(dtype)} | ({} if shape is NULL else {"shape": shape})
     return call(random_sampling.sample_multinomial, (data,), options, out)
 
 
-def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
+def shuffle(data: NDArray, out: Out = None, **kwargs: Any) -> NDArray:
     """The array with its rows (slices of the first axis) in random order.
 
     Parameters
@@ -305,7 +307,11 @@ def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
         Array (n, d…).
     out
         Array to write to, which may be ``data``.
+    **kwargs
+        As for `uniform`; other keywords have no effect either, but for a warning.
     """
+    if unknown := [key for key in kwargs if not is_attribute(key)]:
+        tolerate("random.shuffle: there is no parameter", ", ".join(unknown), "omit it")
     return call(ordering.shuffle, (data,), {}, out)
 
 

@@ -17,6 +17,7 @@ from .array import NDArray
 from .functions import add, subtract
 from .functions import divide as quotient
 from .functions import multiply as broadcast_product
+from .keywords import check_keywords
 from .namespace import call, function_in, names_in
 from .new_arrays import shape_of
 from .sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
@@ -166,7 +167,7 @@ def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
     shape, ctx, dtype
         As for ``mx.nd.zeros``.
     **kwargs
-        ``out`` for a dense array.
+        As for ``mx.nd.zeros``; ``out`` for a dense array only.
 
     Raises
     ------
@@ -175,6 +176,7 @@ def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
     """
     if stype == "default":
         return new_arrays.zeros(shape, ctx, dtype, **kwargs)
+    check_keywords(zeros, kwargs)
     return empty_array(stype, shape_of(shape), "float32" if dtype is None else dtype_name(dtype), chosen_device(ctx))
 
 

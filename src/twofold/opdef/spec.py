@@ -339,7 +339,7 @@ class Op:
         return ParameterError(f"{self.spoken}: Cannot find argument", name, todo)
 
     def _new_bound_op(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
-        unknown = set(given) - set(self.params)
+        unknown = [key for key in given.keys() - self.params.keys() if not is_attribute(key)]
         if unknown:
             raise self.no_parameter(min(unknown))
         full = {}
@@ -368,6 +368,11 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<operator {self.title}>"
+
+
+def is_attribute(key: str) -> bool:
+    """Whether MXNet's operators take a keyword that is no parameter: the name, or another attribute, of a node."""
+    return key == "name" or (key.startswith("__") and key.endswith("__"))
 
 
 class BoundOp:

@@ -16,7 +16,9 @@ Shape = int | Sequence[int]
 
 
 def applied(op: Op, arrays: Sequence[Symbol], params: dict[str, Any], hint: str = "") -> Symbol:
-    """An operator applied to symbols; ``name`` and ``attr`` among the parameters are those of the node."""
+    """An operator applied to symbols; ``name`` and ``attr`` among the parameters are those of the node, and ``out=None`` has no effect."""
+    if params.get("out", params) is None:
+        del params["out"]
     name, attr = params.pop("name", None), params.pop("attr", None)
     return apply_op(op, hint or op.title, arrays, params, name, attr)
 

@@ -142,3 +142,35 @@ def of_stores_iterators_and_others(mx):
     ]
     undefined = [lambda: mx.autograd.Function()(mx.nd.ones(2))]
     return [*_raises(asserted, AssertionError), *_raises(undefined, NotImplementedError)]
+
+
+def of_keywords_that_functions_lack(mx):
+    """A name, and attributes in underscores, have no effect on arrays; MXNet's operators refuse the rest."""
+    nd, random, array = mx.nd, mx.nd.random, mx.nd.ones((2,)) / 2
+    made = {
+        "zeros": lambda **keyword: nd.zeros((2,), **keyword),
+        "ones": lambda **keyword: nd.ones((2,), **keyword),
+        "eye": lambda **keyword: nd.eye(2, **keyword),
+        "sparse": lambda **keyword: nd.sparse.zeros("csr", (2, 2), **keyword),
+        "operator": lambda **keyword: nd.random_uniform(0, 1, (2,), **keyword),
+        "uniform": lambda **keyword: random.uniform(0, 1, (2,), **keyword),
+        "normal": lambda **keyword: random.normal(array, array, **keyword),
+        "randn": lambda **keyword: random.randn(2, **keyword),
+        "poisson": lambda **keyword: random.poisson(1, (2,), **keyword),
+        "exponential": lambda **keyword: random.exponential(1, (2,), **keyword),
+        "gamma": lambda **keyword: random.gamma(1, 1, (2,), **keyword),
+        "negative_binomial": lambda **keyword: random.negative_binomial(1, 0.5, (2,), **keyword),
+        "generalized_negative_binomial": lambda **keyword: random.generalized_negative_binomial(1, 1, (2,), **keyword),
+        "randint": lambda **keyword: random.randint(0, 3, (2,), **keyword),
+        "multinomial": lambda **keyword: random.multinomial(array, **keyword),
+        "symbol": lambda **keyword: mx.sym.zeros((2,), out=None, **keyword),
+        "drawn": lambda **keyword: mx.sym.random.uniform(0, 1, (2,), out=None, **keyword),
+    }
+    keywords = [{"name": "own"}, {"__layout__": "TNC"}, {"size": 3}, {"unheard": 1}]
+    return {name: _raises([lambda f=f, k=k: f(**k) for k in keywords], mx.base.MXNetError) for name, f in made.items()}
+
+
+def of_outputs_of_functions(mx):
+    out = mx.nd.ones((2, 2))
+    same = [f(out=out) is out for f in (lambda **out: mx.nd.eye(2, **out), lambda **out: mx.nd.zeros((2, 2), **out))]
+    return same, mx.nd.eye(2, out=mx.nd.zeros((2, 2)))
