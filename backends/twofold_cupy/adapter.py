@@ -31,7 +31,7 @@ from .library import memory as cupy_memory
 from .memory import Memory, does_not_fit
 from .namespace import CupyNamespace, device_of_first, single_step_program, typed_operands
 from .nccl import nccl_peering
-from .operands import constant, dtype_of, is_constant
+from .operands import NAMES, constant, dtype_of, is_constant
 from .reductions import PART
 from .rows import row_kernel
 from .scalar_inputs import ScalarInput
@@ -160,7 +160,8 @@ class CupyBackend(Backend):
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], cupy.ndarray]:
         """`empty` with its arguments bound, for code that runs within `quietly`."""
-        return partial(self.empty, tuple(shape), dtype)
+        shape, kind, allocate = tuple(shape), NUMPY[dtype], self.memory.empty
+        return lambda: allocate(shape, kind) if entered() is not None else self._on(current_device(), allocate, shape, kind)
 
     def as_array(self, value: Array) -> cupy.ndarray:
         """A contiguous array; constants are materialized."""
@@ -192,7 +193,8 @@ class CupyBackend(Backend):
 
     def type_of(self, array: Array) -> ArrayType:
         """Shape and dtype name."""
-        return ArrayType(array.shape, dtype_of(array))
+        # the commonest class first: windows ask for the type of each input
+        return ArrayType(array.shape, NAMES[array.dtype] if type(array) is cupy.ndarray else dtype_of(array))
 
     def write(self, target: cupy.ndarray, key: object, value: Array) -> None:
         """``target[key] = value`` on the current stream."""
@@ -279,7 +281,9 @@ class CupyBackend(Backend):
 
     def stream(self, device: Device, purpose: str = "compute") -> Stream:
         """A stream of a device."""
-        return self._mapped(self.streams.of, device.device_id, purpose)
+        # each launch of a window asks for it, so that one that exists is found without further calls
+        found = self.streams.known.get((device.device_id, purpose))
+        return self._mapped(self.streams.of, device.device_id, purpose) if found is None else found
 
     def record(self, stream: Stream) -> Mark:
         """Record a mark in a stream."""

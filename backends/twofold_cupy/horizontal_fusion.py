@@ -4,9 +4,9 @@ Addresses, sizes and scalars of all members are passed by value in one struct ar
 that do not fit go into further launches.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from .kernels import (
     pack_of,
     packed_body,
     place,
-    scalar_argument,
     without_shapes,
 )
 from .launch import THREADS, Kernel, cuda_text, function
@@ -42,24 +41,74 @@ def fused_kernel(programs: Sequence[RowProgram]) -> Callable[..., None]:
 
     Members with strided operands, or with too many operands for two members to fit into a launch, run as separate kernels.
     """
-    kernels, program = [elementwise(program) for program in programs], programs[0]
+    kernels = [elementwise(program) for program in programs]
+    # keyed by strides only, since the programs fix the shapes
+    plans: dict[tuple[Any, ...], Plan] = {}
+
+    def kernel(*arrays: Array) -> None:
+        key = tuple([None if type(a) is np.ndarray else a._c_contiguous or a.strides for a in arrays])
+        plan = plans.get(key)
+        if plan is None:
+            plan = plans[key] = _plan(programs, kernels, arrays)
+        for own, begin, end in plan.separate:
+            own(*arrays[begin:end])
+        for launch in plan.launches:
+            launch.run(arrays)
+
+    return kernel
+
+
+class Launch(NamedTuple):
+    """A launch for some members.
+
+    Attributes
+    ----------
+    kernel, grid
+        The kernel and its grid.
+    given
+        The argument struct with the sizes; unused slots are 0, and no thread block reads them.
+    arrays, scalars
+        The fields for addresses and for scalars, each with the numbers of its operands.
+    """
+
+    kernel: Kernel
+    grid: tuple[int]
+    given: np.ndarray
+    arrays: list[tuple[str, list[int]]]
+    scalars: list[tuple[str, list[int]]]
+
+    def run(self, operands: Sequence[Array]) -> None:
+        """Launch the kernel for these operands of all members."""
+        given = self.given.copy()  # another thread may launch the same plan
+        for name, numbers in self.arrays:
+            given[name][: len(numbers)] = [operands[k].data.ptr for k in numbers]
+        for name, numbers in self.scalars:
+            given[name][: len(numbers)] = [operands[k].item(0) for k in numbers]
+        self.kernel(self.grid, (THREADS,), (given,))
+
+
+class Plan(NamedTuple):
+    """The launches for operands of certain layouts: members that run separately, with the range of their operands, and shared launches."""
+
+    separate: list[tuple[Callable[..., None], int, int]]
+    launches: list[Launch]
+
+
+def _plan(programs: Sequence[RowProgram], kernels: Sequence[Callable[..., None]], arrays: Sequence[Array]) -> Plan:
+    program, separate = programs[0], list[tuple[Callable[..., None], int, int]]()
     width = len(program.inputs) + len(program.outputs)
     # with the wider indices: members that fit with them fit with the narrower ones too
     fits = cache(lambda layouts: bool(_capacities(program, layouts, "long long")))
-
-    def kernel(*arrays: Array) -> None:
-        alike: dict[tuple[Layout, ...], list[tuple[Any, ...]]] = {}
-        for k, own in enumerate(kernels):
-            operands = arrays[k * width : (k + 1) * width]
-            layouts = _layouts(operands, len(program.inputs))
-            if layouts is None or not fits(layouts):
-                own(*operands)
-            else:
-                alike.setdefault(layouts, []).append(operands)
-        for layouts, members in alike.items():
-            _launch(program, layouts, members)
-
-    return kernel
+    alike: dict[tuple[Layout, ...], list[tuple[int, int]]] = {}
+    for k, own in enumerate(kernels):
+        begin = k * width
+        operands = arrays[begin : begin + width]
+        layouts = _layouts(operands, len(program.inputs))
+        if layouts is None or not fits(layouts):
+            separate.append((own, begin, begin + width))
+        elif size := operands[len(program.inputs)].size:
+            alike.setdefault(layouts, []).append((begin, size))
+    return Plan(separate, [launch for layouts, members in alike.items() for launch in _launches(program, layouts, members)])
 
 
 def _layouts(arrays: Sequence[Array], inputs: int) -> tuple[Layout, ...] | None:
@@ -77,12 +126,9 @@ def _layouts(arrays: Sequence[Array], inputs: int) -> tuple[Layout, ...] | None:
     return tuple(found)
 
 
-def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[tuple[Any, ...]]) -> None:
-    results = len(program.inputs)
-    members = [operands for operands in members if operands[results].size]
-    if not members:
-        return
-    is_long = max(operands[results].size for operands in members) >= LONG
+def _launches(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[tuple[int, int]]) -> Iterator[Launch]:
+    """The launches for members with the same layouts, given by the number of their first operand and their size."""
+    is_long = max(size for _, size in members) >= LONG
     index = "long long" if is_long else "int"
     capacities = _capacities(program, layouts, index)
     capacity = next((capacity for capacity in capacities if capacity >= len(members)), capacities[-1])
@@ -90,9 +136,8 @@ def _launch(program: RowProgram, layouts: tuple[Layout, ...], members: Sequence[
     pack = pack_of(program, (), layouts)
     kernel = function(kernel_source(without_shapes(program), name, layouts, index, capacity, pack, constants_of(program)), name)
     struct = _struct(_kinds(program, layouts), index, capacity)
-    elements = THREADS * pack
     for begin in range(0, len(members), capacity):
-        _run(kernel, struct, layouts, members[begin : begin + capacity], results, elements)
+        yield _launch(kernel, struct, layouts, members[begin : begin + capacity], THREADS * pack)
 
 
 def _capacities(program: RowProgram, layouts: Sequence[Layout], index: str) -> list[int]:
@@ -101,20 +146,17 @@ def _capacities(program: RowProgram, layouts: Sequence[Layout], index: str) -> l
     return [capacity for capacity in CAPACITIES if _struct(kinds, index, capacity).itemsize <= ARGUMENT_BYTES]
 
 
-def _run(
-    kernel: Kernel, struct: np.dtype[Any], layouts: Sequence[Layout], members: Sequence[tuple[Any, ...]], results: int, elements: int
-) -> None:
-    """Launch a kernel for some members, whose thread blocks compute so many elements each."""
-    given = np.zeros((), struct)  # unused slots stay 0; no thread block reads them
-    sizes = [operands[results].size for operands in members]
+def _launch(kernel: Kernel, struct: np.dtype[Any], layouts: Sequence[Layout], members: Sequence[tuple[int, int]], elements: int) -> Launch:
+    """The launch of a kernel for some members, whose thread blocks compute so many elements each."""
+    given = np.zeros((), struct)
     # where each member's thread blocks end
-    ends = np.cumsum([-(-n // elements) for n in sizes])
-    given["size"][: len(sizes)] = sizes
-    given["end"][: len(sizes)] = ends
+    ends = np.cumsum([-(-size // elements) for _, size in members])
+    given["size"][: len(members)] = [size for _, size in members]
+    given["end"][: len(members)] = ends
+    arrays, scalars = list[tuple[str, list[int]]](), list[tuple[str, list[int]]]()
     for k, own in enumerate(layouts):
-        column = [operands[k] for operands in members]
-        given[f"at{k}"][: len(column)] = [scalar_argument(a) for a in column] if own == SCALAR else [a.data.ptr for a in column]
-    kernel((int(ends[-1]),), (THREADS,), (given,))
+        (scalars if own == SCALAR else arrays).append((f"at{k}", [begin + k for begin, _ in members]))
+    return Launch(kernel, (int(ends[-1]),), given, arrays, scalars)
 
 
 Kinds = tuple[str | None, ...]

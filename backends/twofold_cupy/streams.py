@@ -181,7 +181,8 @@ class Streams:
     """All streams of an adapter, created on first use."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str], Stream] = {}
+        #: By device and purpose. Replaced in a forked process.
+        self.known: dict[tuple[int, str], Stream] = {}
         self._lock = threading.RLock()  # reentrant: a finalizer run by the allocations below may ask for a stream
         #: Called after a stream was created, with its device current.
         self.on_created: Callable[[], None] = lambda: None
@@ -194,14 +195,14 @@ class Streams:
         DeviceError
             In a forked process whose parent has used GPUs.
         """
-        found = self._known.get((device, purpose))  # without the lock, which is only taken to create a stream once
+        found = self.known.get((device, purpose))  # without the lock, which is only taken to create a stream once
         if found is None:
             if LOST:
                 raise failures.after_fork()
             with self._lock:
-                found = self._known.get((device, purpose))
+                found = self.known.get((device, purpose))
                 if found is None:
-                    found = self._known[device, purpose] = Stream(device, purpose)
+                    found = self.known[device, purpose] = Stream(device, purpose)
             with cupy.cuda.Device(device):
                 self.on_created()
         return found
@@ -213,9 +214,9 @@ class Streams:
 
     def lose(self) -> None:
         """In a forked process: there are no streams any more, and none can be created."""
-        LOST.append(self._known)
-        self._known, self._lock = {}, threading.RLock()
+        LOST.append(self.known)
+        self.known, self._lock = {}, threading.RLock()
 
     def on(self, device: int) -> list[Stream]:
         """The streams of a device that exist."""
-        return [stream for (number, _), stream in list(self._known.items()) if number == device]
+        return [stream for (number, _), stream in list(self.known.items()) if number == device]

@@ -11,6 +11,7 @@ from twofold.testing.backend_conformance import step
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
 from tests.cupy.conftest import launches_of, simulated
+from tests.statements import frames_of
 
 pytest.importorskip("cupy")
 horizontal_fusion = pytest.importorskip("twofold_cupy.horizontal_fusion")
@@ -119,6 +120,37 @@ def test_a_scalar_can_be_in_device_memory(backend):
     for own in given[:2]:
         own[3] = backend.from_host(np.array(0.25, np.float32), GPU)
     assert check(backend, shapes, given) == 2, "one launch for numbers in memory, one for those by value"
+
+
+def test_a_launch_is_planned_once_for_all_arrays_of_a_layout(backend):
+    shapes = [(k % 5 + 1,) for k in range(40)]
+    kernel = backend.compile(*[momentum_program(shape) for shape in shapes])
+    first, later = operands(backend, shapes), operands(backend, shapes)
+    for k, own in enumerate(later):
+        own[3] = backend.scalar(0.25 * k, "float32")
+    backend.quietly(kernel, *[a for own in first for a in own])
+    frames = frames_of(
+        "backend.quietly(kernel, *given)", {"backend": backend, "kernel": kernel, "given": [a for own in later for a in own]}
+    )
+    assert frames < len(shapes), "fewer Python calls than members"
+    for own in later:
+        weight, gradient, state, rate = (np.asarray(backend.to_host(a)) for a in own[:4])
+        want = weight + (state * np.float32(0.9) - gradient * rate)
+        np.testing.assert_array_equal(backend.to_host(own[4]), want)
+
+
+@simulated
+def test_a_plan_is_for_one_layout(backend):
+    shapes = [(3, 4), (4, 3), (5,)]
+    kernel = backend.compile(*[momentum_program(shape) for shape in shapes])
+    given = operands(backend, shapes)
+    strided = [list(own) for own in given]
+    strided[1][1] = backend.xp.permute_dims(given[0][1], axes=(1, 0))
+    in_memory = [list(own) for own in given]
+    in_memory[0][3] = backend.from_host(np.array(0.25, np.float32), GPU)
+    for _ in range(2):
+        for members, launches in ((given, 1), (strided, 2), (in_memory, 2)):
+            assert launches_of(lambda arrays=members: backend.quietly(kernel, *[a for own in arrays for a in own])) == launches
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
