@@ -212,10 +212,14 @@ MUTANTS = (
     ),
     Mutant(
         "an operation on exported memory does not join in short",
-        "imperative.dispatch:joins_on_cpu",
+        "imperative.dispatch:joined_device",
         never("is_exposed(v)"),
     ),
-    Mutant("joining in short has the device's window", "imperative.dispatch:joins_on_cpu", drop("if v.device is not CPU:\n    ...")),
+    Mutant(
+        "joining in short has the device's window",
+        "imperative.dispatch:joined_device",
+        replace("return where if lazy else None", "return CPU if lazy else None"),
+    ),
     Mutant("a number has a leaf of its own", "imperative.deferral:_known_node", replace("values[nodes.index(scalar)]", "0.0")),
     Mutant("backward joins only what is pending", "imperative.backward_program:Backward.gradients", never("lazy or v is None")),
     Mutant("an iteration begins a new window", "imperative.scope:_begin", drop("flush_complete()")),

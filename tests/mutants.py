@@ -27,7 +27,7 @@ from tests.mutant_rules_kernels import KERNEL_MUTANTS
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
-    *("src", "backends", "pyproject.toml"),
+    *("src", "backends", "pyproject.toml", "asv_benchmarks"),
     *(
         "tests/backend",
         "tests/core",
@@ -40,6 +40,7 @@ COPIED = (
         "tests/forked.py",
         "tests/paths.py",
         "tests/probe.py",
+        "tests/sanitizer.py",
         "tests/suite_seconds.py",
         "tests/house/budgets.toml",
     ),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from asv_benchmarks.timing import frames
 from twofold import autograd, gluon, nd
 from twofold.errors import DeviceError, DTypeError
 
@@ -225,3 +226,23 @@ def test_data_parallel_training_matches_one_device(gpus):
         return net.weight.data(contexts[0]).asnumpy()
 
     np.testing.assert_allclose(run(gpus), run([CPU]), 1e-5, 1e-6)
+
+
+def test_a_known_operation_enters_few_functions(gpus):
+    """On devices even small operations wait: to add one to the window takes a fraction of the general path."""
+    x = nd.array(np.arange(4.0, dtype=np.float32), ctx=gpus[0])
+
+    def chain(count):
+        y = x
+        for _ in range(count):
+            y = y + 0.5
+        return y
+
+    entered = []
+    for count in (10, 20):
+        for _ in range(3):  # each begins a new window, of a structure that is known then
+            found = []
+            entered.append(frames(lambda count=count, found=found: found.append(chain(count))))
+            assert found[0].context == gpus[0]
+            np.testing.assert_array_equal(found[0].asnumpy(), np.arange(4) + count / 2)
+    assert entered[-1] - entered[2] <= 10 * 10

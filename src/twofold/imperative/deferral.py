@@ -13,7 +13,7 @@ from weakref import ref
 
 from ..assembly import fragment, inlined
 from ..config import SETTINGS
-from ..device import CPU, Device
+from ..device import Device
 from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node
@@ -22,7 +22,7 @@ from ..opdef import BoundOp
 from ..origin import INSIDE, frame_of_user
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
-from .dispatch import is_ready, joins_on_cpu
+from .dispatch import is_ready, joined_device
 from .guards import plain_or_value
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
 from .sites import SITES, inline_site
@@ -142,7 +142,7 @@ def defer_recorded(
 
 @inlined
 def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Value | None:
-    """The short path of `defer`, for an element-wise primitive on cpu(0) in a known structure.
+    """The short path of `defer`, for an element-wise primitive in a known structure.
 
     Parameters
     ----------
@@ -154,10 +154,11 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     Returns
     -------
     Value or None
-        None for anything else: small arrays that are ready, exported memory, a new structure, a result of another window, and sites where
-        operations do not wait (see `sites`).
+        None for anything else: small arrays of cpu(0) that are ready, exported memory, operands on several devices, a new structure, a
+        result of another window, and sites where operations do not wait (see `sites`).
     """
-    if not joins_on_cpu(values):
+    device = joined_device(values)
+    if device is None:
         return None
     # 0 is this function and 1 the generated operator, so 2 is mostly the user's code
     user = _getframe(2)
@@ -165,14 +166,14 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
         user = frame_of_user(2)
     if SITES and inline_site(user) is not None and is_ready(values):
         return None
-    w = HERE.by_device.get(CPU)
+    w = HERE.by_device.get(device)
     if w is None or is_closed(w) or is_full(w):
-        w = _window_for(values, CPU)
+        w = _window_for(values, device)
     with LOCK:
         node = _known_node(w, typed, values)
         if node is None:
             return None
-        out = result_of(w, node, CPU, None)
+        out = result_of(w, node, device, None)
         if is_closed(w):  # closed meanwhile by another thread, or by a signal handler or finalizer of this thread
             return None
         nodes = (node,)

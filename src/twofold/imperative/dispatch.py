@@ -74,27 +74,36 @@ def is_ready(contents: Iterable[Operand]) -> bool:
 
 
 @inlined
-def joins_on_cpu(contents: Iterable[Operand]) -> bool:
-    """The short path of `execution_mode`, for an unrecorded operation on cpu(0): whether it is deferred.
+def joined_device(contents: Iterable[Operand]) -> Device | None:
+    """The short path of `execution_mode`, for an unrecorded operation: the device on which it is deferred, else None.
 
-    Also False where only `execution_mode` can decide: for operands on other devices, and operands that code outside the library sees.
+    None also where only `execution_mode` can decide: for operands on several devices, on others of the host than cpu(0), and operands that
+    code outside the library sees.
     """
     if SETTINGS.engine == "naive":
-        return False
+        return None
     big = SETTINGS.defer_elements
     lazy = False
+    where = None
     for v in contents:
         if isinstance(v, Value):
-            if v.device is not CPU:
-                return False
+            device = v.device
+            if device is not CPU:
+                if device.is_host:
+                    return None
+                lazy = True  # on a device with its own queue even small operations wait
+            if where is not device:
+                if where is not None:
+                    return None
+                where = device
             data = v.data
             if data is None:
                 lazy = True
             elif is_exposed(v):
-                return False
+                return None
             elif data.__class__ is not PLAIN or data.size >= big:
                 lazy = True
-    return lazy
+    return where if lazy else None
 
 
 @fragment
