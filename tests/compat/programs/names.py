@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from importlib import import_module
 from typing import Any
@@ -18,6 +20,13 @@ def urls_of_published_files(mx: Any) -> Any:
     finally:
         del os.environ["MXNET_GLUON_REPO"]
     return found, store._url_format.format(repo_url="r/", file_name="f")
+
+
+def checksums_of_word_vectors(mx: Any) -> Any:
+    constants = import_module("mxnet.contrib.text._constants")
+    kinds = [f"{name}_SHA1" for name in ("GLOVE_PRETRAINED_FILE", "GLOVE_PRETRAINED_ARCHIVE", "FAST_TEXT_FILE", "FAST_TEXT_ARCHIVE")]
+    sums = [hashlib.sha1(json.dumps(getattr(constants, kind), sort_keys=True).encode()).hexdigest() for kind in kinds]
+    return sums, constants.APACHE_REPO_URL, constants.UNKNOWN_IDX
 
 
 def a_library_enters_its_own_models(mx: Any) -> Any:
