@@ -183,12 +183,11 @@ def grad(
     for v in wanted:
         if not isinstance(v, Array):
             raise DTypeError("grad: a variable is not an array", type(v).__name__, "pass arrays with attach_grad()")
-        if getattr(v, "_gradient", None) is None:
+        if v._request is None:
             raise ParameterError(
                 "grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording"
             )
     retain = create_graph if retain_graph is None else retain_graph
-    # the gradient of a view is an array of its own, not a view
     cls = wanted[0]._kind
     outputs, grads = stored_heads(outputs, grads)
     # gradients that will be differentiated are recorded, also where `grad` is called outside `record()`
@@ -321,12 +320,12 @@ class _FunctionHandle(UserFunction):
 
 
 def _result(found: dict[int, Cell], v: Any, cls: type, before: Sequence[Any]) -> Any:
-    variable: Variable = v._gradient
+    variable: Variable = v._request
     if id(variable) not in found:
         raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "omit it")
     grad = found[id(variable)]
     # a variable named twice gets two arrays: a write to one result must not change the other
-    return apply_op(primitive_shape.contiguous, grad, cls=cls) if any(w._gradient is variable for w in before) else grad
+    return apply_op(primitive_shape.contiguous, grad, cls=cls) if any(w._request is variable for w in before) else grad
 
 
 def _list(arrays: object) -> list[Any]:

@@ -106,3 +106,26 @@ def test_all_arrays_are_instances_of_the_class():
 
     kind.register(np.ndarray, lambda value: "array")
     assert [kind(v) for v in (x, x[1:], x.sum(), 3.0)] == ["array", "array", "array", "other"]
+
+
+def test_classes_of_users_are_made_as_python_makes_them():
+    class Made(np.ndarray):
+        def __new__(cls, values):
+            return np.array(values)
+
+    class Tagged(np.ndarray):
+        def __init__(self, *given, **options):
+            self.tag = given
+
+    class Plain(np.ndarray):
+        pass
+
+    assert Made([3, 2]).tolist() == [3, 2]
+    x = Tagged((2,))
+    assert (type(x), x.tag, x.shape) == (Tagged, ((2,),), (2,))
+    x[:] = 1.5
+    assert (x + 1).tolist() == [2.5, 2.5]
+    memory = np.arange(6.0)
+    y = Plain((2, 2), buffer=memory, offset=8)
+    y[0] = 7
+    assert (type(y), memory.tolist()) == (Plain, [0, 7, 7, 3, 4, 5])

@@ -261,3 +261,23 @@ def test_flat_copies_and_views_share_memory_where_numpys_do(method, text, side):
         results.append((flat.shape, np.asarray(A)))
     assert results[0][0] == results[1][0]
     np.testing.assert_array_equal(results[1][1], results[0][1])
+
+
+def test_a_view_of_a_whole_array_that_nobody_has_read_has_numpys_methods():
+    host = numpy.arange(4.0)
+    for view in (np.arange(4.0).view(), mx.nd.array(host, dtype="float64").as_np_ndarray()):
+        for make in (lambda x: x.ravel(), lambda x: np.ravel(x), lambda x: x.flatten(), lambda x: x.T, lambda x: x[1:], lambda x: x.copy()):
+            numpy.testing.assert_array_equal(make(view.view()).asnumpy(), make(host) if make is not None else host)
+        found = view.view()
+        assert np.copyto(found, 1.0) is None
+        assert found.tolist() == [1, 1, 1, 1]
+
+
+def test_the_gradient_of_a_view_of_a_marked_array_under_the_other_convention():
+    x = mx.nd.array([0.0, 1, 2, 3])
+    x.attach_grad()
+    y = x.as_np_ndarray()
+    with mx.autograd.record():
+        loss = (y * y).sum()
+    (grad,) = mx.autograd.grad(loss, [y])
+    assert (type(grad), grad.tolist()) == (type(y), [0, 2, 4, 6])

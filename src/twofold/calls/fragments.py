@@ -50,7 +50,7 @@ takes_numbers: bool = FREE
 wraps: bool = FREE
 #: Whether the operator is ``**`` by NumPy's rules.
 powers: bool = FREE
-#: Whether the operator is a matrix product with a method of its own for views.
+#: Whether the operator is a matrix product with a way of its own for views.
 has_view_product: bool = FREE
 
 #: NumPy's errors for calls that the general path can answer, or refuse with an error that says what to do.

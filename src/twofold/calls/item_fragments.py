@@ -44,10 +44,10 @@ reshape_to = primitive_shape.reshape.bind
 
 @fragment
 def is_elsewhere(x, owner, of, v):
-    """Whether the elements of a view, or of a content that is not plain, cannot be read in place now.
+    """Whether the elements of a view (then ``of`` is None), or of a content that is not plain, cannot be read in place now.
 
-    Otherwise ``v`` is NumPy's array of them, ``of`` the content that they belong to, and ``owner`` the array that has it. An owner with
-    another content has outdated the view's elements.
+    Otherwise this sets the caller's variables: ``v`` is NumPy's array of them, ``of`` the content that they belong to, and ``owner`` the
+    array that has it. An owner with another content has outdated the view's elements.
     """
     return (
         ((of := x._of) is None or of is not (owner := x._base)._held or (v := x._seen) is None)

@@ -39,7 +39,7 @@ class Array(Viewable):
     __slots__ = ()
     #: Whether operators follow MXNet's ``nd`` convention.
     _legacy: ClassVar[bool]
-    #: Of arrays of NumPy's kind: the class of those that are neither views nor elements.
+    #: Of arrays of NumPy's kind: the class of those that are not elements.
     _ordinary: ClassVar[Any]
     #: Whether only some of the elements are stored.
     _is_sparse: ClassVar[bool] = False

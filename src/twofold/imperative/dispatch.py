@@ -77,8 +77,8 @@ def is_ready(contents: Iterable[Operand]) -> bool:
 def joined_device(contents: Iterable[Operand]) -> Device | None:
     """The short path of `execution_mode`, for an unrecorded operation: the device on which it is deferred, else None.
 
-    None also where only `execution_mode` can decide: for operands on several devices, on others of the host than cpu(0), and operands that
-    code outside the library sees.
+    The operands are Values and Python numbers. None also where only `execution_mode` can decide: for operands on several devices, on others
+    of the host than cpu(0), and operands that code outside the library sees.
     """
     if SETTINGS.engine == "naive":
         return None

@@ -37,8 +37,9 @@ class Viewable(Cell):
 
     _indexer: ClassVar[Any]
     _base: Any
-    #: NumPy's view of the memory of ``_of``, the root's content when the view was made. Valid while the root still has that content.
-    _seen: np.ndarray
+    #: NumPy's view of the memory of ``_of``, a content of the root. Valid while the root still has that content; both are None before the
+    #: view has been read, unless `items` made it.
+    _seen: Any
     _of: Any
     #: How `items` made the view, until its chain is needed: the array that was indexed, and the index (`RESHAPED` and
     #: `AXES_REVERSED` are others).
@@ -190,7 +191,7 @@ def view_of(cls: type[AnyViewable], cell: Any, chain: Chain) -> AnyViewable:
     out = object.__new__(cls)
     whole = cell._held is not None or cell._gradient is not None
     out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
-    out._held = out._under = out._of = out._gradient = None
+    out._held = out._under = out._key = out._of = out._seen = out._gradient = None
     return out
 
 

@@ -37,12 +37,12 @@ from ..ops.primitive_shape import broadcast_to
 class ndarrayType(NDArrayType):
     """The class of `ndarray`: a call makes an array as NumPy's does. The package itself makes arrays without it, which takes no time."""
 
-    #: `constructor.constructed`
-    _constructed: Callable[..., Any]
+    #: `constructor.made`
+    _made: Callable[..., Any]
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
-        """A new array, or one over given memory; of ``mx.np`` see `NDArrayType`."""
-        return super().__call__(*args, **options) if issubclass(cls, NDArray) else cls._constructed(*args, **options)
+        """A new array, or one over given memory. The class of ``mx.np`` derives from `NDArray` too, and is called as that."""
+        return super().__call__(*args, **options) if issubclass(cls, NDArray) else cls._made(cls, *args, **options)
 
 
 ndarrayType.__name__ = ndarrayType.__qualname__ = "type"

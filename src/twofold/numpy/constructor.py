@@ -7,6 +7,7 @@ import numpy as np
 from ..calls.host_calls import called
 from ..dtype import NAME_OF
 from ..errors import ParameterError
+from ..imperative.views import view_of
 from ..ndarray.types import DTypeLike, Order, Shape
 from ..sequence_patterns import match_as_numpys
 from .array import ndarray, ndarrayType
@@ -98,5 +99,18 @@ def _elements(buffer: Memory, dtype: np.dtype, start: int) -> ndarray:
     return from_dlpack(host, copy=False) if host.flags.writeable else read_only(array(host))
 
 
-ndarrayType._constructed = staticmethod(constructed)
+def made(cls: Any, *args: Any, **options: Any) -> Any:
+    """What a call of `ndarray`, or of a class that a program derives from it, gives."""
+    if cls.__new__ is not object.__new__:  # a user's own
+        return type.__call__(cls, *args, **options)
+    found = constructed(*args, **options)
+    if cls is ndarray or not isinstance(found, ndarray):
+        return found
+    own = view_of(cls, found, ())
+    if cls.__init__ is not object.__init__:
+        cls.__init__(own, *args, **options)
+    return own
+
+
+ndarrayType._made = staticmethod(made)
 match_as_numpys(ndarray)

@@ -228,7 +228,7 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
 
 def operands(*values: ArrayLike) -> list[ndarray]:
     """The operands of a function. New arrays are placed on the device of the first operand that already is an `ndarray`."""
-    # the usual case, arrays that are not views, takes one loop without a call
+    # the usual case, arrays alone, takes one loop without a call
     for v in values:
         if v.__class__ is not ndarray:
             device = next((v.context for v in values if isinstance(v, Array)), None)

@@ -176,7 +176,7 @@ def _at_length(
     except REFUSED:
         return function(*args, **given_options)
     for a in args:  # the result is an argument itself, which NumPy may have written to
-        if a.__class__ is ndarray and (a._held if a._held is not None else getattr(a, "_seen", a)) is result:
+        if result is not None and a.__class__ is ndarray and (a._held if a._held is not None else a._seen) is result:
             return a
     try:
         return _wrapped(result, arrays)
