@@ -41,6 +41,7 @@ COPIED = (
         "tests/paths.py",
         "tests/probe.py",
         "tests/sanitizer.py",
+        "tests/statements.py",
         "tests/suite_seconds.py",
         "tests/house/budgets.toml",
     ),

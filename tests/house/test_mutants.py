@@ -10,7 +10,24 @@ import pytest
 
 from tests.edits import NoMatch, always, argument, drop, edited, never, parameter, replace, unwrap
 from tests.house.verdict import expect_none
-from tests.mutants import ALL, KILLERS, ROOT
+from tests.mutants import ALL, COPIED, KILLERS, ROOT
+
+
+def test_what_the_copied_tests_import_is_copied():
+    """Otherwise no test runs in the copies, and no rule is looked at."""
+    copied = [ROOT / name for name in COPIED]
+    files = [f for place in copied if place.is_relative_to(ROOT / "tests") for f in ([place] if place.is_file() else place.rglob("*.py"))]
+
+    def imported(file):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(("tests", "asv_benchmarks")):
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    yield ROOT.joinpath(*name.split(".")).with_suffix(".py")
+
+    found = {(f, other) for f in files if f.suffix == ".py" for other in imported(f) if other.is_file()}
+    expect_none(
+        f"{f.relative_to(ROOT)} imports {other.relative_to(ROOT)}" for f, other in found if not any(map(other.is_relative_to, copied))
+    )
 
 
 def test_every_rule_is_found_and_code_without_it_parses():
