@@ -179,13 +179,9 @@ class _Separate(Device):
         """A new object, as the constructors of derived classes have arguments of their own."""
         return object.__new__(cls)
 
-    @property
-    def device_typeid(self) -> int:
-        """As `Device.device_typeid`; setting it makes this a device of that kind."""
-        return TYPE_CODES[self.device_type]
-
-    @device_typeid.setter
+    @Device.device_typeid.setter
     def device_typeid(self, code: int) -> None:
+        """Make this a device of the kind with that code."""
         kind = KIND_OF_CODE.get(code, "")
         if not kind:
             raise _unknown_device(code, getattr(self, "device_id", 0), code)
