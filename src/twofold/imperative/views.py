@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..assembly import inlined
+from ..assembly import fragment, inlined
 from ..backend.loader import backend_for
 from ..device import CPU
 from ..graph.ir import Application, leaf
@@ -25,6 +25,12 @@ GAPS = 4096
 #: Take the place of the index in a view that is a reshaped array, or an array with its axes reversed.
 RESHAPED, AXES_REVERSED = object(), object()
 AnyViewable = TypeVar("AnyViewable", bound="Viewable")
+
+
+@fragment
+def shows_whole(view: Any) -> bool:
+    """Whether a view shows a whole array under another convention, such as a parameter. Its steps are None until they are worked out."""
+    return view._steps == () and view._gradient is None
 
 
 class Viewable(Cell):
@@ -85,21 +91,21 @@ class Viewable(Cell):
             g.fresh = fresh
 
     @property
+    @inlined
     def _content(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]  # a slot in the base, which has no views
         if self._held is not None:
             return self._held
-        steps = self._steps
-        # a whole array under another convention, such as a parameter; None: not worked out yet
-        if steps is not None and not steps and self._gradient is None:
+        if shows_whole(self):
             return self._base._content
         found = self._operand
         return content(HOST.as_array(self._seen), CPU) if found is None else found
 
     @_content.setter
+    @inlined
     def _content(self, new: Content) -> None:
         if self._held is not None:
             self._held = new
-        elif self._steps == () and self._gradient is None:
+        elif shows_whole(self):
             self._base._rebind(new)
         else:
             write(self._base, self._chain, None, wrap(Cell, new))
@@ -109,8 +115,8 @@ class Viewable(Cell):
     def _operand(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         if self._held is not None:
             return self._held
-        steps, root = self._steps, self._base
-        if steps is not None and not steps and self._gradient is None:
+        root = self._base
+        if shows_whole(self):
             return content_of(root)
         of = self._of
         if of is not None and of is content_of(root):
@@ -195,9 +201,10 @@ def view_of(cls: type[AnyViewable], cell: Any, chain: Chain) -> AnyViewable:
     return out
 
 
+@inlined
 def owner_of(array: Any) -> Any:
     """The array of which a view shows all elements under another convention; any other array itself."""
-    return array._base if is_view(array) and array._steps == () and array._gradient is None else array
+    return array._base if is_view(array) and shows_whole(array) else array
 
 
 @inlined
