@@ -11,6 +11,7 @@ CUDA ?= 12
 GPU := .venv-gpu$(CUDA)
 GPU_PY := $(GPU)/bin/python
 PEERS := .venv-peers/ready
+TRAINED := .venv-peers/twofold
 TORCH := .venv-torch/ready
 VISION := .venv-torch/torchvision
 ARCHITECTURES := .venv-torch/architectures
@@ -221,7 +222,11 @@ bench-loops: $(DEV) ## Time loops over elements, rows and parts by twofold.np ag
 bench-small: $(DEV) ## Time single operations on small arrays against NumPy (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/small.py $(ARGS)
 
-bench-training: $(PEERS) ## Time the training of networks beside torch, MXNet and JAX (ARGS="--only resnet,lstm --rounds 3", "--write")
+$(TRAINED): $(PEERS) pyproject.toml
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[jit]'
+	@touch $@
+
+bench-training: $(TRAINED) ## Time the training of networks beside torch, MXNet and JAX (ARGS="--only resnet,lstm --rounds 3", "--write")
 	@PYTHONPATH=src:backends:. $(<D)/bin/python asv_benchmarks/training.py $(ARGS)
 
 asv: $(DEV) ## Run the benchmarks of this revision
