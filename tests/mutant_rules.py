@@ -483,11 +483,12 @@ MUTANTS = (
     Mutant("a whole step begins a window", "executor.part_runner:PartRunner.forward", drop("flush_complete()")),
     Mutant("what a step's backward reads is lent", "executor.part_runner:_saved", replace("lent(v, tape)", "v")),
     Mutant("what a task will make is not written before the next has read it", "imperative.pending:issue", drop("v.share()")),
-    Mutant("what runs later reads a copy of exported memory", "imperative.pending:steady", never("v.pinned")),
+    Mutant("what runs later reads a copy of exported memory", "imperative.cell:Value.steady", never("self.pinned")),
+    Mutant("what waits reads a copy of a small view of exported memory", "imperative.invoke:_captured", drop("v = v.steady()")),
     Mutant(
         "an executor's operands are the arrays' own contents",
         "executor.transport:values_on",
-        replace("steady(cell._capture())", "cell._content if isinstance(cell._content, Value) else Value(cell._content)"),
+        replace("cell._capture().steady()", "cell._content if isinstance(cell._content, Value) else Value(cell._content)"),
     ),
     # queues of devices
     Mutant(

@@ -176,3 +176,18 @@ def test_backward_does_not_see_writes_from_outside(size, saved):
     z.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), np.full(size, 18 if saved == "an input" else 1))
     np.testing.assert_array_equal(y.asnumpy(), np.full(size, 99))
+
+
+@pytest.mark.parametrize("key", [(..., slice(1)), slice(1), slice(2, 5), 0], ids=str)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_what_waits_does_not_see_writes_to_a_small_view(key, recorded):
+    x, exported = mx.np.ones(100_000), mx.np.arange(100_000.0)
+    seen = np.from_dlpack(exported)
+    if recorded:
+        x.attach_grad()
+    with autograd.record() if recorded else autograd.pause():
+        waiting = x * 2
+        result = waiting[:3] * exported[key] if key == slice(2, 5) else waiting * exported[key]
+    expected = 2 * np.ones(result.shape) * seen[key]
+    seen[:] = 99
+    np.testing.assert_array_equal(result.asnumpy(), expected)

@@ -310,6 +310,18 @@ def test_c_code_gets_the_memory():
     assert file.getvalue() == x.tobytes()
 
 
+@pytest.mark.parametrize("key", [slice(None), ..., (slice(None), slice(None))], ids=str)
+def test_the_same_memory_as_another_dtype_is_converted(key):
+    def converted(numpy):
+        x = numpy.zeros((2, N))
+        bits = x.view("int64")
+        bits[...] = 2
+        x[key] = bits
+        return x.tolist()
+
+    assert converted(np) == converted(real)
+
+
 @pytest.mark.skipif(buffers.KEPT is None, reason="types are laid out in an unknown way")
 def test_an_array_over_a_buffer_keeps_the_memory():
     x = ramp() + 1.0

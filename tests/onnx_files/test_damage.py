@@ -57,15 +57,33 @@ def test_damaged_files_are_read_or_refused(damage, files, path, record_property)
     assert 0 < read < CASES
 
 
-def test_an_index_far_beyond_its_axis_is_refused_at_once(path):
+def model_of(op, arrays, **attributes):
+    """The bytes of a model with one node, of constants."""
     from onnx import helper, numpy_helper
 
-    arrays = {"data": np.ones(3, "float32"), "places": np.array([2**62, 0, 1])}
-    node = helper.make_node("GatherElements", [*arrays], ["out"])
-    given = [numpy_helper.from_array(a, name) for name, a in arrays.items()]
-    graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("out", 1, (3,))], given)
-    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
-    assert not outcome(path, data)
+    node = helper.make_node(op, [*arrays], ["out"], **attributes)
+    given = [numpy_helper.from_array(a, name) for name, a in arrays.items() if name]
+    graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("out", 1, None)], given)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+
+
+PLANE = {"x": np.ones((1, 1, 4), "int64")}
+BEYOND_REASON = {
+    "an index": ("GatherElements", {"data": np.ones(3, "float32"), "places": np.array([2**62, 0, 1])}, {}),
+    "an index that is no number": ("GatherElements", {"data": np.ones(2, "float32"), "places": np.array([np.nan, 0], "float32")}, {}),
+    "a missing input": ("Min", {"a": np.ones(2), "": None}, {}),
+    "a depth": ("OneHot", {"i": np.array([1]), "depth": np.array(10**9), "values": np.array([0.0, 1.0])}, {}),
+    "a window": ("MaxPool", PLANE, {"kernel_shape": [2**62], "dilations": [1]}),
+    "a window in padding": ("MaxPool", PLANE, {"kernel_shape": [10**9], "pads": [10**9, 10**9]}),
+    "a dilation": ("MaxPool", PLANE, {"kernel_shape": [2], "dilations": [0]}),
+    "padding": ("AveragePool", {"x": np.ones((1, 1, 4), "float32")}, {"kernel_shape": [2], "pads": [0, 2**40]}),
+}
+
+
+@pytest.mark.parametrize("what", BEYOND_REASON)
+def test_numbers_beyond_reason_are_refused_at_once(path, what):
+    op, arrays, attributes = BEYOND_REASON[what]
+    assert not outcome(path, model_of(op, arrays, **attributes))
 
 
 def recurrent_model(kind, hidden_size, steps=3, size=2):

@@ -8,7 +8,7 @@ from ..graph.build import apply
 from ..graph.ir import leaf
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import data_of, device_of, full_content, invoke
-from ..imperative.pending import is_pending, issue, steady
+from ..imperative.pending import is_pending, issue
 from ..imperative.residuals import runner
 from ..imperative.storage import SparseValue, array_of, empty_array
 from ..imperative.transfer import on_device
@@ -42,7 +42,7 @@ def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
     """The contents of cells as Values, possibly pending; copied if they are on another device or other libraries may write into them."""
     found = []
     for cell in cells:
-        v = steady(cell._capture())
+        v = cell._capture().steady()
         found.append(v if v.device.shares_memory_with(device) else on_device(wrap(Cell, v), device))
     return found
 

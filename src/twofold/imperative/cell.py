@@ -82,10 +82,14 @@ class Value:
                 return self.lend(tape)
             self.sharing = tape.ref
         elif self.pinned:
-            return Value(backend_for(self.device).copy(self.data, self.device), device=self.device)
+            return self.steady()
         elif b.__class__ is not Value and self.sharing is not PINNED:  # an alias keeps its owner alive: the buffer is never donated
             self.sharing = ALWAYS
         return self
+
+    def steady(self) -> "Value":
+        """The Value, or a copy if code outside the library may write its buffer: what runs later must not see later writes."""
+        return Value(backend_for(self.device).copy(self.data, self.device), device=self.device) if self.pinned else self
 
     def share(self) -> None:
         """Mark the buffer as shared from now on."""

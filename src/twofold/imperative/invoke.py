@@ -304,12 +304,15 @@ def _legacy_scalars(bound_op: BoundOp, contents: list[Operand]) -> list[Operand]
     return [operator_scalar(bound_op, v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 
 
-def _captured(args: Sequence[object], contents: Sequence[Operand]) -> list[Operand]:
+@inlined
+def _captured(args: Sequence[object], contents: Sequence[Any]) -> list[Operand]:
     """Contents as Values, which tapes and windows may hold; an injected key becomes a separate Value."""
-    out = []
+    out: list[Operand] = []
     for owner, v in zip(args, contents, strict=True):
         if v.__class__ is PLAIN:
             v = owner._capture() if isinstance(owner, Cell) else Value(v)
+            if is_exposed(v):  # a small view of exported memory
+                v = v.steady()
         out.append(v)
     return out
 
@@ -367,7 +370,10 @@ def _record(
     for k, v in enumerate(values):
         if v.__class__ is PLAIN:
             owner = args[k]
-            v = values[k] = owner._capture() if isinstance(owner, Cell) else Value(v)
+            v = owner._capture() if isinstance(owner, Cell) else Value(v)
+            if is_exposed(v):
+                v = v.steady()
+            values[k] = v
         if isinstance(v, Value):
             entry = v.entry
             if entry is None or entry.tape is not tape:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from weakref import ref
 
 from ..backend.kernel import Array, ArrayType
-from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import Node
 from ..origin import frame_of_user, text_of
@@ -82,11 +81,6 @@ def by_task(contents: Sequence[Content]) -> list[list[int]]:
     return [found[serial] for serial in sorted(found)]
 
 
-def steady(v: Value) -> Value:
-    """The Value, or a copy if code outside the library may write its buffer: a task that runs later must not see later writes."""
-    return Value(backend_for(v.device).copy(v.data, v.device), device=v.device) if v.pinned else v
-
-
 def issue(
     run: Callable[[list[Array]], Sequence[Array]],
     operands: Sequence[Value | Array],
@@ -120,7 +114,7 @@ def issue(
     list
         The results, pending or not. An error is raised when one is read.
     """
-    operands = [steady(v) if isinstance(v, Value) else v for v in operands]
+    operands = [v.steady() if isinstance(v, Value) else v for v in operands]
     waits = [v for v in operands if isinstance(v, Value) and v.data is None]
     if runs_here(device, nanoseconds, bool(waits), lane is not None):
         arrays = [data_of(v) for v in operands]

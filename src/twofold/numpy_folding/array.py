@@ -393,9 +393,10 @@ def offset_in(owner: np.ndarray, array: np.ndarray) -> int:
 
 
 def is_place(at: object, array: np.ndarray) -> bool:
-    """Whether two arrays have the same elements of memory, in the same order."""
+    """Whether two arrays are the same elements of memory, in the same order and of the same dtype."""
     return (
         type(at) is NDARRAY
+        and at.dtype == array.dtype
         and at.shape == array.shape
         and at.strides == array.strides
         and at.__array_interface__["data"] == array.__array_interface__["data"]

@@ -24,7 +24,7 @@ _FOLDED = frozenset(_FOLDED_NAMES.split())
 _BROADCAST_NAMES = "Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or Pow Sub Sum Where Xor"
 _BROADCAST = frozenset(_BROADCAST_NAMES.split())
 #: The most elements of a result whose size is a number in the file.
-_LARGEST = 1 << 24
+LARGEST = 1 << 24
 #: Elements of the operands and results that are computed even if all results so far take much memory: those of shapes.
 _SMALL = 1 << 10
 #: The results of a node, None for those that it leaves out.
@@ -47,10 +47,10 @@ def folded(graph: Graph, node: "NodeProto", inputs: Sequence[Tensor | None]) -> 
         return None
     # numbers in a damaged file must not ask for memory without bounds: neither one result, nor all of them
     size = sum(a.size for a in given) + _result_size(node, given)
-    if size > _LARGEST or (size > _SMALL and graph.expansion.left < 0):
+    if size > LARGEST or (size > _SMALL and graph.expansion.left < 0):
         return None
     # ONNX's package lets NumPy wrap these indices, which subtracts the size as often as it takes: for 2**62 that is years
-    if node.op_type == "GatherElements" and len(given) == 2 and np.any(abs(given[1].astype(float)) > max(given[0].shape, default=0)):
+    if node.op_type == "GatherElements" and len(given) == 2 and not np.all(abs(given[1].astype(float)) <= max(given[0].shape, default=0)):
         raise FormatError(f"{graph.place}: its constant inputs do not fit", "an index beyond its axis")
     found = _computed(graph, node, arrays)
     graph.expansion.left -= sum(a.nbytes for a in found if isinstance(a, np.ndarray))
@@ -208,4 +208,7 @@ def _computed(graph: Graph, node: "NodeProto", arrays: Sequence[np.ndarray | Non
             found = iter(ReferenceEvaluator(model).run(None, {n: a for n, a in zip(names, arrays, strict=True) if a is not None}))
     except Exception as error:  # ONNX's package may raise anything
         raise FormatError(f"{graph.place}: its constant inputs do not fit", f"{type(error).__name__}: {error}"[:200]) from None
-    return [np.asarray(next(found)) if name else None for name in outputs]
+    results = [np.asarray(next(found)) if name else None for name in outputs]
+    if any(a is not None and a.dtype == object for a in results):
+        raise FormatError(f"{graph.place}: its constant inputs do not fit", "an input is missing")
+    return results

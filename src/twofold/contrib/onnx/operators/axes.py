@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....errors import FormatError
 from ....symbol.symbol import Symbol
+from ..folding import LARGEST
 from ..op_reader import reads, unsupported
 from ..values import Graph, Tensor, UnknownSize
 from .functions import NP, F, as_dtype, slice_at
@@ -325,6 +327,8 @@ def Scatter(graph, data, indices, updates, *, axis=0):
 def OneHot(graph, indices, depth, values, *, axis=-1):
     """One value where the new axis equals the index, another elsewhere."""
     count = depth.integer if depth.constant.dtype.kind in "iu" else int(depth.number)
+    if not 0 <= count <= LARGEST:
+        raise FormatError(f"{graph.place}: the depth is negative or too large", str(count))
     # ONNX lists the value of the other places first.
     off, on = values.constant.ravel().tolist()
     dtype = str(values.dtype)

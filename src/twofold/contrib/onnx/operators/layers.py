@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ....errors import FormatError
 from ....symbol.symbol import Symbol
+from ..folding import LARGEST
 from ..op_reader import reads, reads_rows, unsupported
 from ..values import Graph, Tensor
 from .functions import NP, F, Symbols
 
 Ints = list[int]
+#: The most parts of a graph that windows of one node stand for: real ones have some dozens.
+_MOST_PARTS = 1 << 12
 
 # windows
 
@@ -100,6 +104,8 @@ def _window(
 ) -> tuple[Ints, ...]:
     """(strides, padding before, after): with ``ceil_mode`` the padding after the axis reaches as far as the last window."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
+    if min([*kernel, *strides, *dilations], default=1) < 1:
+        raise FormatError(f"{graph.place}: windows, their strides and dilations must be positive", f"{kernel}, {strides}, {dilations}")
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
     # with rounding up, the last window may extend beyond the padding: extend the axis to its end
     extra = [0] * len(kernel)
@@ -114,8 +120,20 @@ def _window(
     return strides, front, back, [max(0, e) for e in extra]
 
 
-def _by_slices(x: Symbol, sizes: Ints, kernel: Ints, strides: Ints, dilations: Ints, reduce: Callable[[Symbol, Symbol], Symbol]) -> Symbol:
+def _check_windows(graph: Graph, sizes: Ints, kernel: Ints, dilations: Ints, parts: int) -> None:
+    """Raise FormatError if windows do not fit a padded operand of the given spatial sizes, or stand for too much of a graph."""
+    reach = [d * (n - 1) + 1 for n, d in zip(kernel, dilations, strict=True)]
+    if any(n > size for n, size in zip(reach, sizes, strict=True)):
+        raise FormatError(f"{graph.place}: a window is larger than its padded operand", f"{reach} of {list(sizes)}")
+    if parts > _MOST_PARTS or math.prod(sizes) > LARGEST:
+        raise FormatError(f"{graph.place}: the windows are too large", f"kernel {list(kernel)} on {list(sizes)}")
+
+
+def _by_slices(
+    graph: Graph, x: Symbol, sizes: Ints, kernel: Ints, strides: Ints, dilations: Ints, reduce: Callable[[Symbol, Symbol], Symbol]
+) -> Symbol:
     """Windows of a padded operand of the given spatial sizes, reduced axis by axis: element 0 of all windows, element 1, and so on."""
+    _check_windows(graph, sizes, kernel, dilations, sum(kernel))
     for k, (size, n, s, d) in enumerate(zip(sizes, kernel, strides, dilations, strict=True)):
         count = (size - d * (n - 1) - 1) // s + 1
         parts = []
@@ -128,12 +146,14 @@ def _by_slices(x: Symbol, sizes: Ints, kernel: Ints, strides: Ints, dilations: I
     return x
 
 
-def _sum_of_windows(x: Tensor, data: Symbol, kernel: Ints, strides: Ints, dilations: Ints | None, front: Ints, back: Ints) -> Symbol:
+def _sum_of_windows(
+    graph: Graph, x: Tensor, data: Symbol, kernel: Ints, strides: Ints, dilations: Ints | None, front: Ints, back: Ints
+) -> Symbol:
     """The sum of each window of an operand of ``x``'s shape, padded with zeros."""
     if dilations is None or set(dilations) == {1}:
         return F.Pooling(_padded(data, front, back), kernel=tuple(kernel), stride=tuple(strides), pool_type="sum").as_np_ndarray()
     sizes = [x.size(k + 2) + a + b for k, (a, b) in enumerate(zip(front, back, strict=True))]
-    return _by_slices(_padded(data, front, back), sizes, kernel, strides, dilations, lambda a, b: a + b)
+    return _by_slices(graph, _padded(data, front, back), sizes, kernel, strides, dilations, lambda a, b: a + b)
 
 
 def _maxima_with_places(
@@ -141,6 +161,8 @@ def _maxima_with_places(
 ) -> Symbols:
     """The maximum of each window, and its place (int64), counted through the whole array (through its columns if ``by_columns``)."""
     sizes, axes = x.known_sizes, range(len(kernel))
+    padded = [n + a + b for n, a, b in zip(sizes[2:], front, back, strict=True)]
+    _check_windows(graph, padded, kernel, dilations, math.prod(kernel))
     lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)
     count = math.prod(sizes[2:])
     places = np.arange(count).reshape(sizes[2:], order="F" if by_columns else "C")
@@ -176,7 +198,7 @@ def MaxPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, 
         lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)
         sizes = [x.size(k + 2) + a + b for k, (a, b) in enumerate(zip(front, back, strict=True))]
         spread = dilations or [1] * len(strides)
-        return _by_slices(_padded(x.symbol, front, back, lowest), sizes, kernel_shape, strides, spread, NP.maximum)
+        return _by_slices(graph, _padded(x.symbol, front, back, lowest), sizes, kernel_shape, strides, spread, NP.maximum)
     data = x.symbol
     if front != back:
         # The lowest finite number of the dtype: padding must never be the maximum.
@@ -193,15 +215,17 @@ def AveragePool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=No
     if front == back and not any(extra) and (dilations is None or set(dilations) == {1}):
         counted = bool(count_include_pad)
         return F.Pooling(x.symbol, pad=tuple(front), pool_type="avg", count_include_pad=counted, name=graph.label, **options)
-    sums = _sum_of_windows(x, x.symbol, kernel_shape, strides, dilations, front, [b + e for b, e in zip(back, extra, strict=True)])
-    ones = np.ones([x.size(k + 2) for k in range(len(kernel_shape))], np.float32)
+    sums = _sum_of_windows(graph, x, x.symbol, kernel_shape, strides, dilations, front, [b + e for b, e in zip(back, extra, strict=True)])
+    spread = dilations or [1] * len(kernel_shape)
+    sizes = [x.size(k + 2) for k in range(len(kernel_shape))]
+    _check_windows(graph, [n + a + b + e for n, a, b, e in zip(sizes, front, back, extra, strict=True)], kernel_shape, spread, 1)
+    ones = np.ones(sizes, np.float32)
     if count_include_pad:
         ones = np.pad(ones, list(zip(front, back, strict=True)), constant_values=1)
         front, back = [0] * len(front), [0] * len(back)
     ones = np.pad(ones, [(a, b + e) for a, b, e in zip(front, back, extra, strict=True)])
     # Each sum is divided by the number of elements that count in its window. The counts depend on shapes only, so NumPy computes them here:
     # it sums the windows of an array of ones, which the padding surrounds by zeros.
-    spread = dilations or [1] * len(kernel_shape)
     reach = tuple(d * (n - 1) + 1 for n, d in zip(kernel_shape, spread, strict=True))
     windows = np.lib.stride_tricks.sliding_window_view(ones, reach)[tuple(slice(None, None, s) for s in strides)]
     windows = windows[(..., *[slice(None, None, d) for d in spread])]
@@ -214,7 +238,7 @@ def LpPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, a
     """The p-norm of each window."""
     strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     powers = NP.power(NP.absolute(x.np), float(p))
-    sums = _sum_of_windows(x, powers, kernel_shape, strides, dilations, front, [b + e for b, e in zip(back, extra, strict=True)])
+    sums = _sum_of_windows(graph, x, powers, kernel_shape, strides, dilations, front, [b + e for b, e in zip(back, extra, strict=True)])
     return NP.power(sums, 1 / p)
 
 
