@@ -18,7 +18,7 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import depthwise_gradients, direct, integer_products, planning, scatter, threads, window_reductions
+from . import copies, depthwise_gradients, direct, integer_products, planning, scatter, threads, window_reductions
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -89,6 +89,16 @@ def _rows_added_in_machine_code(dtype: np.dtype[np.generic]) -> scatter.AddRows 
     return add_rows(dtype)
 
 
+def _transposed_in_machine_code(itemsize: int) -> copies.Transpose | None:
+    """What transposes arrays in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.transpose import transpose
+
+    return transpose(itemsize)
+
+
 def _windows_in_machine_code(
     kind: window_reductions.Kind, dtype: np.dtype[np.generic], part: window_reductions.Part, lowest: float, pieces: int
 ) -> window_reductions.Code | None:
@@ -104,6 +114,7 @@ def _windows_in_machine_code(
 IN_MACHINE_CODE.append(_product_in_machine_code)
 direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
 depthwise_gradients.IN_MACHINE_CODE.append(_run_products_in_machine_code)
+copies.IN_MACHINE_CODE.append(_transposed_in_machine_code)
 scatter.IN_MACHINE_CODE.append(_rows_added_in_machine_code)
 window_reductions.IN_MACHINE_CODE.append(_windows_in_machine_code)
 integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
@@ -320,7 +331,7 @@ def _copied(array: np.ndarray) -> np.ndarray:
         return np.array(array, order="C")
     out = POOL.empty(array.shape, array.dtype)
     # `np.array` would allocate outside the pool
-    out[...] = array
+    copies.copy_into(out, array)
     return out
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend import workers
 from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, Params
-from twofold.backend.workers import run_all
 from twofold.dtype import NUMPY
 
 from . import window_reductions
+from .copies import copy_into
 from .namespace import BLOCK, NumpyNamespace, tree_sum
 from .products import is_small, multiply
 from .scatter import add_at
@@ -56,19 +55,6 @@ def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
     np.bitwise_xor(a.view(kind), other, bits)
     np.bitwise_and(bits, ones, bits)
     np.bitwise_xor(bits, other, bits)
-
-
-#: Bytes from which a strided array is copied by several threads.
-SHARED_COPY = 1 << 21
-
-
-def copy_shared(out: np.ndarray, x: np.ndarray) -> None:
-    """Copy ``x`` into ``out``, which is contiguous; helpers take part if ``x`` is large and has another memory layout."""
-    if out.nbytes < SHARED_COPY or len(out) == 1 or x.flags.c_contiguous or workers.count() == 1:
-        np.copyto(out, x)
-    else:
-        half = len(out) // 2
-        run_all([partial(np.copyto, out[:half], x[:half]), partial(np.copyto, out[half:], x[half:])])
 
 
 def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -165,7 +151,7 @@ _MAKERS: dict[str, Maker] = {
     "take_along_axis": _take_along_axis,
     "where": _by_text("{select}({0}, {1}, {2}, {out})", True, select=select),
     "astype": _by_text("{out}[...] = {0}", True),
-    "contiguous": _by_text("{put}({out}, {0})", True, put=copy_shared),
+    "contiguous": _by_text("{put}({out}, {0})", True, put=copy_into),
     "clip": _by_text("{f}({0}, {1}, {2}, {out})", True, f=_clip),
     "matmul": _matmul,
     "sum": _reduce(np.add),

@@ -19,6 +19,7 @@ from twofold.config import ON_CHANGE, SETTINGS
 
 from . import columns, depthwise_gradients, direct, frames, patches, pointwise, winograd
 from .convolution_table import Choice, choice, saving
+from .copies import packed
 from .geometry import Geometry, Kind
 from .image_blocks import shares_images
 from .memory import POOL
@@ -114,7 +115,7 @@ def _run(
     # the algorithm writes to the result itself if it can; otherwise to temporary memory, which is copied at the end
     plain = target.dtype == computed and _is_accepted(target, compute)
     into = target if plain else POOL.empty(target.shape, computed)
-    first, second = (x if x.dtype == computed and _is_accepted(x, compute) else np.ascontiguousarray(x, computed) for x in operands)
+    first, second = (x if x.dtype == computed and _is_accepted(x, compute) else packed(x, computed) for x in operands)
     if first.size and second.size:
         compute(g, first, second, into)
     else:

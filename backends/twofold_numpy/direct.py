@@ -28,6 +28,7 @@ import numpy as np
 from twofold.config import ON_CHANGE
 
 from . import direct_weights
+from .copies import packed
 from .direct_tiling import ITEM, REACH, ChannelSums, Plane, has_phases, parts_of, phases_of, plane_of
 from .geometry import Geometry, Kind
 from .memory import POOL, scratch_memory
@@ -86,13 +87,13 @@ def is_available() -> bool:
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve`` into ``out``."""
-    data = np.ascontiguousarray(data)
+    data = packed(data)
     _add_up(_forward(g), 1, data, weight, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray) -> None:
     """The primitive ``convolve_data`` into ``out``."""
-    result = np.ascontiguousarray(result)
+    result = packed(result)
     if any(s > k for s, k in zip(g.stride, g.kernel, strict=True)):
         out.fill(0)  # there are places without elements of the kernel
     for places, parts in _phases(g):

@@ -16,6 +16,7 @@ from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
 from . import integer_products, sparse_products, window_reductions
+from .copies import packed
 from .products import is_small, multiply
 from .scatter import add_at
 from .sorting import comparable, stable_order
@@ -48,7 +49,7 @@ def _contraction(subscripts: str, *shapes: tuple[int, ...]) -> Callable[..., np.
 
 def contiguous(a: Array) -> np.ndarray:
     """The operand, C-contiguous: NumPy's sums depend on the memory layout, and results must not."""
-    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
+    return a if a.flags.c_contiguous else packed(a)
 
 
 def tree_sum(a: np.ndarray, axis: Axes = None, keepdims: bool = False, out: np.ndarray | None = None) -> np.ndarray:
@@ -225,7 +226,7 @@ class NumpyNamespace(Referenced):
 
     @staticmethod
     def contiguous(x):
-        return np.array(x, order="C")
+        return np.array(x, order="C") if x.flags.c_contiguous else packed(x)
 
     @staticmethod
     def full(*, shape, value, dtype):

@@ -9,7 +9,6 @@ from twofold.graph.build import G
 from twofold.graph.ir import const, leaf
 from twofold.graph.rewrite import simplify
 from twofold.program.compile import Program
-from twofold_numpy import calls
 from twofold_numpy.calls import BLENDED, select
 
 HOST = backend_for(CPU)
@@ -70,17 +69,3 @@ def test_a_square_matches_the_power_of_two(dtype):
 def test_integers_keep_the_general_power():
     (simple,) = simplify([G.power(leaf(0, (10,), "int32"), const(2))])
     assert simple.bound_op.op.name == "power"
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_large_strided_arrays_are_copied_by_all_threads(count, monkeypatch):
-    shared = []
-    monkeypatch.setattr(calls, "run_all", lambda tasks: (shared.append(len(tasks)), [task() for task in tasks]))
-    monkeypatch.setattr(calls.workers, "count", lambda: count)
-    images = np.random.default_rng(0).random((3, 64, 60, 60)).astype(np.float32)
-    for x, is_shared in ((np.moveaxis(images, 1, -1), count > 1), (images, False), (images[:1].T, False), (images[:, :, 0, 0], False)):
-        out = np.zeros(x.shape, x.dtype)
-        shared.clear()
-        calls.copy_shared(out, x)
-        assert (shared == [2]) == is_shared
-        np.testing.assert_array_equal(out, x)

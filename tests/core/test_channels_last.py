@@ -118,6 +118,16 @@ def test_a_per_channel_sum_transposes_image_arrays_only():
     assert shapes_of([found], "contiguous") == [(2, 8, 8, 4), (1, 4, 8, 8)]
 
 
+def test_a_variance_stays_beside_the_convolution_that_its_image_comes_from():
+    x = conv(image(), "first")
+    apart = x - G.sum(x, axis=(0, 2, 3), keepdims=True)
+    total = G.sum(G.square(apart), axis=(0, 2, 3))
+    y = conv(G.maximum(apart * 2.0, 0.0), "last")
+    found = with_channels_last([total, y], lambda n: None if getattr(n.inputs[-1], "name", "") == "first" else always(n))
+    assert shapes_of(found, "square") == [(2, 4, 8, 8)]
+    assert shapes_of(found, "convolve") == [(2, 4, 8, 8), (2, 8, 8, 4)]
+
+
 def test_elementwise_operations_before_the_chain_are_unchanged():
     y = conv(conv(G.tanh(G.exp(image())), "a"), "b")
     (found,) = with_channels_last([y], always)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from twofold.graph import slices
 from twofold.graph.build import G
 from twofold.graph.ir import applications, leaf
 from twofold.graph.recompute import distinct_view
@@ -145,6 +146,16 @@ def test_copies_read_only_by_kernels_are_removed():
     assert "contiguous" in without.explain()
     for other in (copy, G.matmul(copy, x), G.sum(copy, axis=(1,), keepdims=True)):
         assert names(narrowed([copy * 2.0 + y, other], anywhere)).count("contiguous") == 1
+
+
+def test_a_large_copy_is_made_once_for_several_kernels(monkeypatch):
+    x, y = x_of(5, 7), x_of(7, 5, name="y")
+    copy = G.contiguous(G.permute_dims(x, axes=(1, 0)))
+    several = [G.exp(copy * 2.0 + y), G.tanh(copy)]
+    assert "contiguous" not in names(narrowed(several, anywhere))
+    monkeypatch.setattr(slices, "COPIED", 35)
+    assert names(narrowed(several, anywhere)).count("contiguous") == 1
+    assert "contiguous" not in names(narrowed(several[:1], anywhere))
 
 
 def test_a_donated_input_is_not_overwritten_while_views_read_it():

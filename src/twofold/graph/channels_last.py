@@ -170,15 +170,29 @@ class _Choice:
         """
         if n not in self.last:
             return False
-        values = list(dict.fromkeys(self._around(n)))
+        group = self._with_its_own(n)
+        values = list(dict.fromkeys(value for m in group for value in self._around(m)))
         before = sum(map(self._border, values))
-        self._set_last(n, False)
-        # only the images around the operation can have changed
-        dearer = sum(map(self._border, values)) + self._own(n) - before
-        if dearer < 0 or (dearer == 0 and self.last.isdisjoint(self.images[n])):
+        for m in group:
+            self._set_last(m, False)
+        # only the images around the operations can have changed
+        dearer = sum(map(self._border, values)) + sum(map(self._own, group)) - before
+        if dearer < 0 or (dearer == 0 and self.last.isdisjoint(i for m in group for i in self.images[m])):
             return True
-        self._set_last(n, True)
+        for m in group:
+            self._set_last(m, True)
         return False
+
+    def _with_its_own(self, n: Application) -> list[Application]:
+        """An operation; a sum with the element-wise operations that only it reads, such as the squares of a variance."""
+        group = [n]
+        for m in group if _is_sum(n) else ():
+            group += [i for i in self.images[m] if isinstance(i, Application) and i in self.last and self._is_only_for(i, m)]
+        return group
+
+    def _is_only_for(self, n: Application, reader: Application) -> bool:
+        """Whether an element-wise operation's result has one reader."""
+        return n.bound_op.op.elementwise and n not in self.seen_first and self.readers[n] == [reader]
 
     def _set_last(self, n: Application, last: bool) -> None:
         if last:

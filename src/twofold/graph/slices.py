@@ -17,6 +17,8 @@ from .recompute import is_distinct_view
 #: The maximum number of parts of one value that are computed separately, and of their elements in total, as a multiple of the
 #: value's: where windows overlap, it is faster to repeat simple operations than to write their results and read them back.
 MOST, AGAIN = 16, 3
+#: A transposed array of so many elements that several kernels read is copied once, instead of read element by element by each.
+COPIED = 1 << 16
 #: With a larger step along the last axis, elements are loaded one by one: parts that share such a slice are not split.
 NEAR = 2
 #: The selected indices along each axis.
@@ -116,7 +118,7 @@ class _Graph:
         """Whether a slice can move into the kernel that reads it or into another slice, or a copy is read by kernels only."""
         if applies(n, slice):
             return not is_distinct_view(n) and (None not in self.wanted[n] or self._is_for_kernels(n, n.shape))
-        return applies(n, contiguous) and self._is_for_kernels(n)
+        return applies(n, contiguous) and self._is_for_kernels(n) and (n.size < COPIED or len(set(self.users[n])) == 1)
 
     def _is_for_kernels(self, n: Node, shape: tuple[int, ...] | None = None) -> bool:
         users = self.users[n]

@@ -1,0 +1,54 @@
+"""Machine code that transposes arrays tile by tile; ``llvm/transpose.ll`` has it."""
+
+import ctypes
+import struct
+from collections.abc import Iterator
+from functools import cache
+
+from ..copies import TILES, Transpose
+from .compiler import Compiler, compiler
+from .llvm_text import llvm_text, loaded_numbers
+
+#: The numbers that the code reads: sizes, and distances in elements.
+NUMBERS = ("outer", "rows", "columns", "from.outer", "from.row")
+
+
+def transpose(itemsize: int) -> Transpose | None:
+    """What transposes elements of a size in bytes; None without a compiler."""
+    own = compiler()
+    return None if own is None else _transpose(own, itemsize)
+
+
+@cache
+def _transpose(own: Compiler, item: int) -> Transpose:
+    (rows, columns), kind = TILES[item], f"i{8 * item}"
+    words: dict[str, str | int] = {"LOADED": loaded_numbers(NUMBERS), "TYPE": kind, "ITEM": item, "ROWS": rows, "COLUMNS": columns}
+    # the rows of a tile, one after the other
+    words["POINTERS"] = "\n".join(f"  %x.{k} = getelementptr {kind}, ptr %x.{k - 1}, i64 %from.row" for k in range(1, rows))
+    words["TILE"] = "\n".join(line for first in range(0, columns, rows) for line in _square(f"<{rows} x {kind}>", kind, rows, first, item))
+    code = own.function(llvm_text("transpose", **words), None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+
+    def run(out: int, x: int, sizes: tuple[int, int, int, int, int]) -> None:
+        code(out, x, struct.pack("5q", *sizes))  # releases the GIL
+
+    return run
+
+
+def _square(vector: str, kind: str, n: int, first: int, item: int) -> Iterator[str]:
+    """Load ``n`` rows of ``n`` elements from column ``first`` of a tile on, interleave them until they are columns, and store these."""
+    names = [f"%s{first}.{k}" for k in range(n)]
+    for k, name in enumerate(names):
+        yield f"  {name}.at = getelementptr {kind}, ptr %x.{k}, i64 {first}"
+        yield f"  {name} = load {vector}, ptr {name}.at, align {item}"
+    low, high = (", ".join(f"i32 {k // 2 + start + n * (k % 2)}" for k in range(n)) for start in (0, n // 2))
+    # each round pairs a vector with the one half of them further on; after log2(n) rounds every element is in its place
+    for turn in range(n.bit_length() - 1):
+        made = [f"%t{first}.{turn}.{k}" for k in range(n)]
+        for k in range(n // 2):
+            for name, places in ((made[2 * k], low), (made[2 * k + 1], high)):
+                yield f"  {name} = shufflevector {vector} {names[k]}, {vector} {names[k + n // 2]}, <{n} x i32> <{places}>"
+        names = made
+    for k, name in enumerate(names):
+        yield f"  %to{first + k}.row = mul i64 {first + k}, %rows"
+        yield f"  %to{first + k} = getelementptr {kind}, ptr %tile.to, i64 %to{first + k}.row"
+        yield f"  store {vector} {name}, ptr %to{first + k}, align {item}"
