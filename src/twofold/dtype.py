@@ -20,6 +20,8 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 #: 16-bit floats: storage types only, as computations run in float32.
 HALVES = ("float16", "bfloat16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+#: What counts: variables of these dtypes have gradients that are rounded, as in MXNet.
+WHOLE = (*INTEGERS, "bool")
 COMPLEX = ("complex64", "complex128")
 NAMES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
 

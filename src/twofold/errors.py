@@ -22,6 +22,7 @@
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
     ├── OperatorError (AttributeError)          no operator of that name
     ├── IndexingError (IndexError)              an index out of range or of an unsupported kind
+    │   └── WholeArrayOnly (TypeError, ValueError)  a part of a sparse array that can only be read or assigned whole
     ├── UnboundArgumentError (KeyError)         a graph argument without an array
     ├── DeviceError                             a context that does not exist, or arrays on different ones
     │   ├── UnknownDevice (KeyError)            a kind of device that does not exist
@@ -211,6 +212,10 @@ class OperatorError(MXNetError, AttributeError):
 
 class IndexingError(MXNetError, IndexError):
     """An index is out of range, or of a kind that the array does not support."""
+
+
+class WholeArrayOnly(IndexingError, TypeError, ValueError):
+    """A part of a sparse array was asked for or assigned to; MXNet raises TypeError for a number and ValueError for other indices."""
 
 
 class UnboundArgumentError(MXNetError, KeyError):

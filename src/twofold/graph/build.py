@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..dtype import COMPLEX, FLOATS, INTEGERS, float_of, is_float, promote, ufunc_result
+from ..dtype import COMPLEX, FLOATS, WHOLE, float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, OperatorError, ParameterError, ShapeError
 from ..opdef import OPS, BoundOp, Derived, Op, broadcast_shapes, primitive, primitives
 from ..opdef.conventions import check_floats, check_kept_shape, check_legacy, finish_legacy
@@ -140,8 +140,8 @@ def _node(
 
 def _carries(dtype: str, below: Sequence[str]) -> bool:
     """Whether a result carries a gradient, given the dtypes of the inputs that do."""
-    # integers carry none, unless they are computed from variables that are integers themselves
-    return bool(below) and (is_float(dtype) or dtype in COMPLEX or (dtype in INTEGERS and any(d in INTEGERS for d in below)))
+    # integers and bools carry none, unless they are computed from variables that are integers or bools themselves
+    return bool(below) and (is_float(dtype) or dtype in COMPLEX or (dtype in WHOLE and any(d in WHOLE for d in below)))
 
 
 def run_rule(xp: Derived, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import DTypeError, IndexingError, ParameterError
+from ..errors import DTypeError, IndexingError, InvalidValue
 from .augmenters import (
     Augmenter,
     CastAug,
@@ -77,7 +77,7 @@ def CreateAugmenter(
 
     Raises
     ------
-    ParameterError
+    InvalidValue
         If ``rand_resize`` is given without ``rand_crop``, or ``mean`` or ``std`` without 1 or 3 numbers.
     IndexingError, DTypeError
         If ``data_shape`` has fewer than three numbers, or is none.
@@ -92,7 +92,7 @@ def CreateAugmenter(
     ["castaug", {"type": "float32"}]
     """
     if rand_resize and not rand_crop:
-        raise ParameterError("CreateAugmenter: rand_resize needs rand_crop", "rand_crop=False", "pass rand_crop=True")
+        raise InvalidValue("CreateAugmenter: rand_resize needs rand_crop", "rand_crop=False", "pass rand_crop=True")
     size = size_in("CreateAugmenter", data_shape)
     augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
     if rand_resize:
@@ -139,7 +139,7 @@ def statistic(name: str, value: Statistic | bool, known: np.ndarray) -> Statisti
 
     Raises
     ------
-    ParameterError
+    InvalidValue
         If it is not 1 or 3 numbers.
     """
     if value is None or value is False:
@@ -147,5 +147,5 @@ def statistic(name: str, value: Statistic | bool, known: np.ndarray) -> Statisti
     if value is True:
         return known
     if np.shape(value)[:1] not in ((1,), (3,)):
-        raise ParameterError(f"{name} has 1 or 3 numbers", f"{value}", "pass as many as the images have channels")
+        raise InvalidValue(f"{name} has 1 or 3 numbers", f"{value}", "pass as many as the images have channels")
     return value

@@ -23,7 +23,7 @@ from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
 from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, content_of, is_view, wrap
 from .guards import has_gradient, is_differentiated
-from .invoke import Argument, check_has_gradient, content, data_of, full_content, host_of, invoke, type_of
+from .invoke import Argument, content, data_of, full_content, host_of, invoke, type_of, warn_if_gradient_rounds
 from .strided_view import view_shape
 from .tape import TapeEntry, tls
 from .trace import Trace, TracedEntry
@@ -241,7 +241,7 @@ class Array(Viewable):
         """
         if grad_req not in ("write", "add", "null"):
             raise UnknownKey("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
-        check_has_gradient(self._content, "attach_grad")
+        warn_if_gradient_rounds(self._content, "attach_grad")
         if stype not in (None, "default"):
             self._attach(self._zeros_in(stype), grad_req)
             return

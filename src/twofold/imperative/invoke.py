@@ -10,7 +10,7 @@ from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import CPU, Device, current_device
-from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
+from ..dtype import FLOATS, WHOLE
 from ..errors import DeviceError, DTypeError, StorageError
 from ..graph.build import apply
 from ..graph.ir import Application, Node, leaf
@@ -427,16 +427,9 @@ def _twins(outs: Sequence[Value], cache: NodeCache, every: bool) -> list[Value |
     return twins
 
 
-def check_has_gradient(v: Content, what: str) -> None:
-    """Raise unless a content may have a gradient. Warn if the gradient would be rounded to integers.
-
-    Raises
-    ------
-    DTypeError
-        If the content has bools.
-    """
+def warn_if_gradient_rounds(v: Content, what: str) -> None:
+    """Warn if a content's gradient would be rounded to integers or bools."""
     dtype = type_of(v)[1]
-    if dtype in INTEGERS:
-        tolerate(f"{what}: the gradient of integers is rounded to integers", dtype, "cast the array with astype", DTypeError)
-    elif not is_float(dtype) and dtype not in COMPLEX:
-        raise DTypeError(f"{what}: gradients need a floating-point array", dtype, "cast it with astype")
+    if dtype in WHOLE:
+        kind = "bools" if dtype == "bool" else "integers"
+        tolerate(f"{what}: the gradient of {kind} is rounded to {kind}", dtype, "cast the array with astype", DTypeError)

@@ -104,7 +104,8 @@ class FusedRNN(Initializer):
             forget_bias=forget_bias,
         )
         self._packed = PackedWeights(num_hidden, num_layers, mode, bidirectional)
-        self._mode = mode
+        self._mode, self._bidirectional = mode, bidirectional
+        self._num_hidden, self._num_layers = num_hidden, num_layers
         self._forget_bias = forget_bias
 
     def _init_weight(self, name: str, arr: NDArray) -> None:

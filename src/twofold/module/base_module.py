@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import metric as metrics
 from ..checkpoint import BatchEndParam
-from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
+from ..errors import FormatError, InvalidValue, ParameterError, WrongType
 from ..extension_points import shown_as_text, shown_in_notebooks
 from ..initializer.base import Initializer
 from ..io.iterator import BatchSource, DataBatch
@@ -439,7 +439,7 @@ class BaseModule(ModuleInterface):
         return values
 
 
-class NotData(DTypeError, ValueError):
+class NotData(WrongType, ValueError):
     """Data that is neither an array nor an iterator over batches."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..checkpoint import load_params, save_checkpoint
 from ..device import CPU
-from ..errors import InvalidValue, MXNetError, ParameterError
+from ..errors import InvalidValue, NotReady, ParameterError
 from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.base import KVStoreBase
 from ..metric.base import EvalMetric
@@ -271,7 +271,7 @@ class BucketingModule(BaseModule):
         if bucket_key not in self._buckets:
             module = self._create_module(bucket_key)
             if not self.params_initialized:
-                raise MXNetError("BucketingModule.switch_bucket: there are no parameters to share yet", None, "call init_params() first")
+                raise NotReady("BucketingModule.switch_bucket: there are no parameters to share yet", None, "call init_params() first")
             module.bind(
                 data_shapes, label_shapes, self.for_training, self.inputs_need_grad, shared_module=self._default, grad_req=self._grad_req
             )

@@ -353,7 +353,7 @@ def prepare_optimizer(
         # last: the user's arguments take precedence over the module's defaults
         return create_optimizer(optimizer, **{"sym": symbol, "param_idx2name": names, "rescale_grad": scale, **params})
     if not isinstance(optimizer, Optimizer):
-        raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "create one with mx.optimizer.create")
+        raise InvalidValue("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "create one with mx.optimizer.create")
     # a user's optimizer does not change, but gradients of a module are sums over the batch
     if optimizer.rescale_grad != scale:
         text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"

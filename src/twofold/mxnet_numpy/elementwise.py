@@ -96,7 +96,8 @@ class Elementwise(Functions[Array]):
         if self.number(x) is not None:
             return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
         params = {"copy": copy, "nan": nan, "posinf": posinf, "neginf": neginf}
-        return self.apply(mxnet_numpy_arithmetic.npi_nan_to_num, (self.operand(x),), params, None if copy else x)
+        x = self.operand(x)
+        return self.apply(mxnet_numpy_arithmetic.npi_nan_to_num, (x,), params, None if copy else x)
 
     def where(self, condition: object, x: object = None, y: object = None) -> Array | tuple[Array, ...]:
         """``x`` where the condition is not 0, else ``y``: arrays or numbers; with only a condition, the places where it is not 0."""

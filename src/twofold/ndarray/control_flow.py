@@ -63,6 +63,20 @@ def pair_of(result: object, what: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
+def step_limit(max_iterations: object) -> int:
+    """``max_iterations`` as an integer; a fraction is dropped, as in MXNet.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number.
+    """
+    try:
+        return int(max_iterations)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise ParameterError("while_loop: max_iterations must be an integer", repr(max_iterations), "pass the bound") from None
+
+
 def _stack(rows: Sequence[NDArray]) -> NDArray:
     return apply_op(primitive_shape.concat, *[r.reshape((1, *r.shape)) for r in rows], cls=NDArray, axis=0)
 
@@ -89,6 +103,8 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     _flatten(init_states)  # raises for what is no array
     if not arrays:
         raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one array")
+    if not len(arrays[0]):
+        raise ParameterError("foreach: there is no step", f"data of shape {arrays[0].shape}", "pass arrays of at least one row")
     states, rows, out_form = init_states, [], None
     for t in range(len(arrays[0])):
         outputs, states = pair_of(body(nest([a[t] for a in arrays], form), states), "foreach: the body")
@@ -128,12 +144,13 @@ def while_loop(
     """
     if max_iterations is None:
         raise ParameterError("while_loop: max_iterations should be specified", None, "pass an upper bound on the number of steps")
+    limit = step_limit(max_iterations)
     single = isinstance(loop_vars, NDArray)
     variables = [loop_vars] if single else list(loop_vars)
     if not variables:
         raise ParameterError("while_loop: loop_vars should contain at least one element", None, "pass the loop variables")
     rows, form = [], None
-    while len(rows) < max_iterations and bool(cond(*variables)):
+    while len(rows) < limit and bool(cond(*variables)):
         outputs, new = pair_of(func(*variables), "while_loop: func")
         flat, form = _flatten([] if outputs is None else outputs)
         new = _flatten(new)[0]
@@ -144,7 +161,7 @@ def while_loop(
         rows.append(flat)
         variables = new
     # MXNet's outputs have ``max_iterations`` rows, so that their shape does not depend on values
-    padded = [_pad(_stack(column), max_iterations) for column in zip(*rows, strict=True)]
+    padded = [_pad(_stack(column), limit) for column in zip(*rows, strict=True)]
     return (nest(padded, form) if rows else []), (variables[0] if single else variables)
 
 

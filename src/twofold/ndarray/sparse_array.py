@@ -7,7 +7,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
-from ..errors import DTypeError, IndexingError, MissingDependency, NotSupportedForSparseNDArray, ParameterError, ShapeError
+from ..errors import DTypeError, MissingDependency, NotSupportedForSparseNDArray, ParameterError, ShapeError, WholeArrayOnly
 from ..imperative.array import adopted, from_host
 from ..imperative.cell import Value, wrap
 from ..imperative.row_gradients import GradientCell, RowVariable
@@ -218,7 +218,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
 
     def __setitem__(self, key: object, value: object) -> None:
         if key is not Ellipsis and (not isinstance(key, slice) or key != slice(None)):
-            raise IndexingError(f"{type(self).__name__} only supports [:] for assignment", repr(key), "assign to x[:]")
+            raise WholeArrayOnly(f"{type(self).__name__} only supports [:] for assignment", repr(key), "assign to x[:]")
         if value is not self:
             self._assign(value)
 
@@ -297,7 +297,7 @@ class CSRNDArray(BaseSparseNDArray):
         return csr_matrix((values, indices, indptr), shape=self.shape, dtype=self.dtype)
 
     def __getitem__(self, key: object) -> "CSRNDArray":
-        """Rows: ``a[k]`` as a matrix of one row, ``a[begin:end]``.
+        """Rows: ``a[k]`` as a matrix of one row, ``a[begin:end]``; ``a[:]`` is the array itself.
 
         Raises
         ------
@@ -311,6 +311,8 @@ class CSRNDArray(BaseSparseNDArray):
         if not isinstance(key, (int, np.integer, slice)):
             raise ParameterError(f"Undefined behaviour for {key}", type(key).__name__, "index with an integer or a slice")
         if isinstance(key, slice):
+            if key == slice(None):
+                return self
             if key.step not in (None, 1):
                 raise ParameterError("CSRNDArray only supports continuous slicing on axis 0", repr(key), "leave out the step")
             begin, end, _ = key.indices(self.shape[0])
@@ -350,12 +352,12 @@ class RowSparseNDArray(BaseSparseNDArray):
 
         Raises
         ------
-        IndexingError
+        WholeArrayOnly
             For any other index.
         """
         if isinstance(key, slice) and key == slice(None):
             return self
-        raise IndexingError("RowSparseNDArray only supports [:] for __getitem__", repr(key), "convert it with tostype('default')")
+        raise WholeArrayOnly("RowSparseNDArray only supports [:] for __getitem__", repr(key), "convert it with tostype('default')")
 
     def _assign(self, value: object) -> None:
         if isinstance(value, (int, float, np.generic)):  # every row is stored then

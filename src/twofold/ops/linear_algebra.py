@@ -386,6 +386,8 @@ def pinv(xp, A, rcond, *, hermitian: bool = False):
     If ``hermitian``, A is symmetric and decomposed by `eigh`.
     """
     require_matrices(A, square=False)
+    if 0 in A.shape[-2:]:
+        return xp.full(shape=(*A.shape[:-2], A.shape[-1], A.shape[-2]), value=0.0, dtype=xp.dtype_of(A))
     if hermitian:
         values, v = xp.eigh(A)
         left, right, size = v, xp.matrix_transpose(v), xp.absolute(values)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..errors import ParameterError
-from ..ndarray.control_flow import Structure, flatten, nest, pair_of
+from ..ndarray.control_flow import Structure, flatten, nest, pair_of, step_limit
 from ..ops.elementwise_math import copy
 from .compose import NotASymbol, variable
 from .naming import AttrScope, NameManager
@@ -183,7 +183,7 @@ def while_loop(
     """Run ``func(*loop_vars) -> (output, loop_vars)`` while ``cond(*loop_vars)``, as one node; see ``mx.nd.contrib.while_loop``."""
     if max_iterations is None:
         raise ParameterError("while_loop: max_iterations should be specified", None, "pass an upper bound on the number of steps")
-    return looped(cond, func, loop_vars, int(max_iterations), name)
+    return looped(cond, func, loop_vars, step_limit(max_iterations), name)
 
 
 def looped(
