@@ -92,3 +92,32 @@ def test_an_executor_has_one_object_in_both_modes():
     assert seen == [1, 2, 3, 4, 5]
     assert executor.grad_dict["x"].asscalar() == 5
     assert len(made) == 1
+
+
+def test_a_node_has_one_property():
+    made = []
+
+    class Doubled(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    @mx.operator.register("tests_counted_property")
+    class CountedProp(mx.operator.CustomOpProp):
+        def __init__(self, scale="1"):
+            super().__init__()
+            made.append(scale)
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Doubled()
+
+    node = mx.sym.Custom(mx.sym.var("x"), scale=2, op_type="tests_counted_property")
+    node.infer_shape(x=(2, 2))
+    for training in (False, True):
+        node.bind(mx.cpu(), {"x": mx.nd.ones((2, 2))}).forward(is_train=training)[0].wait_to_read()
+    assert made == ["2"]
+
+    node._set_attr(scale="3")
+    node.infer_shape(x=(2, 2))
+    assert made == ["2", "3"]  # it follows from the attributes
+    mx.sym.load_json(node.tojson()).list_outputs()
+    assert made == ["2", "3", "3"]

@@ -49,13 +49,18 @@ def Custom(
     attrs = {**AttrScope.current.get(attr), "op_type": op_type, **given}
     heads = [symbols[n].heads[0] if n in symbols else Head(SymbolNode(VARIABLE, f"{label}_{n}", attrs), 0) for n in names]
     node = SymbolNode(CUSTOM, label, attrs, heads, outputs=len(listed.outputs))
+    node.derived[CustomOpProp] = prop
     node.check()
     return Symbol([Head(node, k) for k in range(node.outputs)])
 
 
 def _prop_of(node: SymbolNode) -> CustomOpProp:
-    attrs = {k: v for k, v in node.attrs.items() if not k.startswith("__") and k != "op_type"}
-    return create_prop(node.attrs["op_type"], attrs)
+    """The property of a node, the same each time, as in MXNet: it may be slow to make, and may keep what one method finds for another."""
+    found: CustomOpProp | None = node.derived.get(CustomOpProp)
+    if found is None:
+        attrs = {k: v for k, v in node.attrs.items() if not k.startswith("__") and k != "op_type"}
+        found = node.derived[CustomOpProp] = create_prop(node.attrs["op_type"], attrs)
+    return found
 
 
 def _states(node: SymbolNode) -> range:

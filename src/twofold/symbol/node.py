@@ -130,7 +130,7 @@ class SymbolNode:
         Number of outputs, for an operator that is not registered here.
     """
 
-    __slots__ = ("_bound_ops", "attrs", "extra", "inputs", "name", "op", "op_name", "outputs", "subgraphs")
+    __slots__ = ("attrs", "derived", "extra", "inputs", "name", "op", "op_name", "outputs", "subgraphs")
 
     def __init__(
         self,
@@ -147,13 +147,14 @@ class SymbolNode:
         self.op: Op | None = None if op_name == VARIABLE else NAMES.get(op_name)
         self.extra = dict(extra or {})
         self.outputs = 1 if op_name == VARIABLE else outputs
-        #: Results of `bind` by training mode and replaced parameters; cleared when attributes change.
-        self._bound_ops: dict[object, BoundOp] = {}
+        #: What follows from the attributes, once it was asked for: results of `bind` by training mode and replaced parameters, and the
+        #: property of a custom operator. Cleared when attributes change.
+        self.derived: dict[object, Any] = {}
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:
         """Add or replace attributes."""
         self.attrs |= attrs  # never replaced: other symbols hold this node and must see the change
-        self._bound_ops.clear()
+        self.derived.clear()
 
     @property
     def special(self) -> SpecialNode | None:
@@ -201,13 +202,13 @@ class SymbolNode:
         """
         # parsed once for each mode: inference visits a node many times, and each visit needs it
         key = training, tuple(replaced.items())
-        found = self._bound_ops.get(key)
+        found: BoundOp | None = self.derived.get(key)
         if found is None:
             op = self.operator
             given = self._structural() | dict.fromkeys(op.training, training) | replaced
             if op.storage.stored_as and op.storage.stored_as not in replaced:  # typed graphs have dense arrays only; see `bind_stored`
                 given[op.storage.stored_as] = "default"
-            found = self._bound_ops[key] = op.bind(True, **given)
+            found = self.derived[key] = op.bind(True, **given)
         return found
 
     def bind_stored(self, training: bool = False) -> BoundOp:

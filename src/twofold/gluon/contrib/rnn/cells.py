@@ -12,7 +12,7 @@ from ...parameter_dict import ParameterDict
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
 from ...rnn.gates import lstm_step
 from ...rnn.modifiers import unmodified
-from ...rnn.sequences import Steps, Unrolled, merge
+from ...rnn.sequences import Unrolled, mask, merge, steps_of
 from ...signatures import Functions, InitializerLike, Operand, StateInfo, functions_for
 
 Value = TypeVar("Value", bound=Array | Symbol)
@@ -125,7 +125,8 @@ class VariationalDropoutCell(ModifierCell, arrays="nd"):
     Notes
     -----
     Gal and Ghahramani, A theoretically grounded application of dropout in recurrent neural networks, NIPS 2016. The masks are drawn in
-    the first step after `reset`; so only the base cell is ever compiled, not this one.
+    the first step after `reset`; so only the base cell is ever compiled, not this one. `unroll` draws those of inputs and outputs for
+    itself if no states are dropped.
     """
 
     #: A compiled step would draw new masks each time.
@@ -170,16 +171,28 @@ class VariationalDropoutCell(ModifierCell, arrays="nd"):
         output, new = self.base_cell(inputs, states)
         return self._masked(F, "drop_outputs_mask", self.drop_outputs, output), new
 
-    def _unroll(self, steps: Steps, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any) -> Unrolled:
+    def _unroll_either(self, length: int, inputs: Any, begin_state: Any, layout: str, merges: bool | None, lengths: Any) -> Unrolled:
         if self.drop_states:
-            return super()._unroll(steps, begin_state, layout, merge_outputs, valid_length)
-        # The base cell may be one that cannot be stepped.
-        F = steps.F
-        inputs = [self._masked(F, "drop_inputs_mask", self.drop_inputs, x) for x in steps.values]
+            return super()._unroll_either(length, inputs, begin_state, layout, merges, lengths)
+        # The base cell, which may be one that cannot be stepped, runs over the whole sequence; masks have one step. In graphs the
+        # names of nodes are MXNet's.
+        if isinstance(inputs, (Array, Symbol)):
+            F, whole = functions_for(inputs), inputs
+        else:
+            steps = steps_of(length, inputs, layout)
+            F, whole = steps.F, merge(steps.F, steps.values, layout)
         with unmodified(self.base_cell):
-            outputs, states = self.base_cell.unroll(len(inputs), inputs, begin_state, layout, False, valid_length)
-        outputs = [self._masked(F, "drop_outputs_mask", self.drop_outputs, y) for y in outputs]
-        return (outputs if merge_outputs is False else merge(F, outputs, layout)), states
+            dropped = self._without_time(F, whole, self.drop_inputs, layout)
+            outputs, states = self.base_cell.unroll(length, dropped, begin_state, layout, True, lengths)
+        outputs = self._without_time(F, outputs, self.drop_outputs, layout)
+        found: Any = steps_of(length, outputs, layout).values if merges is False else outputs
+        if lengths is not None:
+            found = mask(F, found, length, layout, lengths, is_merged=merges is not False)
+        return found, states
+
+    def _without_time(self, F: Functions, whole: Any, rate: float, layout: str) -> Any:
+        """A sequence times a mask that is the same in all steps."""
+        return F.Dropout(whole, p=rate, axes=(layout.find("T"),)) if rate else whole
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})"
