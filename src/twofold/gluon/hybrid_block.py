@@ -475,7 +475,7 @@ class HybridBlock(Block):
         """Infer the shapes that parameters wait for; an error names the sizes that the user can specify instead."""
         try:
             self.infer_shape(*args)
-        except (MXNetError, TypeError, AttributeError) as error:  # the last two if users' code reads what symbols lack, such as a shape
+        except Exception as error:  # any, as in MXNet: users' code may read what symbols lack, such as a shape
             if isinstance(error, ParameterError) and error.layer is not None:
                 raise
             # the operator's own error, without the list of all inputs' shapes
