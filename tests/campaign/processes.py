@@ -34,7 +34,7 @@ FORKED_NAMES = [name for name, path in PATHS.items() if "TemporaryDirectory" not
 #: Seconds after which a forked process counts as one that hangs.
 FORKED = 60
 #: What Python and NumPy raise if there is no memory for a lock, if they lose the exception, and if there is none to look up a method.
-PYTHONS_OWN = ("can't allocate lock", "without exception set", "without setting an exception", "os.PathLike object, not PosixPath")
+PYTHONS_OWN = ("can't allocate lock", "without exception set", "without setting an exception", "not PosixPath")
 #: Exit statuses of forked processes: the documented error and then a right result, an error, no error.
 STATUSES = {0: "right", 1: "undocumented error", 2: "documented error", -signal.SIGALRM: "hangs"}
 
