@@ -7,12 +7,15 @@ kept up to `MAX_WAITING` bytes; blocks of the least recently requested size are 
 import math
 import threading
 from collections import OrderedDict, deque
+from contextlib import suppress
 
 import numpy as np
 
 #: Bytes from which arrays are pooled, and the most bytes of free blocks.
 POOLED = 1 << 20
 MAX_WAITING = 1 << 30
+#: Bytes of the largest arrays whose memory the C library keeps: 32 MiB with its own words.
+LARGEST_KEPT = (1 << 25) - (1 << 16)
 #: The alignment of arrays in bytes: a cache line.
 ALIGNMENT = 64
 #: Size classes per power of two: arrays of similar size share blocks, and waste at most an eighth of them.
@@ -130,7 +133,19 @@ class _Loan:
         self._pool.give_back(self._block)
 
 
+def _keep_freed_memory() -> None:
+    """Let the C library keep up to 64 MiB of freed memory for NumPy's own arrays.
+
+    It maps every array that is larger than the largest one that has been freed, up to 32 MiB, and returns free memory beyond twice that
+    size to the system. So temporary arrays of the first loop of a program may get fresh pages each time, which takes ten times as long as
+    their elements. Freeing an array of 32 MiB, whose pages are never touched, is what larger programs do sooner or later.
+    """
+    with suppress(MemoryError):
+        np.empty(LARGEST_KEPT, np.uint8)
+
+
 POOL = Pool()
+_keep_freed_memory()
 _NOTHING = np.empty(0, np.uint8)
 
 

@@ -23,16 +23,15 @@ from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wra
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.invoke import content, invoke, type_of
-from ..imperative.views import GAPS, ready_memory
+from ..imperative.views import ready_memory
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
-from ..opdef import BoundOp, Op
+from ..opdef import Op
 from ..ops import primitive_arithmetic, primitive_math
-from ..ops.linear import matrix_product
-from ..scheduler.observers import LISTENERS
 from .array import element_of, ndarray, ndarrayElement
 from .creation import array, operand
+from .view_products import by_vector, product_of, unexchanged, untransposed
 
 NUMBERS = (bool, int, float)
 CLASSES = (ndarray, ndarrayElement)
@@ -179,7 +178,7 @@ def _of_views(op: Op, operands: Sequence[object]) -> Content | None:
         if v.__class__ in NUMBERS:
             arrays.append(v)
             continue
-        data = ready_memory(v)
+        data = ready_memory(v) if isinstance(v, ndarray) else None
         if data is None:
             return None
         has_gaps = has_gaps or not data.flags.c_contiguous
@@ -217,6 +216,13 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
     """The function that the short functions of a primitive call if NumPy cannot take the operands directly."""
 
     def general(*values: Any) -> Any:
+        if op.simple:
+            for value in values:
+                if value.__class__ is ndarray and value._held is None:
+                    found = _of_views(op, values[::-1] if reverse else values)
+                    if found is not None:
+                        return wrap(ndarray, found)
+                    break
         if not all(map(is_array_like, values)):
             return NotImplemented
         # small results of programs become plain, so that the next operation on them takes the short path
@@ -339,48 +345,6 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
         target._rebind(new)
 
 
-def _untransposed(x: ndarray) -> ndarray | None:
-    """The matrix that a view transposes; None if it is not such a view."""
-    found = None if x._held is not None else x._permuted()
-    return found[0] if found is not None and found[1] == (1, 0) else None
-
-
-@cache
-def _matrix_product(first: bool, second: bool) -> BoundOp:
-    return matrix_product.bind(transpose_a=first, transpose_b=second)
-
-
-def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
-    """The array whose last two axes a large view exchanges, and True; anything else itself, and False."""
-    found = x._permuted() if x._held is None and x.size >= GAPS else None
-    if found is None or found[1] != (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
-        return x, False
-    return found[0], True
-
-
-def _by_vector(multiply: Callable[..., object], a: ndarray, b: ndarray) -> ndarray | None:
-    """The product of a vector and a part of a large matrix, which BLAS reads in place: a copy would take longer than the product.
-
-    None if there is no such part, or an operand is pending, has to be recorded, or is on a device.
-    """
-    matrix: Any = a if len(a.shape) == 2 else b
-    if matrix._held is not None or LISTENERS:
-        return None
-    first, second = ready_memory(a), ready_memory(b)
-    if first is None or second is None or first.dtype != second.dtype:
-        return None
-    seen = first if matrix is a else second
-    # BLAS takes gaps between rows, but not within them; the stride of an axis of size 1 has no meaning
-    if seen.flags.c_contiguous or seen.strides[1] != seen.itemsize or seen.shape[1] < 2:
-        return None
-    try:
-        found = HOST.quick(multiply, first, second)
-    except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
-        return None
-    COUNTERS.inline += 1
-    return wrap(ndarray, content(HOST.as_array(found), CPU))
-
-
 def _attach_products(op: Op) -> None:
     """Attach the matrix product, which multiplies views that are transposed matrices without a copy.
 
@@ -393,19 +357,19 @@ def _attach_products(op: Op) -> None:
     def product(self: ndarray, other: Any) -> Any:
         if isinstance(other, ndarray):
             sizes, others = self.shape, other.shape
-            if len(sizes) + len(others) == 3 and (found := _by_vector(multiply, self, other)) is not None:
-                return found
-            if len(sizes) == 2 and sizes[1:] == others and (matrix := _untransposed(self)) is not None:
+            if len(sizes) == 2 and sizes[1:] == others and (matrix := untransposed(self)) is not None:
                 # Aᵀ · v = v · A
                 return other @ matrix
-            if len(sizes) == 1 and sizes == others[:1] and len(others) == 2 and (matrix := _untransposed(other)) is not None:
+            if len(sizes) == 1 and sizes == others[:1] and len(others) == 2 and (matrix := untransposed(other)) is not None:
                 # v · Aᵀ = A · v
                 return matrix @ self
+            if len(sizes) + len(others) == 3 and sizes[-1] == others[0] and (found := by_vector(multiply, self, other)) is not None:
+                return found
             if min(len(sizes), len(others)) > 1 and sizes[-1] == others[-2] and sizes[:-2] == others[:-2] and self._dtype == other._dtype:
                 # the operator takes transposed matrices of one batch and dtype directly; `matmul` copies others
-                (a, first), (b, second) = _unexchanged(self), _unexchanged(other)
+                (a, first), (b, second) = unexchanged(self), unexchanged(other)
                 if first or second:
-                    return wrap(ndarray, invoke(_matrix_product(first, second), (a, b))[0])
+                    return wrap(ndarray, invoke(product_of(first, second), (a, b))[0])
         return plain(self, other)
 
     attach_method(ndarray, f"__{op.python}__", _short(op, _general(op), view_product=product))
