@@ -9,7 +9,7 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..errors import DeviceOutOfMemory, FormatError, MissingDependency, ParameterError
+from ..errors import DeviceOutOfMemory, FormatError, InvalidValue, MissingDependency, ParameterError
 from .decoding_room import ROOM
 from .jpeg import PADDED, decode_jpeg
 from .records import ArrayRecord, Buffer
@@ -302,7 +302,7 @@ def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:
     suffix = extension.lower()
     format = pillow.registered_extensions().get(suffix)
     if format not in pillow.SAVE:
-        raise ParameterError("no image format has names that end so", extension, "use '.jpg' or '.png'")
+        raise InvalidValue("no image format has names that end so", extension, "use '.jpg' or '.png'")
     height, width, channels = (*(image.shape or ()), 1)[:3]
     pixels = pillow.frombytes(MODES[channels], (width, height), bytes(image.data))
     options: dict[str, int] = {}

@@ -314,12 +314,11 @@ class ImageFolderDataset(Dataset):
         If there is no such folder.
     """
 
-    _extensions = (".jpg", ".jpeg", ".png")
-
     def __init__(self, root: Folder, flag: int = 1, transform: Transform | None = None) -> None:
         self._root, self._flag, self._transform = join_path(root, ""), flag, transform
         if not folder_exists(self._root):
             raise MissingFileError("ImageFolderDataset: no such folder", f"{self._root}", "pass the folder of the classes' folders")
+        self._exts = [".jpg", ".jpeg", ".png"]  # which derived classes set in `_list_images`
         self._list_images(root)
 
     def _list_images(self, root: Folder) -> None:
@@ -335,10 +334,10 @@ class ImageFolderDataset(Dataset):
             self.synsets.append(name)
             for path in (join_path(folder, image) for image in folder_entries(folder)):
                 suffix = os.path.splitext(path)[1]
-                if suffix.lower() in self._extensions:
+                if suffix.lower() in self._exts:
                     self.items.append((path, label))
                 else:
-                    warn(f"Ignoring {path} of type {suffix}. Only support {', '.join(self._extensions)}")
+                    warn(f"Ignoring {path} of type {suffix}. Only support {', '.join(self._exts)}")
 
     def __len__(self) -> int:
         return len(self.items)
