@@ -234,7 +234,7 @@ class NumpyBackend(Backend):
     def as_array(self, value: "ArrayLike") -> np.ndarray:
         """A C-contiguous array: NumPy scalars become 0-d arrays, and results with other memory layouts are copied."""
         try:
-            return np.asarray(value, order="C")
+            return copies.packed(value) if isinstance(value, np.ndarray) and value.ndim else np.asarray(value, order="C")
         except (MemoryError, ValueError) as error:
             raise self.failure(error) from error
 
@@ -328,7 +328,7 @@ class NumpyBackend(Backend):
 
 def _copied(array: np.ndarray) -> np.ndarray:
     if array.nbytes < POOLED:
-        return np.array(array, order="C")
+        return np.array(array, order="C") if array.flags.c_contiguous else copies.packed(array)
     out = POOL.empty(array.shape, array.dtype)
     # `np.array` would allocate outside the pool
     copies.copy_into(out, array)

@@ -10,6 +10,7 @@ from twofold.backend import workers
 from twofold.backend.workers import run_all
 
 from .jit.availability import is_loaded
+from .memory import POOL
 
 #: Called with the addresses of a contiguous result (outer, columns, rows) and of its source, the sizes outer, rows and columns, and the
 #: source's distances between arrays and between rows, in elements.
@@ -37,7 +38,7 @@ def packed(x: np.ndarray, dtype: np.dtype[np.generic] | None = None) -> np.ndarr
     """``np.ascontiguousarray``: the array itself if it is contiguous and of the dtype."""
     if x.nbytes < LEAST or x.flags.c_contiguous or (dtype is not None and dtype != x.dtype):
         return np.ascontiguousarray(x, dtype)
-    out = np.empty(x.shape, x.dtype)
+    out = POOL.empty(x.shape, x.dtype)
     copy_into(out, x)
     return out
 

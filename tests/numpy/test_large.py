@@ -311,3 +311,26 @@ def test_reductions_of_transposed_blocks_are_numpys():
     for axis in (0, 1, 2, -1):
         numpy.testing.assert_allclose(numpy.asarray(A.T.sum(axis)), host.T.sum(axis), rtol=1e-12)
         numpy.testing.assert_array_equal(numpy.asarray(A.T.max(axis)), host.T.max(axis))
+
+
+@pytest.mark.parametrize("shape", [(400, 300), (1024, 1024), (4, 200, 96), (2, 3, 130, 90)], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
+def test_transposed_views_are_numpys(shape, dtype):
+    draw = numpy.random.default_rng(0)
+    a = (draw.random(shape) * 100).astype(dtype)
+    x = np.array(a)
+    axes = (0, *range(2, len(shape)), 1) if len(shape) > 2 else (1, 0)
+    for view in (lambda v: v.transpose(axes), lambda v: v.transpose(axes)[::-1], lambda v: v.transpose(axes)[..., ::2], lambda v: v.T[1:]):
+        want, have = view(a), view(x)
+        for function in (
+            lambda v: v + v,
+            lambda v: v * 2,
+            lambda v: v.copy(),
+            lambda v: v.reshape(-1),
+            lambda v: v > 3,
+        ):
+            numpy.testing.assert_array_equal(function(have).asnumpy(), function(want))
+        numpy.testing.assert_array_equal(np.ascontiguousarray(have).asnumpy(), want)
+        copied = have.copy()
+        copied[...] = 0
+        numpy.testing.assert_array_equal(x.asnumpy(), a)

@@ -34,6 +34,8 @@ from .creation import array, operand
 from .view_products import by_vector, product_of, unexchanged, untransposed
 
 NUMBERS = (bool, int, float)
+#: Bytes from which a transposed array is copied first: in tiles that takes less time than to compute from one place here and one there.
+TILED = 1 << 17
 CLASSES = (ndarray, ndarrayElement)
 RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
 SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
@@ -181,7 +183,10 @@ def _of_views(op: Op, operands: Sequence[object]) -> Content | None:
         data = ready_memory(v) if isinstance(v, ndarray) else None
         if data is None:
             return None
-        has_gaps = has_gaps or not data.flags.c_contiguous
+        if not data.flags.c_contiguous:
+            has_gaps = True
+            if data.nbytes >= TILED and data.ndim > 1 and abs(data.strides[-1]) > abs(data.strides[-2]):  # transposed
+                data = HOST.as_array(data)
         arrays.append(data)
     # operands without gaps are read where they are in every mode, and may wait to be fused
     if not has_gaps:

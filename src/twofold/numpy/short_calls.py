@@ -64,7 +64,7 @@ def short_call(
     # the template calls one of these three if it cannot take the arguments; see the parameters
     at_length = partial(_at_length, content_of=_first if reads_first else _memory) if of_large else _at_length if of_views else _by_itself
     names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
-    call = _generated(short.any_call, numpys, names, of_views=of_views)
+    call = _generated(short.any_call, _row_major_copy if numpys is np.ndarray.copy else numpys, names, of_views=of_views)
     template, known, names = SHORTER.get(numpys) or (None, {}, {})
     return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}, **known) if template else call)
 
@@ -233,6 +233,11 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
     elif kind in ATOMS:
         return value
     raise NotPlain
+
+
+def _row_major_copy(a: np.ndarray) -> np.ndarray:
+    """``a.copy()``, which transposes a large array in tiles."""
+    return a.copy() if a.flags.c_contiguous else HOST.as_array(a)  # which copies then
 
 
 def _first(x: object) -> np.ndarray:
