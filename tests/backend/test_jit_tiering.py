@@ -155,7 +155,15 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), tiering.Stats.compiled
 def test_a_fork_waits_for_lanes_that_need_to_compile():
     """It takes none of their locks before they end."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TWOFOLD_JIT": "1"}
-    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=False, env=environment)
+    # from 3.12 on Python warns of forks beside threads
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=environment,
+    )
     assert (done.stdout, done.stderr) == ("3 1\n", "")
 
 
@@ -177,6 +185,31 @@ def test_a_fork_waits_for_code_between_threads(monkeypatch):
     child = os.fork()
     if child == 0:
         signal.alarm(30)  # nobody waits for it longer
+        os._exit(len(finished))
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_a_fork_waits_for_calls_of_llvm():
+    """Finalizers of its objects call it at any time."""
+    compiler()
+    from llvmlite import binding
+
+    begun, finished = threading.Event(), []
+
+    def finalizer():
+        with binding.ffi.lib._lock:
+            begun.set()
+            time.sleep(0.2)
+            finished.append(True)
+
+    thread = threading.Thread(target=finalizer)
+    thread.start()
+    assert begun.wait(30)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        binding.get_default_triple()
         os._exit(len(finished))
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from twofold.backend.forks import BUILDING
+from twofold.backend.forks import BUILDING, LOCKS
 
 from .cache import CACHE
 from .callables import CONTENT
@@ -28,9 +28,10 @@ class Code(NamedTuple):
 def compiler() -> "Compiler | None":
     """The process's compiler; None if this machine, interpreter or llvmlite is not supported."""
     try:
-        import llvmlite.binding as llvm
+        with BUILDING:  # no fork meets it half made
+            import llvmlite.binding as llvm
 
-        return Compiler(llvm)
+            return Compiler(llvm)
     except (ImportError, OSError, RuntimeError, AttributeError):
         return None
 
@@ -64,6 +65,10 @@ class Compiler:
         self._target = llvm.Target.from_triple(self.triple).create_target_machine(cpu=cpu, features=flat, opt=3, jit=True)
         self._linker = llvm.create_lljit_compiler(self._target)
         self._numbers = itertools.count()
+        # llvmlite's own lock, which the finalizers of its objects take too: a fork beside one would leave it locked in the child
+        own = getattr(getattr(llvm.ffi.lib, "_lock", None), "_lock", None)
+        if own is not None:
+            LOCKS.append(own)
         #: Everything besides the IR that object code depends on.
         # a new LLVM may compile the same IR to other instructions, so its version is part of the key
         self.target = "\n".join((self.triple, cpu, flat, ".".join(map(str, llvm.llvm_version_info))))

@@ -15,7 +15,6 @@ from ..errors import InvalidValue, MXNetError
 from ..executor.executor import Executor
 from ..formats.params import STORAGE_CODES
 from ..imperative.array import Array
-from ..imperative.cell import wrap
 from ..ndarray import empty
 from ..ndarray.array import NDArray
 from ..ndarray.types import DTypeLike
@@ -82,14 +81,14 @@ class ArrayHandle(NDArray):
 
     @classmethod
     def _of_handle(cls, handle: object = None, writable: bool = True) -> Array | None:
-        """The array of a handle, as a view; one that is not to be written to has the elements of now. None without a handle."""
+        """The array of a handle, as a view, whether it is to be written to or not. None without a handle."""
         if not isinstance(handle, ctypes.c_void_p):
             return _refused(handle, writable)
         number = number_of(handle)
         if number is None:
             return None
         array = owner(number, Array)
-        return array.reshape(array.shape) if writable else wrap(NDArray, array._capture())
+        return array.reshape(array.shape)
 
 
 def _ndarray_cls(handle: ctypes.c_void_p, writable: bool = True, stype: int | None = None) -> Array:

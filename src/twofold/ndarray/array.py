@@ -13,10 +13,10 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, WrongType
 from ..extension_points import LOADERS
 from ..imperative.array import Array, from_host
-from ..imperative.cell import PLAIN, content_of, is_view, wrap
+from ..imperative.cell import PLAIN, Cell, content_of, is_view, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
-from ..imperative.views import view_of
+from ..imperative.views import Viewable, view_of
 from ..opdef import BoundOp, Op, reshape_codes
 from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS
@@ -28,6 +28,10 @@ _RESHAPES: dict[Any, Any] = {}
 _MAX_RESHAPES = 4096
 
 
+#: What stands for `NDArray` among the bases of a class.
+_DERIVABLE: dict[type, type] = {}
+
+
 class NDArrayType(type):
     """The class of `NDArray` and of what derives from it: a call makes an array without elements, which MXNet's pickles fill afterwards.
 
@@ -36,9 +40,13 @@ class NDArrayType(type):
 
     _of_handle: Callable[..., Array | None]
 
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> "NDArrayType":
+        """A class. One that derives from `NDArray` derives from `_Derived`."""
+        return super().__new__(cls, name, tuple(_DERIVABLE.get(base, base) for base in bases), body, **options)
+
     def __call__(cls, *args: Any, **options: Any) -> Any:
         """An array without elements; of a user's class with an ``__init__``, what that makes."""
-        if cls.__init__ is not object.__init__:  # the class of a user
+        if cls.__init__ is not object.__init__:  # a derived class
             return super().__call__(*args, **options)
         if (found := cls._of_handle(*args, **options)) is not None:
             return found
@@ -348,6 +356,24 @@ class NDArray(Array, metaclass=NDArrayType):
         return str(self)
 
 
+class _Derived(NDArray):
+    """The base of classes that programs derive from `NDArray`: Python calls their constructors."""
+
+    __slots__ = ()
+
+    def __init__(self, handle: object = None, writable: bool = True) -> None:
+        """An array on the memory of a handle; without one, an array without elements."""
+        found = self._of_handle(handle, writable)
+        if found is None:
+            found = from_host(NDArray, np.empty(0, np.float32))
+        for kind in (Cell, Viewable):
+            for name in kind.__slots__:
+                if name != "__weakref__" and hasattr(found, name):
+                    setattr(self, name, getattr(found, name))
+
+
+_DERIVABLE[NDArray] = _Derived
+_Derived.__name__ = _Derived.__qualname__ = NDArray.__name__
 CLASSES["default"] = NDArray
 items.attach(NDArray, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY)
 
