@@ -30,3 +30,8 @@ def test_the_error_says_what_the_function_takes(call, message):
 def test_shuffle_warns_of_what_mxnet_ignores():
     with pytest.warns(UserWarning, match=r"shuffle: there is no parameter: given axis"):
         nd.random.shuffle(nd.ones((2,)), axis=0, name="own")
+
+
+@pytest.mark.parametrize("ctx", ["cpu(0)", mx.cpu()], ids=str)
+def test_arange_like_takes_a_context_without_effect(ctx):
+    assert nd.contrib.arange_like(nd.ones((2, 3)), axis=1, ctx=ctx).asnumpy().tolist() == [0, 1, 2]

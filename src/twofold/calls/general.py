@@ -96,7 +96,7 @@ class Calls:
             Array, or list of arrays, to write the results to.
         """
         # MXNet refuses it where there are operands, whose device is the operator's
-        ctx = None if op.arrays and self._legacy else params.pop("ctx", None)
+        ctx = None if op.arrays and self._legacy and "ctx" not in op.params else params.pop("ctx", None)
         device = None if ctx is None or ctx == "" else _context(ctx)
         if op.ignores_unknown and self._legacy and not params.keys() <= op.params.keys():
             params = _without_unknown(op, params)

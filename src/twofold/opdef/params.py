@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from numbers import Number
 from typing import Annotated, Any, Literal
 
+from ..device import Device
 from ..dtype import dtype_name
 from ..errors import ParameterError, WrongArgument
 from ..suggestions import did_you_mean
@@ -171,6 +172,8 @@ def _bool(value: object) -> bool:
 
 
 def _str(value: object) -> str:
+    if isinstance(value, Device):  # `ctx` of operators that have no use for it
+        return str(value)
     if not isinstance(value, str):
         raise TypeError("use a string")
     return value
