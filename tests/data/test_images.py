@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import random
+import struct
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,21 @@ def test_a_damaged_image_is_named(tmp_path: Path, records: tuple[str, str]) -> N
 def test_a_cut_image_raises() -> None:
     with pytest.raises(FormatError):
         mx.image.imdecode(_png(_pixels())[:60])
+
+
+@pytest.mark.parametrize("kind", [2, 5, 7, 11], ids=["text", "fraction", "bytes", "float"])
+def test_a_tiff_whose_strips_are_no_numbers_raises(kind: int) -> None:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new("RGB", (28, 20)).save(file, "TIFF")
+    data = bytearray(file.getvalue())
+    (directory,) = struct.unpack_from("<I", data, 4)
+    entries = range(directory + 2, len(data) - 12, 12)
+    (at,) = [at for at in entries if struct.unpack_from("<H", data, at) == (273,)][:1]  # offsets of the strips
+    struct.pack_into("<H", data, at + 2, kind)
+    with pytest.raises(FormatError):
+        mx.image.imdecode(bytes(data))
 
 
 def test_a_record_that_the_list_lacks_is_named(tmp_path: Path, records: tuple[str, str]) -> None:

@@ -424,3 +424,12 @@ def test_what_leaves_as_no_array_is_not_looked_through(monkeypatch):
     monkeypatch.setattr("twofold.numpy_folding.calls.Given.folded", looked_through)
     assert x.tolist()[:3] == [0.0, 1.0, 2.0]
     assert len(x.tobytes()) == x.nbytes
+
+
+def test_a_small_array_of_numpys_in_another_order_decides_the_order_of_the_result():
+    small = real.arange(6.0).reshape(3, 2, 1).transpose(1, 0, 2)
+    assert not small.flags.c_contiguous
+    x, y = ramp(), real.arange(float(N))
+    for result, expected in ((small + x, small + y), (x * small, y * small)):
+        assert result.strides == expected.strides
+        assert result.tolist() == expected.tolist()

@@ -209,7 +209,7 @@ def decoding(data: Buffer) -> Iterator[Image]:
         raise
     except pillow.UnidentifiedImageError:
         raise FormatError("not an image, or a damaged one", f"data that start with {bytes(memoryview(data)[:8])!r}") from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+    except (OSError, SyntaxError, ValueError, TypeError, EOFError) as error:  # Pillow takes texts and fractions of files for numbers
         raise FormatError(f"not an image, or a damaged one: {error}") from None
 
 

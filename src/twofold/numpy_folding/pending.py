@@ -134,8 +134,12 @@ def admit(operands: tuple[Any, ...]) -> tuple[Operand, ...] | str:
             if operand is None:
                 operand = x.operand = ArrayOperand(x.array, memory, x.site)
             found.append(operand)
+        elif t is NDARRAY:
+            if not x.flags.c_contiguous and not is_row_major(x):
+                return LAYOUT
+            found.append(ArrayOperand(x))
         else:
-            found.append(ArrayOperand(x) if t is NDARRAY else x)
+            found.append(x)
     return tuple(found)
 
 
@@ -149,7 +153,7 @@ def _held(x: Any, operands: tuple[Any, ...]) -> Any:
     """The operand with its present content: NumPy's arrays are small here, and are copied."""
     t = type(x)
     if t is NDARRAY and x.shape:
-        return x.copy()
+        return x.copy("K")
     if t is NDARRAY or issubclass(t, np.generic):
         # If all arrays have the scalar's dtype, a Python number gives the same result, and machine code takes it as an argument.
         if x.dtype.kind == "f" and all(y.dtype == x.dtype for y in operands if type(y) not in NUMBERS):
