@@ -41,8 +41,9 @@ class NDArrayType(type):
     _of_handle: Callable[..., Array | None]
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> "NDArrayType":
-        """A class. One that derives from `NDArray` derives from `_Derived`."""
-        return super().__new__(cls, name, tuple(_DERIVABLE.get(base, base) for base in bases), body, **options)
+        """A class. One that a program derives from `NDArray` derives from `_Derived`."""
+        is_own = body.get("__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        return super().__new__(cls, name, bases if is_own else tuple(_DERIVABLE.get(base, base) for base in bases), body, **options)
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         """An array without elements; of a user's class with an ``__init__``, what that makes."""
