@@ -12,9 +12,9 @@ from twofold.backend.workers import run_all
 from .jit.availability import is_loaded
 from .memory import POOL
 
-#: Called with the addresses of a contiguous result (outer, columns, rows) and of its source, the sizes outer, rows and columns, and the
-#: source's distances between arrays and between rows, in elements.
-Transpose = Callable[[int, int, tuple[int, int, int, int, int]], None]
+#: Called with a contiguous result (outer, columns, rows) and its source, the sizes outer, rows and columns, and the source's distances
+#: between arrays and between rows, in elements.
+Transpose = Callable[[np.ndarray, np.ndarray, tuple[int, int, int, int, int]], None]
 #: Functions from the adapter that return what transposes elements of a size in bytes in machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[int], Transpose | None]] = []
 #: Bytes from which machine code pays; from which it is worth loading the compiler; and from which several threads copy.
@@ -49,7 +49,7 @@ def _copy(out: np.ndarray, x: np.ndarray) -> None:
     if run is None or sizes is None:
         np.copyto(out, x)
     else:
-        run(out.__array_interface__["data"][0], x.__array_interface__["data"][0], sizes)
+        run(out, x, sizes)
 
 
 def _transposed(x: np.ndarray) -> tuple[int, int, int, int, int] | None:

@@ -5,7 +5,10 @@ import struct
 from collections.abc import Iterator
 from functools import cache
 
+import numpy as np
+
 from ..copies import TILES, Transpose
+from .callables import address_of
 from .compiler import Compiler, compiler
 from .llvm_text import llvm_text, loaded_numbers
 
@@ -28,8 +31,8 @@ def _transpose(own: Compiler, item: int) -> Transpose:
     words["TILE"] = "\n".join(line for first in range(0, columns, rows) for line in _square(f"<{rows} x {kind}>", kind, rows, first, item))
     code = own.function(llvm_text("transpose", **words), None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
-    def run(out: int, x: int, sizes: tuple[int, int, int, int, int]) -> None:
-        code(out, x, struct.pack("5q", *sizes))  # releases the GIL
+    def run(out: np.ndarray, x: np.ndarray, sizes: tuple[int, int, int, int, int]) -> None:
+        code(address_of(out), address_of(x), struct.pack("5q", *sizes))  # releases the GIL
 
     return run
 
