@@ -149,7 +149,7 @@ MUTANTS = (
     ),
     Mutant(
         "an error is raised by waiting once",
-        "imperative.window:wait_for_all",
+        "imperative.waiting:wait_for_all",
         replace("w.error is not None and OPEN.pop(w.serial, None)", "w.error is not None"),
     ),
     Mutant(

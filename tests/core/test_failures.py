@@ -6,7 +6,7 @@ from operator import attrgetter
 import numpy as np
 import pytest
 
-from twofold import autograd, nd
+from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
 from twofold.errors import AutogradError, DTypeError, EngineError, IndexingError, MXNetError, ParameterError, ShapeError
 from twofold.imperative import window
@@ -250,4 +250,72 @@ def test_results_independent_of_a_failure_are_computed(deferred):
     for failed in (wrong, below):
         with pytest.raises(IndexingError):
             failed.asnumpy()
+    assert usable()
+
+
+WHOLE_WRITES = {
+    "a number": lambda x: x.__setitem__(slice(None), 3.0),
+    "an array": lambda x: x.__setitem__(slice(None), nd.full(x.shape, 3.0)),
+    "a view": lambda x: x.reshape((4, -1)).__setitem__(Ellipsis, 3.0),
+    "copyto": lambda x: nd.full(x.shape, 3.0).copyto(x),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE_WRITES)
+@pytest.mark.parametrize("wants_gradient", [False, True])
+def test_an_array_that_was_lost_can_be_written_anew(deferred, monkeypatch, name, wants_gradient):
+    x = nd.array(ramp()) * 2.0
+    if wants_gradient:
+        x.attach_grad()
+    with monkeypatch.context() as patch:
+        patch.setattr(window, "_run", lambda *args: 1 // 0)
+        with pytest.raises(ArithmeticError):
+            x.asnumpy()
+    with pytest.raises(ArithmeticError):
+        x[1:3] = 0.0  # the other elements are lost
+    WHOLE_WRITES[name](x)
+    np.testing.assert_array_equal(x.asnumpy(), np.full(SIZE, 3.0))
+    if wants_gradient:
+        with autograd.record():
+            y = x * x
+        y.backward()
+        np.testing.assert_array_equal(x.grad.asnumpy(), np.full(SIZE, 6.0))
+
+
+def test_weights_lost_in_a_failed_step_can_be_loaded_again(deferred, monkeypatch, tmp_path):
+    net = gluon.nn.Dense(SIZE, in_units=SIZE)
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "adam")
+    weights, states = str(tmp_path / "net.params"), str(tmp_path / "net.states")
+
+    def step():
+        with autograd.record():
+            loss = net(nd.ones((SIZE, SIZE))).square().sum()
+        loss.backward()
+        trainer.step(1)
+        return net.weight.data().asnumpy()
+
+    step()
+    net.save_parameters(weights)
+    trainer.save_states(states)
+    with monkeypatch.context() as patch:
+        patch.setattr(window, "_run", lambda *args: 1 // 0)
+        with suppress(ArithmeticError):
+            step()
+    net.load_parameters(weights)
+    trainer.load_states(states)
+    saved = net.weight.data().asnumpy()
+    assert not np.array_equal(step(), saved)
+
+
+def test_results_that_read_nothing_overwritten_are_computed_after_a_failure(deferred):
+    x = nd.array(ramp())
+    fine = x * 2.0 + 1.0
+    # the memory of this array takes a result, since nothing refers to it any more
+    temporary = (nd.array(ramp(1.0)) * 3.0).exp()
+    wrong = nd.take(x, nd.array(np.full(SIZE, 500.0)), mode="raise") + temporary
+    del temporary
+    with pytest.raises(IndexingError):
+        wrong.asnumpy()
+    np.testing.assert_array_equal(fine.asnumpy(), ramp() * 2 + 1)
     assert usable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import subprocess
 import sys
@@ -14,10 +15,12 @@ import pytest
 
 import twofold as mx
 from twofold import nd
+from twofold.errors import EngineError
 from twofold.imperative.tape import tls
 
 from tests.core import interrupts
 from tests.core.interrupted_paths import PATHS
+from tests.core.operators import SIZE
 
 ROOT = Path(__file__).parents[2]
 #: One of so many lines; an odd number, so that both errors come to both.
@@ -114,3 +117,47 @@ def test_a_write_to_a_variable_that_is_interrupted_leaves_it_a_variable(error: t
         y.backward()
         assert x.asnumpy().tolist() in ([1.0] * 3, [0.5] * 3)
         np.testing.assert_array_equal(x.grad.asnumpy(), 2 * x.asnumpy())
+
+
+@pytest.mark.parametrize(
+    ("event", "function"),
+    [("return", "close"), ("call", "run_closed"), ("call", "run_here"), ("call", "_perform"), ("call", "_run_closed"), ("call", "_finish")],
+)
+def test_a_window_that_is_interrupted_before_it_runs_is_lost_and_not_left_running(deferred, event: str, function: str) -> None:
+    x = nd.ones((SIZE,))
+    y = x * 3.0 - 1.0
+
+    def local(frame, kind, _):
+        if kind == event and frame.f_code.co_name == function:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(local)
+    with pytest.raises(KeyboardInterrupt):
+        y.wait_to_read()
+    sys.settrace(before)
+    for _ in range(2):
+        with contextlib.suppress(EngineError):
+            assert y.asnumpy().tolist() == [2.0] * SIZE
+    nd.waitall()
+    y[:] = 3.0
+    assert (x + y).asnumpy().tolist() == [4.0] * SIZE
+
+
+def test_what_an_interrupted_recording_has_read_is_not_read_by_the_next_one(deferred) -> None:
+    w, step = nd.ones((SIZE,)), nd.ones((SIZE,))
+    w.attach_grad()
+
+    def recorded():
+        with mx.autograd.record():
+            return (w * 2.0 * w).sum()
+
+    lines = [line for line in interrupts.lines_of(recorded) if line[0].endswith("deferral.py")]
+    assert lines
+    for line in lines:
+        interrupts.interrupted(recorded, line, KeyboardInterrupt)
+        nd.sgd_update(w, step, out=w, lr=1.0)
+        values = w.asnumpy()
+        assert recorded().asscalar() == (values * 2 * values).sum(), line

@@ -112,6 +112,9 @@ def defer_recorded(
     while True:
         w = _window_for(args, device, tape)
         with LOCK:
+            if not w.tape:  # first of all: after an interrupt below, another tape must not find the leaves of this one
+                tape.windows.append(w)
+                w.tape = tape.serial
             for v, below in zip(args, entry.inputs, strict=True):
                 if below is None:  # an omitted optional input
                     continue
@@ -133,9 +136,6 @@ def defer_recorded(
             if node.cache.saves:
                 # weak: once nothing refers to the operation any more, no backward can read its values
                 w.records.append(ref(entry))
-            if not w.tape:
-                w.tape = tape.serial
-                tape.windows.append(w)
         COUNTERS.deferred += 1
         return outs, kept
 

@@ -79,17 +79,18 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
     live
         The window's results.
     device, data
-        Where it ran, and its inputs by node; its program must not have written over them.
+        Where it ran, and those of its inputs by node that its program has not written over.
     at
         Replacements for nodes of the tape in its programs.
     """
-    # the window's program has run partly or not at all, but it has not written over its inputs, so they have not changed
     inputs = {at.get(node, node): array for node, array in data.items()}
     for v in live:
         (node,) = substitute([v.producer[1]], at)
         if any(op.execution.user_method for op in operators_of(lower([node]))):
             continue
         leaves = leaves_of([node])
+        if not all(n in inputs for n in leaves):
+            continue
         try:
             program = Program([node], leaves, backend_for(device), boundaries=topological([node]))
             (array,) = run_on(device, program.run, [inputs[n] for n in leaves])

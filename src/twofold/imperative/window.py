@@ -11,7 +11,7 @@ window under those numbers. Other operands enter under the window's own numbers,
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from threading import get_ident
 from typing import Any
@@ -22,7 +22,7 @@ from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import Device
 from ..dtype import ITEMSIZE
-from ..errors import EngineError, MXNetError
+from ..errors import EngineError
 from ..graph.ir import Application, Leaf, Node, leaf
 from ..program.cache import PROGRAMS
 from ..scheduler.observers import LISTENERS, span
@@ -239,9 +239,10 @@ class Window(Task):
         except Exception as error:
             found = PROGRAMS.get(program_key(self, wanted, dead))
             name_origin(self.issued, self.device, error, found.program if found is not None else None)
-            # results that do not depend on the failed operation are computed after all, if the inputs have not changed
-            if found is not None and not found.program.overwrites:
-                for v, data in salvaged([v for v in live if v.data is None], self.device, self.data, replacing(self)):
+            # results that do not depend on the failed operation are computed after all, if their inputs have not changed
+            if found is not None:
+                inputs = {n: a for n, a in self.data.items() if n not in dead} if found.program.overwrites else self.data
+                for v, data in salvaged([v for v in live if v.data is None], self.device, inputs, replacing(self)):
                     hand_out(v, data)
             raise
         finally:
@@ -322,13 +323,22 @@ def flush_complete() -> None:
 
 def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
-    # the thread that closes the window runs it; every other thread waits
-    if close(w):
-        run_closed(w)
-    elif w.runner == get_ident() and not w.is_done:
-        raise EngineError("an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later")
-    else:
-        QUEUE.wait(w)
+    is_open = not w.taken.locked()
+    try:
+        # the thread that closes the window runs it; every other thread waits
+        if close(w):
+            run_closed(w)
+        elif w.runner == get_ident() and not w.is_done:
+            raise EngineError(
+                "an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later"
+            )
+        else:
+            QUEUE.wait(w)
+    except BaseException as error:
+        # Ctrl-C between the lines that close it and those that run it: no later read would find it closed by other code of this thread
+        if is_open and w.closed and QUEUE.give_up(w, error):
+            w.forget()
+        raise
 
 
 def run_closed(w: Window) -> None:
@@ -381,8 +391,14 @@ def close(w: Window, launch: bool = False) -> bool:
 def _launch_others() -> None:
     """Launch this thread's open windows of CPU devices, if they are worth a hand-off, while it runs one that it has closed."""
     for other in list(HERE.by_device.values()):
-        if other.device.is_host and other.nbytes >= LAUNCHED and close(other, launch=True):
-            QUEUE.submit(other)
+        if other.device.is_host and other.nbytes >= LAUNCHED:
+            try:
+                if close(other, launch=True):
+                    QUEUE.submit(other)
+            except BaseException as error:
+                if other.closed and not other.is_submitted and not other.runner:
+                    QUEUE.abandon(other, interrupted(error))
+                raise
 
 
 @inlined
@@ -418,29 +434,3 @@ def hand_out(v: Value, data: Array) -> None:
     with LOCK:
         v.data = data
         v.producer = None
-
-
-def wait_for_all(synchronize: Callable[[Device], None]) -> None:
-    """Run every window of every thread and wait for the devices.
-
-    Raises
-    ------
-    MXNetError
-        The earliest error, with the others in its notes.
-    """
-    found: list[tuple[int, BaseException]] = []
-    for w in windows():
-        flush(w)
-        if w.error is not None and OPEN.pop(w.serial, None):
-            found.append((w.serial, w.error))
-    found += QUEUE.drain()
-    errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
-    for device in list(USED):
-        try:
-            synchronize(device)
-        except MXNetError as error:
-            errors.append(error)
-    for other in errors[1:]:
-        errors[0].add_note(f"and then: {type(other).__name__}: {other}")
-    if errors:
-        raise errors[0]

@@ -32,7 +32,7 @@ from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
 from .guards import apart, has_gradient, is_small, is_tracked, runs_inline
-from .invoke import content, data_of, device_of, invoke, type_of
+from .invoke import content, data_of, device_of, full_content, invoke, type_of
 from .recording import enter
 from .strided_view import view_shape
 from .tape import Tape, TapeEntry, Variable, tls
@@ -200,7 +200,8 @@ def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
             if not bound_op.op.writes_through:
                 raise _read_only_error(root, chain)
         COUNTERS.rebound += 1
-        root._rebind(_written(root, chain, key, value))
+        is_lost = key is None and v.__class__ is Value and v.data is None and _is_lost(v, chain)
+        root._rebind(_written(_replacing(v) if is_lost else root, chain, key, value))
         return
     source = data_of(val)
     _change(root, chain, lambda part: _store(part, key, source))
@@ -281,6 +282,19 @@ def _settle(v: Value, reads_first: bool) -> None:
     is_done = producer[0].is_done and v.data is not None
     if is_done and v.producer is producer:
         v.producer = None  # so that the next write need not look for readers
+
+
+def _is_lost(v: Value, chain: Chain) -> bool:
+    """Whether a content could not be computed, and a view selects all of it: a write must not read it, as that raises the error."""
+    producer, shape = v.producer, v.type[0]
+    is_failed = producer is not None and producer[0].is_done and v.data is None
+    return is_failed and math.prod(view_shape(shape, chain)) == math.prod(shape)
+
+
+def _replacing(v: Value) -> Cell:
+    """Zeros in the place of a content that could not be computed."""
+    shape, dtype = v.type
+    return wrap(Cell, full_content(0, shape, dtype, v.device))
 
 
 def _selected_size(shape: tuple[int, ...], key: Key) -> int:
@@ -392,23 +406,6 @@ def _leaf_of(before: Content | None, variable: Variable) -> Node | None:
         return None
     node = before.entry.node
     return None if isinstance(node, Application) else node
-
-
-@inlined
-def make_plain(cell: Cell) -> None:
-    """Replace an array's content, a small result of a program, by a plain content, so that operations on the array take short paths again.
-
-    The plain content is a copy, because another thread may be capturing the Value.
-    """
-    v = cell._held
-    if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= SMALL or not is_small(v.data):
-        return
-    if v.device is CPU and is_owned(v) and getattr(cell, "_gradient", None) is None:
-        cell._held = np.array(v.data)
-
-
-#: Elements up to which `make_plain` copies.
-SMALL = 4096
 
 
 def is_owned(v: Value) -> bool:

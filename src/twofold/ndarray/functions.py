@@ -12,7 +12,7 @@ from ..device import Device
 from ..errors import BackendUnavailable, DTypeError, InvalidValue, ParameterError
 from ..imperative.invoke import host_of
 from ..imperative.storage import applied
-from ..imperative.window import wait_for_all
+from ..imperative.waiting import wait_for_all
 from ..opdef import Op, moved_axes, normalized_axis
 from ..opdef.frontend import named
 from ..ops import gathering, joining, primitive_arithmetic, primitive_shape

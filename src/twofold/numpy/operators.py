@@ -22,9 +22,10 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
+from ..imperative.guards import is_small
 from ..imperative.invoke import content, invoke, type_of
 from ..imperative.views import ready_memory
-from ..imperative.write import is_owned, look, make_plain, update_in_place, write
+from ..imperative.write import is_owned, look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
 from ..opdef import Op
@@ -36,6 +37,8 @@ from .view_products import by_vector, product_of, unexchanged, untransposed
 NUMBERS = (bool, int, float)
 #: Bytes from which a transposed array is copied first: in tiles that takes less time than to compute from one place here and one there.
 TILED = 1 << 17
+#: Elements up to which `_make_plain` copies.
+SMALL = 4096
 CLASSES = (ndarray, ndarrayElement)
 RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
 SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
@@ -233,7 +236,7 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
         # small results of programs become plain, so that the next operation on them takes the short path
         for value in values:
             if value.__class__ is ndarray and value._held.__class__ is Value:
-                make_plain(value)
+                _make_plain(value)
         if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype in SQUARED:
             return applied(primitive_math.square, values[0])
         return applied(op, *(reversed(values) if reverse else values))
@@ -284,6 +287,19 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
         return array(found, device=self.context) if isinstance(found, (np.ndarray, np.generic)) else found
 
     return general
+
+
+@inlined
+def _make_plain(cell: Cell) -> None:
+    """Replace an array's content, a small result of a program, by a plain content, so that operations on the array take short paths again.
+
+    The plain content is a copy, because another thread may be capturing the Value.
+    """
+    v = cell._held
+    if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= SMALL or not is_small(v.data):
+        return
+    if v.device is CPU and is_owned(v) and getattr(cell, "_gradient", None) is None:
+        cell._held = np.array(v.data)
 
 
 @inlined

@@ -104,6 +104,13 @@ class Queue:
         """Fail a task that will never run: threads waiting for it wake up and find the error."""
         self._finish(task, error, True)
 
+    def give_up(self, task: Task, error: BaseException) -> bool:
+        """Fail a task that an interrupt has ended between the lines of this thread that start it; False if it is done, or another's."""
+        is_unfinished = task.runner == get_ident() and not task.is_done
+        if is_unfinished:
+            self.abandon(task, interrupted(error))
+        return is_unfinished
+
     def has_room(self, count: int, nbytes: int) -> bool:
         """Whether ``count`` tasks that hold ``nbytes`` together could be submitted now without waiting."""
         return len(self._open) + count <= SETTINGS.lane_operations and self._nbytes + nbytes <= SETTINGS.lane_bytes
@@ -138,11 +145,17 @@ class Queue:
 
     def _run(self, task: Task) -> list[Task]:
         """Run a task unless another thread has started it; return the tasks that this makes ready."""
-        with self._lock:
-            if task.runner:
-                return []
-            task.runner = get_ident()
-        return self._perform(task)
+        is_new = not task.runner
+        try:
+            with self._lock:
+                if task.runner:
+                    return []
+                task.runner = get_ident()
+            return self._perform(task)
+        except BaseException as error:
+            if is_new:
+                self.give_up(task, error)
+            raise
 
     def run_here(self, task: Task) -> None:
         """Run a task that was never submitted and whose ``runner`` is already this thread. Other threads `wait` for it as for any task."""
