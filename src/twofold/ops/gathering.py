@@ -109,8 +109,8 @@ def one_hot(xp, indices: Index, *, depth: int, on_value: float = 1.0, off_value:
     # the usual values are a cast, without a selection
     if (on_value, off_value) == (1, 0):
         return xp.astype(hot, dtype=dtype)
-    # 0-d arrays and not Python numbers, so that the result has the requested dtype
-    return xp.where(hot, xp.full(shape=(), value=on_value, dtype=dtype), xp.full(shape=(), value=off_value, dtype=dtype))
+    # 0-d arrays and not Python numbers, so that the result has the requested dtype; numbers out of its range are wrapped
+    return xp.where(hot, xp.astype(on_value, dtype=dtype), xp.astype(off_value, dtype=dtype))
 
 
 one_hot.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), depth=3, gradient=False))

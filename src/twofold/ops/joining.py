@@ -100,7 +100,9 @@ def pieces_grad(xp, dout, out, data, axis, squeeze):
     at = normalized_axis(axis, len(data.shape))
     # a piece that nothing depends on has no gradient, but it has a place in the joined one
     grads = [xp.zeros_like(o) if d is None else d for d, o in zip(dout, out, strict=True)]
-    return xp.concat(*[xp.expand_dims(g, at) if squeeze else g for g in grads], axis=at)
+    # not an axis more than the pieces have: those of a vector are vectors of one element in `mx.nd`, without axes in `mx.np`
+    shape = (*data.shape[:at], 1, *data.shape[at + 1 :])
+    return xp.concat(*[xp.reshape(g, shape=shape) if squeeze else g for g in grads], axis=at)
 
 
 @op("SliceChannel", "split", outputs=lambda num_outputs, **_: num_outputs, method="split", faithful=True)

@@ -46,7 +46,7 @@ def softmax_output(
     MXNet, without these options labels may also have the data's shape without the last axis; the first n are those of the rows.
 
     The gradient is ``grad_scale`` times the difference: divided by the number of samples ("batch"), of labels that are not
-    ignored ("valid"), or neither ("null"); with ``multi_output``, except for "valid", also by the number of positions. Rows with
+    ``ignore_label`` ("valid"), or neither ("null"); with ``multi_output``, except for "valid", also by the number of positions. Rows with
     ``ignore_label`` get no gradient if ``use_ignore``. With ``out_grad`` it is multiplied by the head gradient, otherwise ignored.
     ``smooth_alpha`` is the probability moved from the label's class to the others, evenly (not with ``multi_output``).
     """
@@ -90,32 +90,29 @@ def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_gra
         grad = (out - label) * grad_scale
     else:
         rows = _rows(xp, out, multi_output, preserve_shape)
-        count = math.prod(label.shape)
+        count, given = math.prod(label.shape), label
         if not multi_output and count > rows.shape[0]:
             label = xp.slice(xp.reshape(label, shape=(count,)), key=((0, rows.shape[0], None),))
         labels = xp.reshape(label, shape=(rows.shape[0], 1, *rows.shape[2:]))
-        grad = _class_gradient(xp, rows, labels, count, multi_output, grad_scale, **options)
+        grad = _class_gradient(xp, rows, labels, given, multi_output, grad_scale, **options)
         grad = xp.reshape(grad, shape=out.shape)
     return grad * dout if out_grad else grad, None
 
 
-def _class_gradient(xp, rows, labels, count, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
-    """The gradient for class indices: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d); ``count`` labels were given."""
+def _class_gradient(xp, rows, labels, given, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
+    """The gradient for class indices: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d), of those that were given."""
     # labels are floats in MXNet, which casts them to int as C does
     labels, ignore_label = xp.trunc(labels), math.trunc(ignore_label)
     grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
     if use_ignore:
-        valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
-        grad = grad * valid
-        if normalization == "valid":
-            # in float32: float16 cannot count beyond 2048
-            return grad * (grad_scale / xp.maximum(xp.sum(xp.upcast(valid)), 1))
-    # without ignored labels all labels are valid
-    elif normalization == "valid":
-        return grad * (grad_scale / count)
+        grad = grad * xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
+    if normalization == "valid":
+        # in MXNet also without `use_ignore`, and among all labels; in float32, since float16 cannot count beyond 2048
+        valid = xp.cast(xp.not_equal(xp.trunc(given), ignore_label), xp.dtype_of(rows))
+        return grad * (grad_scale / xp.maximum(xp.sum(xp.upcast(valid)), 1))
     # MXNet divides by the positions with multi_output, even with normalization null
     positions = rows.shape[2] if multi_output else 1
-    samples = rows.shape[0] if multi_output else count
+    samples = rows.shape[0] if multi_output else math.prod(given.shape)
     return grad * (grad_scale / (positions * (samples if normalization == "batch" else 1)))
 
 

@@ -1,6 +1,6 @@
 """SequenceMask, SequenceLast and SequenceReverse: batches of sequences of different lengths, with time and batch as axes 0 and 1."""
 
-from ..dtype import INTEGERS
+from ..dtype import FLOATS, INTEGERS
 from ..errors import ParameterError, ShapeError
 from ..opdef import SequenceLength, along_axis, op, without_axis
 
@@ -48,7 +48,9 @@ def sequence_mask(
     if not use_sequence_length:
         return data
     step, length = _times(xp, data, sequence_length, axis)
-    return xp.where(xp.less(step, length), data, value)
+    dtype = xp.dtype_of(data)
+    # truncated and wrapped for integers, whose dtype the result keeps
+    return xp.where(xp.less(step, length), data, value if dtype in FLOATS else xp.astype(value, dtype=dtype))
 
 
 @sequence_mask.grad

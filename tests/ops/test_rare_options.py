@@ -1,0 +1,66 @@
+"""Options of operators that few programs use; the numbers are MXNet 1.9.1's."""
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+
+
+@pytest.mark.parametrize(
+    "splits", [lambda x: nd.split(x, num_outputs=3, axis=0, squeeze_axis=True), lambda x: nd.split_v2(x, 3, squeeze_axis=True)]
+)
+def test_the_elements_of_a_vector_have_gradients(splits):
+    x = nd.array([1.0, 2.0, 3.0])
+    x.attach_grad()
+    with autograd.record():
+        first, second, _ = splits(x)
+        y = first * second
+    y.backward()
+    assert (first.shape, x.grad.asnumpy().tolist()) == ((1,), [2.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("use_ignore", [False, True])
+@pytest.mark.parametrize(("ignore_label", "valid"), [(1, 6), (0, 12), (3, 11)])
+def test_valid_labels_are_all_that_are_not_the_ignored_one(use_ignore, ignore_label, valid):
+    """Also those beyond the rows, and if ignored rows have gradients."""
+    labels = nd.array([3, 1, 2, 1, 1, 1, 1, 1, 2, 2, 2, 2]).reshape((3, 4))
+    x = nd.array(np.arange(24) % 5 * 0.3).reshape((3, 4, 2))
+
+    def gradient(**options):
+        x.attach_grad()
+        with autograd.record():
+            y = nd.SoftmaxOutput(x, labels, **options)
+        y.backward()
+        return x.grad.asnumpy()
+
+    found = gradient(use_ignore=use_ignore, ignore_label=ignore_label, normalization="valid")
+    whole = gradient(use_ignore=use_ignore, ignore_label=ignore_label)
+    np.testing.assert_allclose(found, whole / valid, rtol=1e-6)
+
+
+def test_the_first_labels_of_a_multiple_output_are_counted_too():
+    x = nd.array([[1.0, 2.0], [2.0, 1.0], [0.0, 1.0]])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.SoftmaxOutput(x, nd.array([1, 1, 0]), multi_output=True, ignore_label=1, normalization="valid")
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), y.asnumpy() - np.eye(2)[[1, 1, 0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("value", "wanted"), [(-1, 255), (300, 44), (0.9, 0)])
+def test_a_mask_of_integers_keeps_their_dtype(value, wanted):
+    x = nd.array([[1], [2], [250]], dtype="uint8")
+    for data in (x, mx.sym.SequenceMask(mx.sym.var("x"), mx.sym.var("n"), use_sequence_length=True, value=value)):
+        if data is x:
+            y = nd.SequenceMask(x, nd.array([1]), use_sequence_length=True, value=value)
+        else:
+            (y,) = data.eval(x=x, n=nd.array([1]))
+        assert (y.dtype, y.asnumpy().ravel().tolist()) == (np.uint8, [1, wanted, wanted])
+
+
+@pytest.mark.parametrize(("dtype", "on", "off"), [("uint8", 44, 255), ("int8", 44, -1), ("int32", 300, -1), ("float32", 300, -1)])
+def test_values_out_of_the_range_of_a_dtype_are_wrapped(dtype, on, off):
+    for _ in range(4):  # interpreted, then compiled
+        y = nd.one_hot(nd.array([[0, 5], [-1, 1]]), 2, on_value=300.0, off_value=-1.0, dtype=dtype)
+        assert (y.dtype, y.asnumpy().tolist()) == (np.dtype(dtype), [[[on, off], [off, off]], [[off, off], [off, on]]])
