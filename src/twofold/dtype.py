@@ -14,8 +14,8 @@ from .errors import DTypeError, UnsupportedDType
 from .suggestions import did_you_mean
 
 WEAK = {"weakf": float, "weaki": int}
-#: What `dtype_name` accepts: a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
-DTypeLike = str | int | type | np.dtype
+#: What `dtype_name` accepts: a name, a NumPy dtype or scalar class, or a Python type.
+DTypeLike = str | type | np.dtype
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 #: 16-bit floats: storage types only, as computations run in float32.
 HALVES = ("float16", "bfloat16")
@@ -25,7 +25,7 @@ WHOLE = (*INTEGERS, "bool")
 COMPLEX = ("complex64", "complex128")
 NAMES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
 
-#: MXNet's type codes, which its files contain.
+#: MXNet's type codes, which its files contain; its functions refuse them, as NumPy's refuse integers.
 MXNET_CODES = {
     "float32": 0,
     "float64": 1,
@@ -50,7 +50,7 @@ ITEMSIZE = {name: dtype.itemsize for name, dtype in NUMPY.items()} | {"weakf": 8
 
 
 def dtype_name(dtype: object) -> str:
-    """The name of a dtype given as a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
+    """The name of a dtype given as a name, a NumPy dtype or scalar class, or a Python type.
 
     Raises
     ------
@@ -59,8 +59,6 @@ def dtype_name(dtype: object) -> str:
     """
     if isinstance(dtype, str) and dtype in NUMPY:
         return dtype
-    if isinstance(dtype, int) and not isinstance(dtype, bool) and dtype in FROM_MXNET_CODE:
-        return FROM_MXNET_CODE[dtype]
     found = NAME_OF.get(numpy_dtype(dtype))
     if found is None:
         raise _unknown(UnsupportedDType, dtype)
@@ -82,7 +80,9 @@ def numpy_dtype(dtype: object) -> np.dtype:
 
 
 def _unknown(kind: type[DTypeError], dtype: object) -> DTypeError:
-    return kind("dtype: unknown data type", repr(dtype), did_you_mean(str(dtype), NAMES, f"use one of {', '.join(NAMES)}"))
+    code = FROM_MXNET_CODE.get(dtype) if type(dtype) is int else None
+    todo = f"write {code!r}, whose code this is" if code else did_you_mean(str(dtype), NAMES, f"use one of {', '.join(NAMES)}")
+    return kind("dtype: unknown data type", repr(dtype), todo)
 
 
 def scalar_dtype(number: bool | int | float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..gluon.data.dataset import Dataset, _LazyTransformDataset, _SampledDataset, _TransformFirstClosure  # noqa: F401  (libraries make them)
 from ..gluon.data.sampler import FilterSampler
-from ..gluon.data.vision.datasets import Folder, _LabeledImages
+from ..gluon.data.vision.datasets import Folder, _DownloadedDataset
 from ..io.array_iterator import NDArrayIter, _dense_rows
 from ..io.iterator import DataBatch
 from ..io.wrappers import PrefetchingIter
@@ -24,7 +24,7 @@ __all__: list[str] = []
 Sources = Sequence[tuple[str, NDArray]]
 
 
-class FolderCalls(_LabeledImages):
+class FolderCalls(_DownloadedDataset):
     """A dataset whose ``_get_data`` may write files: its folder is there."""
 
     def _folder_of(self, root: Folder) -> Folder:
@@ -32,10 +32,6 @@ class FolderCalls(_LabeledImages):
         folder = os.path.expanduser(root)
         os.makedirs(folder, exist_ok=True)
         return folder
-
-
-class _DownloadedDataset(FolderCalls):
-    """The base of datasets in memory: subclasses set ``_data`` and ``_label`` in ``_get_data``."""
 
 
 class _FilteredDataset(_SampledDataset):
@@ -160,4 +156,4 @@ class BatchCalls(BatchMethods):
 adopt(NDArrayIter, BatchMethods)
 adopt(PrefetchingIter, PrefetchingState)
 dispatch(NDArrayIter, ("_shuffle_data", "_batchify", "_getdata", "_concat", "_tile"), BatchCalls)
-dispatch(_LabeledImages, ("_get_data",), FolderCalls)
+dispatch(_DownloadedDataset, ("_get_data",), FolderCalls)

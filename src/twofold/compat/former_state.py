@@ -8,13 +8,14 @@ from ..executor.executor import Executor
 from ..initializer.fused_rnn import PackedWeights
 from ..io.iterator import DataDesc, DataIter, Shapes, describe
 from ..model import FeedForward
+from ..module.module import Module
 from ..ndarray import NDArray
 from ..rnn.fused import FusedRNNCell
 from .array_state import adopt
 
 
 class PredictorState(FeedForward):
-    """The executor of predictions."""
+    """The executor of predictions, and parameters without training."""
 
     @property
     def _pred_exec(self) -> Executor | None:
@@ -36,6 +37,21 @@ class PredictorState(FeedForward):
         source = DataIter()
         source.provide_data, source.provide_label = data, []
         self._bind_predictor(source)
+
+    def _init_params(self, inputs: Shapes, overwrite: bool = False) -> tuple[list[str], list[str], list[str]]:
+        """Initialize the parameters that are missing, or all of them, for inputs of the given descriptions.
+
+        Returns
+        -------
+        tuple
+            The names of all arguments, of the parameters, and of the auxiliary states.
+        """
+        module = Module(self.symbol, [desc.name for desc in describe(inputs)], None, context=self.ctx)
+        module.bind(inputs)
+        known = (None, None) if overwrite else (self.arg_params, self.aux_params)
+        module.init_params(self.initializer, *known, allow_missing=True, allow_extra=True)
+        self._copy_params(module)
+        return self.symbol.list_arguments(), list(self.arg_params or ()), list(self.aux_params or ())
 
     @staticmethod
     def _is_data_arg(name: str) -> bool:

@@ -275,12 +275,12 @@ class ContrastJitterAug(Augmenter):
 
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
-        self.contrast = contrast
+        self.contrast, self.coef = contrast, nd.array(BRIGHTNESS)
 
     def __call__(self, src: NDArray) -> NDArray:
         """The image."""
         factor = 1 + random.uniform(-self.contrast, self.contrast)
-        gray = src * nd.array(BRIGHTNESS)
+        gray = src * self.coef
         # `gray` has the weighted colors of each pixel, three numbers, whose sum is the brightness: hence the factor 3
         mean = 3 * (1 - factor) / gray.size * gray.sum()
         src *= factor
@@ -299,13 +299,13 @@ class SaturationJitterAug(Augmenter):
 
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
-        self.saturation = saturation
+        self.saturation, self.coef = saturation, nd.array(BRIGHTNESS)
 
     def __call__(self, src: NDArray) -> NDArray:
         """The image."""
         factor = 1 + random.uniform(-self.saturation, self.saturation)
         # a mean of the image, weighted by the factor, and of its gray version
-        gray = (src * nd.array(BRIGHTNESS)).sum(axis=2, keepdims=True) * (1 - factor)
+        gray = (src * self.coef).sum(axis=2, keepdims=True) * (1 - factor)
         src *= factor
         src += gray
         return src

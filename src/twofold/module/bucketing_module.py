@@ -65,15 +65,8 @@ class BucketingModule(BaseModule):
         self._sym_gen, self._default_bucket_key = sym_gen, default_bucket_key
         # read by programs that count what is learned
         self._state_names, self._fixed_param_names = list(state_names or ()), list(fixed_param_names or ())
-        self._kwargs: dict[str, Any] = {
-            "logger": logger,
-            "context": context,
-            "work_load_list": work_load_list,
-            "fixed_param_names": self._fixed_param_names,
-            "state_names": self._state_names,
-            "group2ctxs": group2ctxs,
-            "compression_params": compression_params,
-        }
+        self._context, self._work_load_list = context, work_load_list
+        self._group2ctxs, self._compression_params = group2ctxs, compression_params
         self._default = self._create_module(default_bucket_key)
         self._buckets: dict[Hashable, Module] = {}
         self._curr_module: Module | None = None
@@ -83,7 +76,20 @@ class BucketingModule(BaseModule):
 
     def _create_module(self, key: Hashable) -> Module:
         """The module of a bucket."""
-        return Module(*self._call_sym_gen(key), **self._kwargs)
+        return Module(*self._call_sym_gen(key), **self._options)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What is passed to the module of each bucket."""
+        return {
+            "logger": self.logger,
+            "context": self._context,
+            "work_load_list": self._work_load_list,
+            "fixed_param_names": self._fixed_param_names,
+            "state_names": self._state_names,
+            "group2ctxs": self._group2ctxs,
+            "compression_params": self._compression_params,
+        }
 
     def _call_sym_gen(self, *args: Any, **kwargs: Any) -> tuple[Symbol, Names, Names]:
         """A bucket's symbol and the names of its data and labels. A fresh name manager makes automatic names the same in all buckets."""

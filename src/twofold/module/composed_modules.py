@@ -30,6 +30,8 @@ class SequentialModule(BaseModule):
         super().__init__(logger)
         self._modules: list[BaseModule] = []
         self._metas: list[dict[str, bool]] = []
+        # what `add` accepts, to which subclasses add
+        self._meta_keys = {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
         self._label_shapes: Shapes | None = None
 
     def add(self, module: BaseModule, **kwargs: bool) -> "SequentialModule":
@@ -53,10 +55,9 @@ class SequentialModule(BaseModule):
         ParameterError
             For an unknown keyword.
         """
-        known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
         for key in kwargs:
-            if key not in known:
-                raise InvalidValue(f'Unknown meta "{key}", a typo?', None, f"use {' or '.join(known)}")
+            if key not in self._meta_keys:
+                raise InvalidValue(f'Unknown meta "{key}", a typo?', None, f"use {' or '.join(sorted(self._meta_keys))}")
         self._modules.append(module)
         self._metas.append(kwargs)
         # a longer chain has other shapes, parameters and names

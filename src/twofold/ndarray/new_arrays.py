@@ -402,7 +402,7 @@ def arange(
         start, stop = 0, start
     if start == 0 and stop.__class__ is int and step == repeat == 1 and ctx is None and not (DEFAULTS.stack or LISTENERS):
         try:
-            return _cell(HOST.quick(np.arange(stop).astype, TYPES[dtype]))
+            return _cell(HOST.quick(np.arange(stop).astype, TYPES[float if dtype is None else dtype]))
         except (*RECOVERABLE, KeyError):
             pass  # as in `array`
     if step == 0:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import DTypeError, InvalidValue, ParameterError
+from ..errors import DTypeError, InvalidValue, ParameterError, WrongArgument
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..opdef import BoundOp, find
@@ -185,7 +185,7 @@ def exponential(
         As for `uniform`.
     """
     if not isinstance(scale, (NDArray, *NUMBERS)):
-        raise ParameterError(
+        raise WrongArgument(
             "random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "pass one of these"
         )
     # the operators take the rate

@@ -41,7 +41,7 @@ def eye(
     if attributes:
         check_keywords(eye, attributes)
     ones = HOST.quietly(np.eye, N, M or None, k)
-    new = adopted(NDArray, HOST.quietly(ones.astype, NUMPY[dtype_name(dtype or "float32")]), chosen_device(ctx))
+    new = adopted(NDArray, HOST.quietly(ones.astype, NUMPY[dtype_name("float32" if dtype is None else dtype)]), chosen_device(ctx))
     if out is None:
         return new
     out[:] = new

@@ -78,7 +78,8 @@ class Param:
         try:
             return self.kind.parse(given)
         except UNREADABLE as error:
-            kind = WrongArgument if self.kind is DTYPE else ParameterError  # NumPy raises TypeError for dtypes
+            # NumPy raises TypeError for dtypes
+            kind = WrongArgument if self.kind is DTYPE or self.name == "dtype" else ParameterError
             raise kind(f"{op}: parameter {self.name} must be {self.kind.name}", repr(given), str(error)) from None
 
 

@@ -5,7 +5,7 @@
 
 import math
 
-from ..dtype import dtype_name
+from ..dtype import FROM_MXNET_CODE, dtype_name
 from ..errors import ParameterError, ShapeError
 from ..opdef import DType, Scalar, Shape, normalized_axis, op
 from .storage_rules import nothing_stored
@@ -26,10 +26,14 @@ def ones(xp, *, shape: Shape = (), dtype: DType = "float32"):
 @op("_zeros_without_dtype", differentiable=False)
 def zeros_without_dtype(xp, *, shape: Shape = (), dtype: int = -1):
     """Zeros; ``dtype`` is MXNet's dtype code, with -1 for float32."""
-    return xp.zeros(shape, "float32" if dtype == -1 else dtype_name(dtype))
+    return xp.zeros(shape, _of_code(dtype))
 
 
-zeros_without_dtype.dtypes(lambda dtypes, *, dtype, **_: ["float32" if dtype == -1 else dtype_name(dtype)])
+def _of_code(code: int) -> str:
+    return "float32" if code == -1 else dtype_name(FROM_MXNET_CODE.get(code, code))
+
+
+zeros_without_dtype.dtypes(lambda dtypes, *, dtype, **_: [_of_code(dtype)])
 for _op in (zeros, ones, zeros_without_dtype):
     _op.sample(lambda draw: draw(shape=(2, 3)))
 

@@ -74,15 +74,10 @@ class BaseConvRNNCell(GatedCell):
             raise ShapeError("the input of a convolutional cell is an image", repr(tuple(input_shape)), "pass (n, c, h, w)")
         self._num_hidden, self._conv_layout, self._activation = num_hidden, conv_layout, activation
         self._split = {"axis": conv_layout.find("C")}
-        self._i2h: dict[str, Any] = {
-            "layout": conv_layout,
-            "kernel": i2h_kernel,
-            "stride": i2h_stride,
-            "pad": i2h_pad,
-            "dilate": i2h_dilate,
-        }
-        pad = tuple(d * (k - 1) // 2 for k, d in zip(h2h_kernel, h2h_dilate, strict=True))
-        self._h2h: dict[str, Any] = {"layout": conv_layout, "kernel": h2h_kernel, "stride": (1, 1), "pad": pad, "dilate": h2h_dilate}
+        self._input_shape = input_shape
+        self._i2h_kernel, self._i2h_stride, self._i2h_pad, self._i2h_dilate = i2h_kernel, i2h_stride, i2h_pad, i2h_dilate
+        self._h2h_kernel, self._h2h_dilate = h2h_kernel, h2h_dilate
+        self._h2h_pad = tuple(d * (k - 1) // 2 for k, d in zip(h2h_kernel, h2h_dilate, strict=True))
         self._get_variables(
             *WEIGHTS_FIRST,
             i2h_weight=i2h_weight_initializer,
@@ -90,7 +85,7 @@ class BaseConvRNNCell(GatedCell):
             i2h_bias=i2h_bias_initializer,
             h2h_bias=h2h_bias_initializer,
         )
-        one = sym.Convolution(sym.Variable("data"), num_filter=num_hidden, **self._i2h)
+        one = sym.Convolution(sym.Variable("data"), num_filter=num_hidden, **self._of_input())
         # the batch size does not matter, but must be known
         shapes = one.infer_shape(data=(1, *input_shape[1:]))[1]
         assert shapes is not None
@@ -99,10 +94,24 @@ class BaseConvRNNCell(GatedCell):
     def _state(self) -> StateInfo:
         return {"shape": self._state_shape, "__layout__": self._conv_layout}
 
+    @property
+    def _num_gates(self) -> int:
+        return len(self._gate_names)
+
+    def _of_input(self) -> dict[str, Any]:
+        """The parameters of the convolution of the input."""
+        kernel = {"kernel": self._i2h_kernel, "stride": self._i2h_stride, "pad": self._i2h_pad, "dilate": self._i2h_dilate}
+        return {**kernel, "layout": self._conv_layout}
+
     def _maps(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
-        shared: dict[str, Any] = {"num_filter": self._num_hidden * len(self._gate_names)}
-        i2h = sym.Convolution(inputs, self._iW, self._iB, name=f"{name}i2h", **self._i2h, **shared)
-        h2h = sym.Convolution(state, self._hW, self._hB, name=f"{name}h2h", **self._h2h, **shared)
+        return self._conv_forward(inputs, [state], name)
+
+    def _conv_forward(self, inputs: Symbol, states: Sequence[Symbol], name: str) -> tuple[Symbol, Symbol]:
+        """The maps of the input and of the first state, under MXNet's name, by which subclasses call them."""
+        of_state = {"kernel": self._h2h_kernel, "stride": (1, 1), "pad": self._h2h_pad, "dilate": self._h2h_dilate}
+        shared: dict[str, Any] = {"num_filter": self._num_hidden * self._num_gates}
+        i2h = sym.Convolution(inputs, self._iW, self._iB, name=f"{name}i2h", **self._of_input(), **shared)
+        h2h = sym.Convolution(states[0], self._hW, self._hB, name=f"{name}h2h", layout=self._conv_layout, **of_state, **shared)
         return i2h, h2h
 
 

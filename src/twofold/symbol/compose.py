@@ -9,6 +9,7 @@ from ..dtype import MXNET_CODES, DTypeLike, dtype_name
 from ..errors import ParameterError, WrongArgument
 from ..imperative.array import Array
 from ..opdef import Op
+from ..opdef.params import DTYPE
 from ..strictness import tolerate
 from .arguments import argument_inputs, initializer_of
 from .naming import AttrScope, NameManager
@@ -174,8 +175,11 @@ def apply_op(
 
 def _attributes(op: Op, given: Mapping[str, object], attr: Mapping[str, str]) -> dict[str, str]:
     """All attribute strings of a node, checked: parameters of the operator, hidden attributes, names of the form ``__name__``."""
-    # an array stands for its dtype, as everywhere in NumPy
-    spelt = {k: v._dtype if k == "dtype" and isinstance(v, Array) else spelling(v) for k, v in given.items()}
+    dtype = given.get("dtype", "")
+    # as everywhere in NumPy, an array stands for its dtype, and None for float64 unless the operator gives it a meaning
+    if isinstance(dtype, Array) or (dtype is None and "dtype" in op.params and op.params["dtype"].kind is DTYPE):
+        given = {**given, "dtype": dtype_name(dtype)}
+    spelt = {k: spelling(v) for k, v in given.items()}
     attrs = hidden({**AttrScope.current.get(attr), **spelt})
     # The training flag belongs to a run, so it is no attribute of a node.
     params = [p for p in op.params if p not in op.training]

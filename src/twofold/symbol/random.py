@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidValue, OperatorError
+from ..dtype import dtype_name
+from ..errors import InvalidValue, OperatorError, WrongArgument
 from ..opdef import NAMES, find
 from ..opdef.frontend import NULL
 from ..ops import ordering, random_sampling
@@ -41,6 +42,7 @@ def _draw(name: str, parameters: Mapping[str, object], shape: object, dtype: obj
     """
     values = list(parameters.values())
     # the operator has MXNet's defaults, so an attribute is written only for given parameters
+    dtype = dtype if dtype is NULL else dtype_name(dtype)
     given = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | dict(options)
     symbols = [v for v in values if isinstance(v, Symbol)]
     if len(symbols) == len(values):
@@ -64,6 +66,8 @@ def normal(loc: Parameter = 0, scale: Parameter = 1, shape: object = NULL, dtype
 def randn(*shape: int, **kwargs: object) -> Symbol:
     """Samples from the normal distribution (by default ``loc`` 0, ``scale`` 1) in a shape given as positional sizes."""
     loc, scale, dtype = kwargs.pop("loc", 0), kwargs.pop("scale", 1), kwargs.pop("dtype", NULL)
+    if "shape" in kwargs:
+        raise WrongArgument("random.randn: the sizes are positional arguments", f"shape={kwargs['shape']!r}", "write randn(2, 3)")
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 

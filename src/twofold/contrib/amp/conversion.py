@@ -228,4 +228,4 @@ def convert_bucketing_module(
         present = [n for n in (*(data or ()), *(labels or ())) if n in symbol.list_inputs()]
         return convert_symbol(symbol, target_dtype, *lists, present, cast_optional_params), data, labels
 
-    return BucketingModule(sym_gen, bucketing_mod._default_bucket_key, **bucketing_mod._kwargs)
+    return BucketingModule(sym_gen, bucketing_mod._default_bucket_key, **bucketing_mod._options)

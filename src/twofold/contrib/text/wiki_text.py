@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import MissingFileError, UnknownKey
 from ...formats.files import file_exists, join_path, read_file
-from ...gluon.data.vision.datasets import Folder, _LabeledImages
+from ...gluon.data.vision.datasets import Folder, _DownloadedDataset
 from ...gluon.data.vision.published import check_published
 from ...ndarray.array import NDArray
 from ...ndarray.new_arrays import array
@@ -25,7 +25,7 @@ FILES = {"train": "wiki.train.tokens", "validation": "wiki.valid.tokens", "test"
 _FILES: Mapping[str, tuple[str, str | None]] = {segment: (name, None) for segment, name in FILES.items()}
 
 
-class _LanguageModelDataset(_LabeledImages):
+class _LanguageModelDataset(_DownloadedDataset):
     """Samples of a text, with its vocabulary. Subclasses read it in ``_get_data``.
 
     Parameters

@@ -35,7 +35,7 @@ def no_file(title: str, names: str, folder: Folder, todo: str, source: str) -> F
     return MissingFileError(f"{title}: no file {names}", f"folder {folder}", f"get it from {source}, and {todo}{other}")
 
 
-class _LabeledImages(Dataset):
+class _DownloadedDataset(Dataset):
     """Images and their labels in memory, which subclasses read in `_get_data`.
 
     Parameters
@@ -78,7 +78,7 @@ class _LabeledImages(Dataset):
         return (image, label) if self._transform is None else self._transform(image, label)
 
 
-class MNIST(_LabeledImages):
+class MNIST(_DownloadedDataset):
     """Handwritten digits: 60000 training and 10000 test images, from the four IDX files, optionally compressed with gzip.
 
     Parameters
@@ -152,7 +152,7 @@ class FashionMNIST(MNIST):
         super().__init__(root, train, transform)
 
 
-class CIFAR10(_LabeledImages):
+class CIFAR10(_DownloadedDataset):
     """Small color images in 10 classes: 50000 to train and 10000 to test, from the binary files or the archive that has them.
 
     Parameters

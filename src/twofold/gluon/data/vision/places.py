@@ -106,16 +106,13 @@ class RandomResizedCrop(Block):
         interpolation: int = 1,
     ) -> None:
         super().__init__()
-        self._size, self._interpolation = _both(size), interpolation
-        self._scale = (scale, 1.0) if isinstance(scale, (int, float)) else scale
-        self._ratio = ratio
+        self._args = (_both(size), (scale, 1.0) if isinstance(scale, (int, float)) else scale, ratio, interpolation)
 
     def forward(self, x: Any) -> Any:
         """The parts, of the new size."""
-        found = random_part(x.shape[-3], x.shape[-2], self._scale, self._ratio)
-        if found:
-            return _part(x, found, self._size, self._interpolation)
-        return _center(x, self._size, self._interpolation)
+        size, scale, ratio, interpolation = self._args
+        found = random_part(x.shape[-3], x.shape[-2], scale, ratio)
+        return _part(x, found, size, interpolation) if found else _center(x, size, interpolation)
 
 
 def _both(size: Size) -> tuple[int, int]:
@@ -235,11 +232,11 @@ class RandomRotation(Block):
             raise ParameterError(
                 "Probability of rotating the image should be between 0 and 1", f"{rotate_with_proba}", "pass 1 to rotate always"
             )
-        self._limits, self._zoom, self._probability = (low, high), (zoom_in, zoom_out), rotate_with_proba
+        self._args, self._rotate_with_proba = ((low, high), zoom_in, zoom_out), rotate_with_proba
 
     def forward(self, x: Any) -> Any:
         """The rotated images, with the same shape."""
-        if np.random.random() > self._probability:  # noqa: NPY002  (what MXNet draws from)
+        if np.random.random() > self._rotate_with_proba:  # noqa: NPY002  (what MXNet draws from)
             return x
         _check_float32(x)
-        return through_legacy(random_rotate)(x, self._limits, *self._zoom)
+        return through_legacy(random_rotate)(x, *self._args)

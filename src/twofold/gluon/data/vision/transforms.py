@@ -232,14 +232,15 @@ class CropResize(HybridBlock, arrays="nd"):
 
     def __init__(self, x: int, y: int, width: int, height: int, size: Size | None = None, interpolation: int | None = None) -> None:
         super().__init__()
-        self._part = {"x": x, "y": y, "width": width, "height": height}
-        self._size = size
-        self._interpolation = 1 if interpolation is None else interpolation
+        self._x, self._y, self._width, self._height = x, y, width, height
+        self._size, self._interpolation = size, interpolation
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The parts."""
-        part = F.image.crop(x, **self._part)
-        return F.image.resize(part, size=self._size, interp=self._interpolation) if self._size else part
+        part = F.image.crop(x, self._x, self._y, self._width, self._height)
+        if not self._size:
+            return part
+        return F.image.resize(part, size=self._size, interp=1 if self._interpolation is None else self._interpolation)
 
 
 class RandomFlipLeftRight(HybridBlock, arrays="nd"):
@@ -275,11 +276,11 @@ class RandomBrightness(HybridBlock, arrays="nd"):
 
     def __init__(self, brightness: float) -> None:
         super().__init__()
-        self._limits = {"min_factor": max(0.0, 1 - brightness), "max_factor": 1 + brightness}
+        self._args = (max(0.0, 1 - brightness), 1 + brightness)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape and dtype."""
-        return F.image.random_brightness(x, **self._limits)
+        return F.image.random_brightness(x, *self._args)
 
 
 class RandomContrast(HybridBlock, arrays="nd"):
@@ -293,11 +294,11 @@ class RandomContrast(HybridBlock, arrays="nd"):
 
     def __init__(self, contrast: float) -> None:
         super().__init__()
-        self._limits = {"min_factor": max(0.0, 1 - contrast), "max_factor": 1 + contrast}
+        self._args = (max(0.0, 1 - contrast), 1 + contrast)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape and dtype."""
-        return F.image.random_contrast(x, **self._limits)
+        return F.image.random_contrast(x, *self._args)
 
 
 class RandomSaturation(HybridBlock, arrays="nd"):
@@ -311,11 +312,11 @@ class RandomSaturation(HybridBlock, arrays="nd"):
 
     def __init__(self, saturation: float) -> None:
         super().__init__()
-        self._limits = {"min_factor": max(0.0, 1 - saturation), "max_factor": 1 + saturation}
+        self._args = (max(0.0, 1 - saturation), 1 + saturation)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape and dtype."""
-        return F.image.random_saturation(x, **self._limits)
+        return F.image.random_saturation(x, *self._args)
 
 
 class RandomHue(HybridBlock, arrays="nd"):
@@ -329,11 +330,11 @@ class RandomHue(HybridBlock, arrays="nd"):
 
     def __init__(self, hue: float) -> None:
         super().__init__()
-        self._limits = {"min_factor": max(0.0, 1 - hue), "max_factor": 1 + hue}
+        self._args = (max(0.0, 1 - hue), 1 + hue)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape and dtype."""
-        return F.image.random_hue(x, **self._limits)
+        return F.image.random_hue(x, *self._args)
 
 
 class RandomColorJitter(HybridBlock, arrays="nd"):
@@ -349,11 +350,11 @@ class RandomColorJitter(HybridBlock, arrays="nd"):
 
     def __init__(self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0) -> None:
         super().__init__()
-        self._ranges = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
+        self._args = (brightness, contrast, saturation, hue)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape and dtype."""
-        return F.image.random_color_jitter(x, **self._ranges)
+        return F.image.random_color_jitter(x, *self._args)
 
 
 class RandomGray(HybridBlock, arrays="nd"):
