@@ -101,9 +101,10 @@ def module(shown: BaseModule) -> Iterator[Fact]:
     """The state, inputs and outputs of a module."""
     yield "bound", shown.binded
     yield "initialized", shown.params_initialized
-    # composed modules, and those of users, keep neither optimizer nor devices of their own
+    # chains of modules, and those of users, keep neither optimizer nor devices of their own
     yield "optimizer", _class(getattr(shown, "_optimizer", None))
-    yield "context", _names(getattr(shown, "_context", ()))
+    devices = getattr(shown, "_context", ())
+    yield "context", _names(devices if isinstance(devices, (list, tuple)) else [devices])
     yield "data", _shapes(shown.data_shapes) if shown.binded else _listed(shown.data_names)
     yield "label", _shapes(shown.label_shapes) if shown.binded else None
     yield "outputs", _listed(shown.output_names)

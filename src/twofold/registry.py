@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from .device import Device
-from .errors import DTypeError, InvalidValue, MXNetError, ParameterError, WrongArgument, WrongType
+from .errors import InvalidValue, MXNetError, ParameterError, WrongArgument, WrongType
 from .formats.json_text import parse_json
 from .origin import warn
 from .suggestions import did_you_mean
@@ -73,7 +73,7 @@ def get_register_func(base_class: type, nickname: str) -> Register:
 
     def register(klass: Kind, name: str | None = None) -> Kind:
         if not issubclass(klass, base_class):
-            raise DTypeError(f"{nickname}.register: not a subclass of {base_class.__name__}", klass.__name__, "derive it from that class")
+            raise WrongType(f"{nickname}.register: not a subclass of {base_class.__name__}", klass.__name__, "derive it from that class")
         enter(names, (klass.__name__ if name is None else name).lower(), klass, nickname)
         return klass
 

@@ -120,7 +120,7 @@ def test_members_of_bases_without_a_page_are_on_the_page_of_a_class(cls, own):
 def test_members_of_bases_with_a_page_are_links(pages):
     assert ":py:obj:`fit <twofold.module.BaseModule.fit>`" in pages["mod.Module"]
     assert ":py:obj:`attach_grad <twofold.ndarray.sparse.BaseSparseNDArray.attach_grad>`" in pages["nd.sparse.CSRNDArray"]
-    assert ":py:obj:`asscalar <twofold.ndarray.NDArray.asscalar>`" in pages["nd.sparse.CSRNDArray"]
+    assert ":py:obj:`item <twofold.ndarray.NDArray.item>`" in pages["nd.sparse.CSRNDArray"]
 
 
 def test_every_documented_member_of_a_class_is_on_its_page_or_linked():

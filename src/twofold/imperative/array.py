@@ -11,7 +11,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for, gpu_count
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
-from ..errors import AutogradError, DTypeError, InvalidValue, NotAnArray, ParameterError, ShapeError, UnknownKey
+from ..errors import AutogradError, DTypeError, InvalidValue, NotAnArray, ParameterError, ShapeError
 from ..extension_points import shown_in_notebooks
 from ..graph.ir import Application
 from ..opdef import Op
@@ -25,7 +25,7 @@ from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, content_of, is_v
 from .guards import has_gradient, is_differentiated
 from .invoke import Argument, content, data_of, full_content, host_of, invoke, type_of, warn_if_gradient_rounds
 from .strided_view import view_shape
-from .tape import TapeEntry, tls
+from .tape import TapeEntry, check_request, tls
 from .trace import Trace, TracedEntry
 from .transfer import written_out
 from .views import Viewable, view_of
@@ -239,8 +239,7 @@ class Array(Viewable):
         ParameterError
             For any other ``grad_req`` or ``stype``.
         """
-        if grad_req not in ("write", "add", "null"):
-            raise UnknownKey("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
+        check_request(grad_req)
         warn_if_gradient_rounds(self._content, "attach_grad")
         if stype not in (None, "default"):
             self._attach(self._zeros_in(stype), grad_req)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import ref
 
 from ..assembly import fragment
+from ..errors import UnknownKey
 from ..graph.build import item
 from ..graph.ir import Application, Node
 
@@ -62,6 +63,18 @@ class TapeEntry:
 
 #: In place of a request: the array's shape or dtype differs from the gradient's, so backward must not reach the variable.
 MISFIT = "misfit"
+
+
+def check_request(grad_req: str) -> None:
+    """Raise if it is none of the requests that `Array.attach_grad` takes.
+
+    Raises
+    ------
+    UnknownKey
+        If so.
+    """
+    if grad_req not in ("write", "add", "null"):
+        raise UnknownKey("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
 
 
 class Variable:

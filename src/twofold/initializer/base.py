@@ -12,6 +12,7 @@ from .. import ndarray as nd
 from .. import random, registry
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, Undefined, WrongShape, WrongType
 from ..extension_points import shown_as_text
+from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..patterns import compiled
 
@@ -126,6 +127,8 @@ class Initializer:
         """Initialize an array of a plain name."""
         if not isinstance(name, str):
             raise DTypeError("Initializer: name must be string", type(name).__name__, "pass a name or an InitDesc")
+        if not isinstance(arr, Array):
+            raise DTypeError("Initializer: arr must be NDArray", type(arr).__name__, "pass the array to be filled")
         getattr(self, _method_for_plain(name))(name, arr)
 
     def _verbose_print(self, desc: str, init: str, arr: NDArray) -> None:

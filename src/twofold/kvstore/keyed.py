@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from ..device import CPU
-from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError, WrongType
+from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError, WrongArgument, WrongType
 from ..imperative.array import Array
 from ..imperative.cell import Value
 from ..imperative.deferral import twin_of
@@ -14,6 +14,10 @@ from .base import Key, Keys, KVStoreBase, Values
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+
+
+class NotArrays(WrongArgument, AssertionError):
+    """Something else than arrays was given; MXNet raises either class."""
 
 
 class StoredArray(Protocol):
@@ -167,6 +171,9 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         if len(ids) not in (1, len(targets)):
             given = f"{len(ids)} row_ids, {len(targets)} arrays"
             raise ParameterError("KVStore.row_sparse_pull: the numbers of row_ids and out differ", given, "pass one for each array, or one")
+        if not all(isinstance(i, Array) for i in ids):
+            given = ", ".join(type(i).__name__ for i in ids)
+            raise NotArrays("KVStore.row_sparse_pull: row_ids should be NDArray or list of NDArray", given, "pass arrays of row numbers")
         for n, (k, target) in enumerate(targets):
             stored = self._of_key(k)
             if stored.stype != "row_sparse" or target.stype != "row_sparse":
@@ -179,7 +186,7 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         if kind is None:
             raise WrongType("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")
         if self._key_type not in (None, kind):
-            raise MXNetError(
+            raise InvalidValue(
                 "KVStore: Mixed key types are not allowed",
                 f"{key!r} in a store with keys of type {self._key_type.__name__}",
                 "use one type",
@@ -191,7 +198,7 @@ def _arrays(key: Key, value: Any) -> list[NDArray]:
     arrays = list(value) if isinstance(value, (list, tuple)) else [value]
     if not arrays or not all(isinstance(x, Array) for x in arrays):
         kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
-        raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "pass arrays")
+        raise NotArrays(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "pass arrays")
     return arrays
 
 

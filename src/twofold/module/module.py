@@ -195,7 +195,7 @@ class Module(BaseModule):
     def _reset_bind(self) -> None:
         """Drop the executors; parameters stay."""
         if self.binded and self.params_initialized:
-            self.get_params()  # copy them from the devices before their executors are dropped
+            self._sync_params_from_devices()  # before their executors are dropped
         super()._reset_bind()
         self._exec_group, self._data_shapes, self._label_shapes = None, None, None
 
@@ -309,7 +309,7 @@ class Module(BaseModule):
             check_names(arg_params, arguments, "arguments")
             check_names(aux_params, states, "auxiliary states")
         if self.params_initialized and allow_missing:
-            self.get_params()  # parameters without an array keep the values that the devices hold
+            self._sync_params_from_devices()  # parameters without an array keep the values that the devices hold
         self._arg_params = {} if self._arg_params is None else self._arg_params
         self._aux_params = {} if self._aux_params is None else self._aux_params
         # the initializer works on the CPU, so each device gets the same values
@@ -328,7 +328,8 @@ class Module(BaseModule):
             return
         assert self._arg_params is not None
         # the values of now: the store starts from them
-        params = self.get_params()[0]
+        self._sync_params_from_devices()
+        params = self._arg_params
         check_kvstore(request.kvstore)
         store, on_store = store_for(request.kvstore, len(self._context), params.values())
         # in the store there is one copy of each weight

@@ -208,21 +208,29 @@ class CustomHandle(UserFunction):
         The operator's name and interface.
     training
         Whether it runs in training mode.
+    needs
+        Positions, among operands and then results, of the arrays that backward reads.
+    types
+        The types of all arrays.
     device
         The device of its arrays.
     states
         The arrays of its auxiliary states, which the user's forward and backward read and write themselves.
-    needs
-        Positions, among operands and then results, of the arrays that backward reads.
     """
 
     def __init__(
-        self, op_type: str, prop: CustomOpProp, training: bool, needs: Sequence[int], device: Device, states: Sequence[NDArray]
+        self,
+        op_type: str,
+        prop: CustomOpProp,
+        training: bool,
+        needs: Sequence[int],
+        types: Types,
+        device: Device,
+        states: Sequence[NDArray],
     ) -> None:
         super().__init__(f"Custom({op_type})")
-        self._prop, self._training, self._needs = prop, training, needs
+        self._prop, self._training, self._needs, self._types = prop, training, needs, types
         self._device, self._states = device, list(states)
-        self._types: Types = {}
         #: The user's object, once it is created.
         self._made: list[CustomOp] = []
 
@@ -230,11 +238,11 @@ class CustomHandle(UserFunction):
         """Call the object of another handle, for the same node in another mode: it may keep values of its own."""
         self._made = other._made
 
-    def prepare(self, types: Types) -> None:
-        """Create the computation for operands of these types, unless there is one."""
-        self._types = types
+    def prepare(self) -> None:
+        """Create the computation, unless there is one."""
         if not self._made:
-            shapes, dtypes = [list(t[0]) for t in types["in"]], [MXNET_CODES[t[1]] for t in types["in"]]
+            operands = self._types["in"]
+            shapes, dtypes = [list(shape) for shape, _ in operands], [MXNET_CODES[dtype] for _, dtype in operands]
             with user_code(f"{self.label}: create_operator"):
                 made = self._prop.create_operator(self._device, shapes, dtypes)
             if made is None:
@@ -257,9 +265,7 @@ class CustomHandle(UserFunction):
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
         operands = self._cells(arrays)
-        # an executor learns the types here; an imperative call has prepared the operator
-        if not self._types:
-            self.prepare(infer_types(self.label, self._prop, [(c.shape, c._dtype) for c in operands]))
+        self.prepare()
         (op,) = self._made
         results = self._empty(self._types["out"])
         with Scope(False, self._training):
@@ -391,8 +397,8 @@ def Custom(*data: NDArray, op_type: str = "", name: str | None = None, **paramet
     if len(operands) != len(names):
         raise ParameterError(f"{label}: number of arrays", f"{len(operands)}", f"pass {', '.join(names)}")
     needs = backward_needs(label, prop, listed)
-    handle = CustomHandle(op_type, prop, tls.training, needs, operands[0].context, operands[count:])
     types = infer_types(label, prop, [(a.shape, a._dtype) for a in operands[:count]])
-    handle.prepare(types)
+    handle = CustomHandle(op_type, prop, tls.training, needs, types, operands[0].context, operands[count:])
+    handle.prepare()
     out = call(handle, operands[:count], types["out"], NDArray, needs)
     return out[0] if len(out) == 1 else out

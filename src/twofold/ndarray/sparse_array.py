@@ -7,12 +7,20 @@ import numpy as np
 
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
-from ..errors import DTypeError, MissingDependency, NotSupportedForSparseNDArray, ParameterError, ShapeError, WholeArrayOnly
+from ..errors import (
+    DTypeError,
+    MissingDependency,
+    NotSupported,
+    NotSupportedForSparseNDArray,
+    ParameterError,
+    ShapeError,
+    WholeArrayOnly,
+)
 from ..imperative.array import adopted, from_host
 from ..imperative.cell import Value, wrap
 from ..imperative.row_gradients import GradientCell, RowVariable
 from ..imperative.storage import CELLS, CLASSES, SparseArray, SparseValue, by_storage, converted, dense_array, densified, sparse_array
-from ..imperative.tape import Variable
+from ..imperative.tape import Variable, check_request
 from ..imperative.transfer import on_device
 from ..imperative.write import mark
 from ..opdef import Sparse
@@ -100,6 +108,7 @@ class BaseSparseNDArray(NDArray, SparseArray):
         stype
             The storage type of the gradient: the array's own if None. Another one is ``"default"``.
         """
+        check_request(grad_req)
         own = stype or self._stype
         self._attach(zeros(self.shape, self.context, self._dtype) if own == "default" else self._zeros_in(own), grad_req)
 
@@ -203,6 +212,18 @@ class BaseSparseNDArray(NDArray, SparseArray):
     def as_np_ndarray(self) -> NoReturn:
         """Not possible: arrays of ``mx.np`` are dense."""
         raise ParameterError(f"cannot convert ndarray of stype {self._stype} to numpy ndarray", None, "call tostype('default') first")
+
+    def asscalar(self) -> Any:
+        """The element of an array of size 1, as a NumPy scalar.
+
+        Raises
+        ------
+        NotSupported
+            If the size is not 1.
+        """
+        if self.size != 1:
+            raise NotSupported("asscalar: a sparse array is no scalar", f"shape {self.shape}", "convert it with tostype('default')")
+        return super().asscalar()
 
     def reshape(self, *shape: object, **options: object) -> NoReturn:
         """Not supported for sparse arrays.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 from .. import ndarray as nd
 from .. import registry
 from ..dtype import HALVES
-from ..errors import InvalidValue, MXNetError, ParameterError, Undefined
+from ..errors import InvalidValue, MXNetError, ParameterError, Undefined, WrongType
 from ..extension_points import shown_as_text, shown_in_notebooks
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
@@ -101,8 +101,7 @@ class Optimizer:
         #: The rate without a scheduler; None if there is one and no rate was given.
         self.lr: Any = self._initial_rate(learning_rate)
         self.wd = wd
-        self.begin_num_update = begin_num_update
-        self.num_update = begin_num_update
+        self.begin_num_update = self.num_update = begin_num_update
         self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
         self._index_update_count = self._all_index_update_counts[0]  # an alias, which MXNet's state files keep
         self.clip_gradient = clip_gradient
@@ -143,6 +142,8 @@ class Optimizer:
         klass
             A subclass of `Optimizer`.
         """
+        if not isinstance(klass, type):
+            raise WrongType("optimizer.register: not a class", type(klass).__name__, "decorate a subclass of Optimizer")
         registry.enter(Optimizer.opt_registry, klass.__name__.lower(), klass, "optimizer")
         return klass
 
@@ -157,8 +158,8 @@ class Optimizer:
         """
         found = Optimizer.opt_registry.get(name.lower())
         if found is None:
-            others = ", ".join(Optimizer.opt_registry)
-            todo = did_you_mean(name.lower(), Optimizer.opt_registry, f"use one of {others}, or register yours")
+            names = Optimizer.opt_registry
+            todo = did_you_mean(name.lower(), names, f"use one of {', '.join(names)}, or register yours")
             raise ParameterError(f"Cannot find optimizer {name}", None, todo)
         check_arguments(found, kwargs)
         optimizer = found(**kwargs)

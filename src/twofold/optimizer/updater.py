@@ -152,6 +152,8 @@ class Updater:
         FormatError
             If it is damaged.
         """
+        if not isinstance(states, (bytes, bytearray, memoryview)):
+            raise WrongArgument("Updater.set_states: not bytes", type(states).__name__, "pass what get_states returns")
         self._load(states, {})
 
     def _load(self, data: bytes, weights: Mapping[Any, NDArray], rekeyed: Callable[[dict[Any, Any]], dict[Any, Any]] = dict) -> None:

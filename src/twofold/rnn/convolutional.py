@@ -100,18 +100,29 @@ class BaseConvRNNCell(GatedCell):
 
     def _of_input(self) -> dict[str, Any]:
         """The parameters of the convolution of the input."""
-        kernel = {"kernel": self._i2h_kernel, "stride": self._i2h_stride, "pad": self._i2h_pad, "dilate": self._i2h_dilate}
-        return {**kernel, "layout": self._conv_layout}
+        return {
+            "layout": self._conv_layout,
+            "kernel": self._i2h_kernel,
+            "stride": self._i2h_stride,
+            "pad": self._i2h_pad,
+            "dilate": self._i2h_dilate,
+        }
 
     def _maps(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
         return self._conv_forward(inputs, [state], name)
 
     def _conv_forward(self, inputs: Symbol, states: Sequence[Symbol], name: str) -> tuple[Symbol, Symbol]:
         """The maps of the input and of the first state, under MXNet's name, by which subclasses call them."""
-        of_state = {"kernel": self._h2h_kernel, "stride": (1, 1), "pad": self._h2h_pad, "dilate": self._h2h_dilate}
-        shared: dict[str, Any] = {"num_filter": self._num_hidden * self._num_gates}
-        i2h = sym.Convolution(inputs, self._iW, self._iB, name=f"{name}i2h", **self._of_input(), **shared)
-        h2h = sym.Convolution(states[0], self._hW, self._hB, name=f"{name}h2h", layout=self._conv_layout, **of_state, **shared)
+        filters = self._num_hidden * self._num_gates
+        of_state: dict[str, Any] = {
+            "layout": self._conv_layout,
+            "kernel": self._h2h_kernel,
+            "stride": (1, 1),
+            "pad": self._h2h_pad,
+            "dilate": self._h2h_dilate,
+        }
+        i2h = sym.Convolution(inputs, self._iW, self._iB, num_filter=filters, name=f"{name}i2h", **self._of_input())
+        h2h = sym.Convolution(states[0], self._hW, self._hB, num_filter=filters, name=f"{name}h2h", **of_state)
         return i2h, h2h
 
 

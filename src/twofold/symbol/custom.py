@@ -8,7 +8,7 @@ from ..dtype import NUMPY
 from ..errors import ParameterError
 from ..graph.build import G
 from ..graph.ir import Node
-from ..ndarray.custom import REGISTERED, CustomHandle, CustomOpProp, backward_needs, create_prop, infer, infer_types, names_of
+from ..ndarray.custom import REGISTERED, CustomHandle, CustomOpProp, Names, backward_needs, create_prop, infer, infer_types, names_of
 from .naming import AttrScope, NameManager
 from .node import SPECIAL_NODES, VARIABLE, Head, Replaying, SpecialNode, SymbolNode
 from .partial_types import PartialType
@@ -49,7 +49,7 @@ def Custom(
     attrs = {**AttrScope.current.get(attr), "op_type": op_type, **given}
     heads = [symbols[n].heads[0] if n in symbols else Head(SymbolNode(VARIABLE, f"{label}_{n}", attrs), 0) for n in names]
     node = SymbolNode(CUSTOM, label, attrs, heads, outputs=len(listed.outputs))
-    node.derived[CustomOpProp] = prop
+    node.derived |= {CustomOpProp: prop, Names: listed}
     node.check()
     return Symbol([Head(node, k) for k in range(node.outputs)])
 
@@ -63,11 +63,19 @@ def _prop_of(node: SymbolNode) -> CustomOpProp:
     return found
 
 
+def _names_of(node: SymbolNode) -> Names:
+    """The names that the property of a node lists."""
+    found: Names | None = node.derived.get(Names)
+    if found is None:
+        found = node.derived[Names] = names_of(f"Custom({node.attrs['op_type']})", _prop_of(node))
+    return found
+
+
 def _states(node: SymbolNode) -> range:
     """Positions of the inputs that are states; none while the operator is not registered."""
     # looked up on each call: the operator may be registered after the file with the node has been loaded
-    count, op_type = len(node.inputs), node.attrs.get("op_type")
-    states = names_of(f"Custom({op_type})", _prop_of(node)).states if op_type in REGISTERED else []
+    count = len(node.inputs)
+    states = _names_of(node).states if node.attrs.get("op_type") in REGISTERED else []
     return range(count - len(states), count)
 
 
@@ -81,7 +89,7 @@ class _Custom(SpecialNode):
             raise ParameterError("Custom: Required parameter op_type is not presented", None, "pass it")
         if op_type not in REGISTERED:
             return node.outputs
-        listed = names_of(f"Custom({op_type})", _prop_of(node))
+        listed = _names_of(node)
         names = listed.operands
         if len(node.inputs) != len(names):
             raise ParameterError(f"Custom({op_type}): number of inputs", f"{len(node.inputs)}", f"pass {', '.join(names)}")
@@ -97,28 +105,26 @@ class _Custom(SpecialNode):
 
     def output_names(self, node: SymbolNode) -> Sequence[str]:
         """The names of the results, from the property; empty while the operator is not registered."""
-        op_type = node.attrs["op_type"]
-        return names_of(f"Custom({op_type})", _prop_of(node)).outputs if op_type in REGISTERED else ()
+        return _names_of(node).outputs if node.attrs["op_type"] in REGISTERED else ()
 
     def input_names(self, node: SymbolNode) -> Sequence[str]:
         """The names of the operands, from the property; empty while the operator is not registered."""
-        op_type = node.attrs["op_type"]
-        return names_of(f"Custom({op_type})", _prop_of(node)).operands if op_type in REGISTERED else ()
+        return _names_of(node).operands if node.attrs["op_type"] in REGISTERED else ()
 
     def infer(self, node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
         """Types and shapes of all arrays, from the property. As in MXNet, it is called once the first operand is known."""
         prop, label, count = _prop_of(node), f"Custom({node.attrs['op_type']})", _states(node).start
         operands, arrays = inputs[:count], [*inputs[:count], *outputs, *inputs[count:]]
         first = operands[0]
-        if first.dtype is not None or first.is_shaped:
-            kinds = infer(label, prop, "infer_type", [NUMPY[k.dtype or first.dtype or "float32"].type for k in operands])
-            for known, kind in zip(arrays, chain(*kinds), strict=True):
-                known.dtype = known.dtype or kind
         if first.is_shaped:
             # To the user's method an unknown shape is an empty list, as in MXNet.
             shapes = infer(label, prop, "infer_shape", [list(k.sizes) if k.is_shaped else [] for k in operands])
             for k, (known, shape) in enumerate(zip(arrays, chain(*shapes), strict=True)):
                 known.learn_shape(shape, f"array {k}")
+        if first.dtype is not None or first.is_shaped:
+            kinds = infer(label, prop, "infer_type", [NUMPY[k.dtype or first.dtype or "float32"].type for k in operands])
+            for known, kind in zip(arrays, chain(*kinds), strict=True):
+                known.dtype = known.dtype or kind
 
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
         """A call of user code, on an object that each executor creates."""
@@ -126,9 +132,9 @@ class _Custom(SpecialNode):
         op_type, operands = node.attrs["op_type"], arrays[:first_state]
         label = f"Custom({op_type})"
         types = infer_types(label, prop, [(a.shape, a.dtype) for a in operands])
-        needs = backward_needs(label, prop, names_of(label, prop))
+        needs = backward_needs(label, prop, _names_of(node))
         # an object of the user may keep values from forward to backward: two executors must not share it
-        create = partial(CustomHandle, op_type, prop, replay.training, needs)
+        create = partial(CustomHandle, op_type, prop, replay.training, needs, types)
         handle = replay.user_object(create, [h.node for h in node.inputs[first_state:]])
         results = G.user_forward(handle, *operands, types=tuple(types["out"]), needs=needs, label=label)
         return results if isinstance(results, tuple) else (results,)

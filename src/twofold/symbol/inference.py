@@ -51,6 +51,8 @@ class Inference:
         self.known: dict[SymbolNode, list[PartialType]] = {}
         #: Nodes about which nothing more can be learned; they are not visited again.
         self._done: set[SymbolNode] = set()
+        #: What was known around nodes when their last visit taught nothing: another one would not either.
+        self._settled: dict[SymbolNode, tuple[bool, list[tuple[PartialShape, str | None]]]] = {}
         for node in self.order:
             if node.is_variable:
                 shape = shapes[node.name] if shapes.get(node.name) is not None else declared_shape(node)
@@ -100,6 +102,9 @@ class Inference:
             return False
         inputs, outputs = [self.known[h.node][h.place] for h in node.inputs], self.known[node]
         before = [(k.shape, k.dtype) for k in (*inputs, *outputs)]
+        probing = probing and node.special is None  # which does not probe
+        if self._settled.get(node) == (probing, before):
+            return False
         try:
             if infer_node(node, inputs, outputs, probing):
                 self._done.add(node)
@@ -110,7 +115,10 @@ class Inference:
             raise
         except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # a rule that did not expect such shapes
             raise _naming(ShapeError(f"the inputs do not match ({error})"), node, inputs) from error
-        return before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]
+        if before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]:
+            return True
+        self._settled[node] = probing, before
+        return False
 
     def of(self, head: Head) -> PartialType:
         """What is known about an output."""

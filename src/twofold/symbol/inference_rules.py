@@ -35,7 +35,8 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
     """
     if node.special is not None:
         node.special.infer(node, inputs, outputs)
-        return False  # its subgraphs may determine more once more is known around the node
+        # its subgraphs may determine more once more is known around the node
+        return all(k.is_shaped and k.dtype is not None for k in (*inputs, *outputs))
     infer_dtypes(node, inputs, outputs)
     _complete(node, inputs, outputs)
     if node.is_eager:
