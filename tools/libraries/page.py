@@ -75,6 +75,7 @@ Tried on 2026-11-27 with NumPy 2.4.6, by their own tests if they have any, and b
 | einops-0.3.2 | its tests with MXNet as the backend | 38 of 39 | 38 of 39 |
 | einops-0.6.1 | the same | 82 of 88 | 81 of 88 |
 | gluonar-0.1.0 | its tests of transforms and data, on simulated GPUs | the others need librosa 0.7 | needs a GPU |
+| lpot-1.6 | its tests with MXNet: quantization by its own collectors | 8 of 11; one downloads, one names fused layers of oneDNN | 9 of 11 |
 | minpy-0.3.4 | gradients by its tape, a training by its `Solver` with NumPy 2.3.5 | MXNet's numbers | |
 | mlflow-1.30.1 | `mlflow.gluon`: logs of an `Estimator`, models saved and loaded | as MXNet | |
 | mmdnn-0.3.1 | a checkpoint to its format and back to a program | MXNet's files, byte for byte | |
@@ -82,13 +83,16 @@ Tried on 2026-11-27 with NumPy 2.4.6, by their own tests if they have any, and b
 | mxlearn-0.1.0 | its tests | 2 of 2 | not run |
 | mxop-0.2.0 | operations and parameters of 8 networks, by hooks | MXNet's numbers | |
 | optuna-2.10.1 | studies of `Module.fit` with pruning | the same trials pruned | |
+| resnest-0.0.6b20230402 | outputs of two networks, hybridized too, with random weights | MXNet's numbers | |
+| rl-coach-slim-1.0.1 | its tests of MXNet's parts, and a DQN on CartPole for 600 steps | 46 of 48 | 45 of 48 |
 | tensorly-0.4.5 | its tests with MXNet as the backend | 67 of 67 | 67 of 67 |
 | tensorly-0.7.0 | the same | 195 of 195 | not run |
 | tensorly-0.8.1 | the same | 338 of 342; the others lack data | not run to the end |
 | thinc-8.3.4 | its tests of models and of `MXNetWrapper` | 83 of 84; one downloads data | 17 of 17 of the wrapper |
 
-Three things were mended: parameters saved to a file that the program has open, as thinc does, were not read from it; `run` did not restore
-`int(label.asnumpy())`, which NumPy 2.4 refuses and Monk writes; and NumPy's error did not say what to do, as for MinPy's own arrays.
+Four things were mended: parameters saved to a file that the program has open, as thinc does, were not read from it; `run` did not restore
+`int(label.asnumpy())`, which NumPy 2.4 refuses and Monk writes; NumPy's error did not say what to do, as for MinPy's own arrays; and
+`calib_graph` took no collector of a library's own, and no float32 parameters, as lpot passes.
 
 ## Repositories, tried once
 

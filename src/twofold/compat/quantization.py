@@ -125,7 +125,7 @@ class _LayerHistogramCollector:
     @property
     def hist_dict(self) -> dict[str, Histogram]:
         """The histograms by name."""
-        return self._collector.histograms
+        return self._collector.hist_dict
 
     def collect(self, name: str | bytes, arr: NDArray) -> None:
         """Take in one array."""
@@ -154,7 +154,7 @@ class _LayerOutputMinMaxCollector:
     @property
     def min_max_dict(self) -> dict[str, tuple[float, float]]:
         """The ranges by name."""
-        return self._collector.ranges
+        return self._collector.min_max_dict
 
     def collect(self, name: str | bytes, arr: NDArray) -> None:
         """Take in one array."""
@@ -211,7 +211,7 @@ def _quantize_symbol(
         raise InvalidValue("_quantize_symbol: there is one range for each array", f"{quantize_granularity}, {ctx}", "pass tensor-wise")
     names = offline_params or (), excluded_symbols or (), excluded_operators or ()
     made = quantized_graph(sym.heads, *names, quantized_dtype, quantize_mode == "smart")
-    return Symbol(made.heads), list(made.inputs)
+    return Symbol(made.heads), [*made.inputs, *made.sums]
 
 
 def _quantize_params(qsym: Symbol, params: Mapping[str, NDArray], th_dict: Mapping[str, tuple[float, float]]) -> dict[str, NDArray]:

@@ -64,6 +64,29 @@ def only_between_convolutions(mx):
     return [_made(mx, s, calib_mode="none", quantize_mode=mode) for s in made for mode in ("full", "smart")]
 
 
+class _Collector:
+    """The ranges of a program's own collector, as `calib_graph` reads them."""
+
+    min_max_dict = {"data": (-1.5, 2.0), "fc_output": (np.array([-3.0], "f4"), np.array([4.0], "f4")), "other": (0.0, 1.0)}  # noqa: RUF012
+    hist_dict = {  # noqa: RUF012
+        name: (np.bincount(np.arange(8001) % 7 * 1000, minlength=8001), np.linspace(-bound, bound, 8002), -bound, bound, bound)
+        for name, bound in (("data", 2.0), ("fc_output", 4.0))
+    }
+
+
+def own_collectors(mx):
+    dense = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
+    weights = {"fc_weight": mx.nd.arange(32).reshape((4, 8)) / 10, "fc_bias": mx.nd.arange(4)}
+    out = []
+    for mode in ("naive", "entropy"):
+        symbol, _, states, _ = _quantization(mx).quantize_graph(dense, weights, {}, mx.cpu(), calib_mode=mode)
+        new, arrays, _ = _quantization(mx).calib_graph(symbol, weights, states, _Collector(), calib_mode=mode, quantized_dtype="int8")
+        attrs = {n: a for n, a in sorted(new.attr_dict().items()) if "min_calib_range" in a}
+        ranges = {n: [float(a["min_calib_range"]), float(a["max_calib_range"])] for n, a in attrs.items()}
+        out.append([ranges, {name: array.astype("float32") for name, array in sorted(arrays.items())}])
+    return out
+
+
 def histograms(mx):
     old = (np.array([1, 2, 3, 2, 1]), np.linspace(-2, 2, 6), -1.5, 1.8, 2.0)
     more = [(np.array([0.5, -1.2, 1.9]), -1.2, 1.9, 1.9), (np.array([3.0, -2.5, 0.1]), -2.5, 3.0, 3.0)]

@@ -1,6 +1,6 @@
 """Ranges of a network's values on sample data: smallest and largest, or the threshold that keeps most information."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,13 +66,22 @@ def threshold_of(histogram: Histogram, dtype: str, bins: int = 255) -> tuple[NDA
     return threshold, divergence
 
 
+def ranges_of(histograms: Mapping[str, Histogram], dtype: str) -> dict[str, tuple[float, float]]:
+    """The range of each value for quantization to ``dtype``, by name."""
+    found = {}
+    for name, histogram in histograms.items():
+        bound = float(threshold_of(histogram, dtype)[0].asscalar())
+        found[name] = 0.0 if is_unsigned(histogram[2], dtype) else -bound, bound
+    return found
+
+
 def is_unsigned(low: float, dtype: str) -> bool:
     """Whether values are quantized without a sign if ``low`` is the smallest; ``dtype`` as for `threshold_of`."""
     return low >= 0 and dtype != "int8"
 
 
 class RangeCollector:
-    """The smallest and the largest element of each value.
+    """The smallest and the largest element of each value, in ``min_max_dict``.
 
     Parameters
     ----------
@@ -82,23 +91,19 @@ class RangeCollector:
 
     def __init__(self, wanted: Collection[str]) -> None:
         self.wanted = wanted
-        self.ranges: dict[str, tuple[float, float]] = {}
+        self.min_max_dict: dict[str, tuple[float, float]] = {}
 
     def collect(self, name: str, array: NDArray) -> None:
         """Take in one array."""
         if name not in self.wanted:
             return
         low, high = float(array.min().asscalar()), float(array.max().asscalar())
-        old = self.ranges.get(name, (low, high))
-        self.ranges[name] = min(old[0], low), max(old[1], high)
-
-    def ranges_for(self, dtype: str) -> dict[str, tuple[float, float]]:
-        """The range of each value, which no dtype changes."""
-        return self.ranges
+        old = self.min_max_dict.get(name, (low, high))
+        self.min_max_dict[name] = min(old[0], low), max(old[1], high)
 
 
 class HistogramCollector:
-    """Histograms of each value, for thresholds by least loss of information; see `contrib.calibrate_entropy`.
+    """Histograms of each value in ``hist_dict``, for thresholds by least loss of information; see `contrib.calibrate_entropy`.
 
     Parameters
     ----------
@@ -110,7 +115,7 @@ class HistogramCollector:
 
     def __init__(self, wanted: Collection[str], bins: int = 8001) -> None:
         self.wanted, self.bins = wanted, bins
-        self.histograms: dict[str, Histogram] = {}
+        self.hist_dict: dict[str, Histogram] = {}
 
     def collect(self, name: str, array: NDArray) -> None:
         """Take in one array."""
@@ -119,20 +124,12 @@ class HistogramCollector:
         data = array.asnumpy()
         low, high = float(data.min()), float(data.max())
         bound = max(abs(low), abs(high))
-        if name in self.histograms:
-            self.histograms[name] = combine_histogram(self.histograms[name], data, low, high, bound)
+        if name in self.hist_dict:
+            self.hist_dict[name] = combine_histogram(self.hist_dict[name], data, low, high, bound)
         else:
             # Symmetric about 0, as `calibrate_entropy` expects.
             hist, edges = np.histogram(data, bins=self.bins, range=(-bound, bound))
-            self.histograms[name] = hist, edges, low, high, bound
-
-    def ranges_for(self, dtype: str) -> dict[str, tuple[float, float]]:
-        """The range of each value for quantization to ``dtype``."""
-        found = {}
-        for name, histogram in self.histograms.items():
-            bound = float(threshold_of(histogram, dtype)[0].asscalar())
-            found[name] = 0.0 if is_unsigned(histogram[2], dtype) else -bound, bound
-        return found
+            self.hist_dict[name] = hist, edges, low, high, bound
 
 
 def run_layers(

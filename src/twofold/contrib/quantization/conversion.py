@@ -4,6 +4,8 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import ndarray as nd
 from ...device import CPU, Device
 from ...errors import MXNetError, ParameterError
@@ -11,7 +13,7 @@ from ...io import DataIter
 from ...ndarray.array import NDArray
 from ...symbol.node import topological
 from ...symbol.symbol import Symbol
-from .calibration import HistogramCollector, RangeCollector, run_layers
+from .calibration import HistogramCollector, RangeCollector, ranges_of, run_layers
 from .graph import calibrated_value, form_of, quantized_graph
 
 Arrays = Mapping[str, NDArray]
@@ -103,7 +105,9 @@ def calib_graph(
     Parameters
     ----------
     qsym, arg_params, aux_params, collector
-        What `quantize_graph` returned, after the collector has taken in the values of the float32 network.
+        What `quantize_graph` returned, after the collector has taken in the values of the float32 network. Float32 parameters are
+        quantized. A collector of another class has the ranges in ``min_max_dict``, and for ``"entropy"`` histograms, as of
+        `combine_histogram`, in ``hist_dict``.
     calib_mode, quantized_dtype
         As there.
     logger
@@ -111,8 +115,9 @@ def calib_graph(
     """
     if calib_mode not in ("naive", "entropy", "custom"):
         raise ParameterError("unknown calibration mode", calib_mode, "expected `naive`, `entropy` or `custom`")
-    ranges = collector.ranges_for(quantized_dtype) if calib_mode != "custom" else dict(collector.min_max_dict)
-    return with_ranges(qsym, ranges, logger), dict(arg_params), dict(aux_params)
+    ranges = ranges_of(collector.hist_dict, quantized_dtype) if calib_mode == "entropy" else dict(collector.min_max_dict)
+    stored = [n.removesuffix("_quantize") for n in qsym.list_arguments() if n.endswith("_quantize") and n not in arg_params]
+    return with_ranges(qsym, ranges, logger), quantized_params(qsym, arg_params, stored, CPU), dict(aux_params)
 
 
 def with_ranges(qsym: Symbol, ranges: Mapping[str, tuple[float, float]], logger: Any = None) -> Symbol:
@@ -121,7 +126,7 @@ def with_ranges(qsym: Symbol, ranges: Mapping[str, tuple[float, float]], logger:
     for node in topological(new.heads):
         name = calibrated_value(node)
         if name is not None and name in ranges:
-            low, high = ranges[name]
+            low, high = (float(np.ravel(end)[0]) for end in ranges[name])  # thresholds are arrays (1,)
             # With six digits, as MXNet's files have them.
             node.set_attrs({"min_calib_range": f"{low:.6f}", "max_calib_range": f"{high:.6f}"})
             if logger is not None:

@@ -25,6 +25,8 @@ class Quantized(NamedTuple):
     params: list[str]
     #: The nodes that need the range of a value, by the value's name: nodes that quantize it while running, and nodes that compute it.
     inputs: dict[str, SymbolNode]
+    #: The names of sums of products, which are put into 8 bits by their range in each run, unless calibration gives them one.
+    sums: list[str]
 
 
 def quantized_graph(
@@ -51,7 +53,7 @@ def quantized_graph(
     build = _Build(_between(order, able) if smart else able, {*params}, dtype)
     for node in order:
         build.add(node)
-    return Quantized([build.plain(h) for h in heads], build.offline, build.inputs)
+    return Quantized([build.plain(h) for h in heads], build.offline, build.inputs, build.sums)
 
 
 def form_of(node: SymbolNode) -> Quantizes | None:
@@ -89,6 +91,7 @@ class _Build:
         self.chosen, self.params, self.dtype = chosen, params, dtype
         self.offline: list[str] = []
         self.inputs: dict[str, SymbolNode] = {}
+        self.sums: list[str] = []
         self._plain: dict[Head, Head] = {}
         self._triples: dict[Head, Triple] = {}
         self._variables: dict[SymbolNode, Head] = {}
@@ -144,6 +147,7 @@ class _Build:
         if form.wide:
             out = {"out_type": self.dtype}
             new = SymbolNode(quantization.requantize.title, f"requantize_{node.name}", out, [Head(new, k) for k in range(3)])
+            self.sums.append(node.output_name(0))
         elif form.calibrated:
             self.inputs[node.output_name(0)] = new
         return Head(new, 0), Head(new, 1), Head(new, 2)
@@ -153,6 +157,8 @@ def calibrated_value(node: SymbolNode) -> str | None:
     """The name of the value of the float network whose range a node of the quantized one needs; None if it needs none."""
     if node.op_name == quantization.quantize_v2.title:
         return node.name.removesuffix("_quantize")
+    if node.op_name == quantization.requantize.title:
+        return f"{node.name.removeprefix('requantize_')}_output"
     quantizes = None if node.op is None else node.op.symbolic.quantizes
     if quantizes is not None and quantizes.calibrated:
         return f"{node.name.removeprefix('quantized_')}_output"
