@@ -37,7 +37,7 @@ def _type(dtype: DTypeLike, function: str = "", *arguments: object) -> Any:
     Raises
     ------
     DTypeError
-        If it is an integer. Other namespaces take MXNet's type codes; here it is a size, as in ``zeros(3, 4)``.
+        If it is an integer, which is a size here, as in ``zeros(3, 4)``.
     """
     if isinstance(dtype, int) and not isinstance(dtype, bool):
         given, todo = f"dtype={dtype}", "name the dtype, such as 'int32'"
