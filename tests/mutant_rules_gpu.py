@@ -61,7 +61,9 @@ GPU_MUTANTS = (
     _rule("memory of others is kept for the compute stream", "memory:Memory.lent", replace("_Loan(array, self, user)", "array")),
     _rule("full memory waits for what is kept", "memory:Memory.release", drop("mark.event.synchronize()")),
     _rule(
-        "what others compute is waited for", "adapter:CupyBackend.from_dlpack", replace("self.stream(Device('gpu', device)).cuda.ptr", "-1")
+        "what others compute is waited for",
+        "adapter:CupyBackend.from_dlpack",
+        replace("self.stream(interned('gpu', device)).cuda.ptr", "-1"),
     ),
     _rule(
         "others wait for what is computed",

@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     BEFORE.append(draw_schedule)
     # what takes the CPU where a program names no device, whatever the default context is
     for kind in (mx.mod.Module, mx.mod.BucketingModule):
-        kind.__init__.__defaults__ = tuple(mx.gpu(0) if d is mx.cpu() else d for d in kind.__init__.__defaults__)
+        kind.__init__.__defaults__ = tuple(mx.gpu(0) if d == mx.cpu() else d for d in kind.__init__.__defaults__)
     mx.model.FeedForward.__init__.__defaults__ = (mx.gpu(0), *mx.model.FeedForward.__init__.__defaults__[1:])
 
 

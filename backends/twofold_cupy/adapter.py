@@ -14,7 +14,7 @@ import numpy as np
 from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, Call, KernelEpilogue, OperandType, Params, ProgramTraits, RowProgram, Run
 from twofold.backend.protocol import Backend, Launcher, Target
 from twofold.config import SETTINGS
-from twofold.device import Device
+from twofold.device import Device, interned
 from twofold.dtype import NUMPY, WEAK
 from twofold.errors import DeviceError, MXNetError
 
@@ -314,9 +314,9 @@ class CupyBackend(Backend):
         kind, device = source.__dlpack_device__()
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
-            return self.from_host(np.from_dlpack(source), Device("gpu", current_device() if inner is None else inner.device))
+            return self.from_host(np.from_dlpack(source), interned("gpu", current_device() if inner is None else inner.device))
         with cupy.cuda.Device(self._existing(device)):  # outside of our stream: a producer that also uses CuPy reads the current one
-            capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device("gpu", device)).cuda.ptr))
+            capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(interned("gpu", device)).cuda.ptr))
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from twofold.backend.kernel import Array, ArrayType, Call, OperandType, Params, RowProgram
 from twofold.backend.protocol import Target
-from twofold.device import Device
+from twofold.device import Device, interned
 from twofold.dtype import NUMPY
 from twofold_numpy.adapter import NumpyBackend
 from twofold_numpy.namespace import NumpyNamespace
@@ -103,7 +103,7 @@ class FakeBackend(NumpyBackend):
     def current(self) -> Stream:
         """The stream that this thread's operations are issued to."""
         stack = self.streams.stack
-        return stack[-1] if stack else self.stream(Device("gpu"))
+        return stack[-1] if stack else self.stream(interned("gpu"))
 
     def issue(self, function: Callable[[], object], device: Device | None = None) -> None:
         """Issue an operation to the entered stream; if the thread has entered none, to the compute stream of a device."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
+from itertools import count, pairwise
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -35,20 +35,12 @@ def _written(text: str) -> str:
     return f"write mx.{name.replace('cuda', 'gpu')}({index})" if name in ("cuda", *TYPE_CODES) and (index or "0").isdecimal() else ""
 
 
-#: What stands for `Device` among the bases of a class.
-_DERIVABLE: dict[type, type] = {}
-
-
 class _Local(threading.local):
     stack: tuple["Device", ...] = ()
 
 
 class _DeviceType(type):
-    """The type of `Device`, for the attribute ``Context.default_ctx`` and for classes that programs derive."""
-
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> "_DeviceType":
-        """A class. One that a program derives from `Device` derives from `_Separate`."""
-        return super().__new__(cls, name, tuple(_DERIVABLE.get(base, base) for base in bases), body, **options)
+    """The type of `Device`, for the attribute ``Context.default_ctx``."""
 
     @property
     def default_ctx(cls) -> "Device":
@@ -74,9 +66,10 @@ class _DefaultContext:
 
 
 class Device(metaclass=_DeviceType):
-    """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``) and a number. Equal devices are identical.
+    """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``) and a number.
 
-    As a context manager it sets the default device of this thread.
+    Devices of one kind and number are equal. The engine uses one object for all of them, see `interned`, and compares those by identity.
+    As a context manager a device is the default device of this thread.
 
     Parameters
     ----------
@@ -91,10 +84,9 @@ class Device(metaclass=_DeviceType):
         If the kind is unknown or the index negative.
     """
 
-    __slots__ = ("device_id", "device_type", "is_host")
+    __slots__ = ("__dict__", "__weakref__", "_interned", "device_id", "device_type", "is_host", "serial")
     devtype2str: ClassVar[dict[int, str]] = KIND_OF_CODE
     devstr2type: ClassVar[dict[str, int]] = TYPE_CODES
-    _known: ClassVar[dict[tuple[str, int], "Device"]] = {}
     _local: ClassVar[_Local] = _Local()
     _default_ctx: ClassVar[_DefaultContext] = _DefaultContext()
 
@@ -102,32 +94,16 @@ class Device(metaclass=_DeviceType):
     device_id: int
     #: Whether the device uses host memory.
     is_host: bool
-
-    def __new__(cls, device_type: "str | int | Device" = "", device_id: int = 0) -> "Device":
-        """The interned device of a kind and index."""
-        if isinstance(device_type, Device):
-            if device_type.__class__ is Device:
-                return device_type
-            device_type, device_id = device_type.device_type, device_type.device_id
-        kind = KIND_OF_CODE.get(device_type, str(device_type)) if isinstance(device_type, int) else device_type
-        if kind not in TYPE_CODES or int(device_id) < 0:
-            if kind == "" and device_id == 0:
-                return object.__new__(_Unpickled)  # and a call of the class goes on to refuse it
-            raise _unknown_device(device_type, device_id, kind)
-        key = kind, int(device_id)
-        found = cls._known.get(key)
-        if found is None:
-            new = super().__new__(cls)
-            for name, value in (("device_type", kind), ("device_id", key[1]), ("is_host", kind != "gpu")):
-                object.__setattr__(new, name, value)
-            found = cls._known.setdefault(key, new)
-        return found
+    #: Number of this device among those that the process has named.
+    serial: int
+    _interned: "Device"
 
     def __init__(self, device_type: "str | int | Device", device_id: int = 0) -> None:
-        if self.__class__ is not Device:  # an object of a derived class; `__new__` has set the attributes of the interned ones
-            own = Device(device_type, device_id)
-            for name in Device.__slots__:
-                object.__setattr__(self, name, getattr(own, name))
+        self._become(interned(device_type, device_id))
+
+    def _become(self, own: "Device") -> None:
+        for name in _OF_KIND:
+            object.__setattr__(self, name, getattr(own, name))
 
     @property
     def device_typeid(self) -> int:
@@ -143,20 +119,41 @@ class Device(metaclass=_DeviceType):
         for trim in TRIMMERS:
             trim(self)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise FixedDevice(
-            f"Context: {name} cannot be set", repr(self), "all equal devices are one object: make another, mx.Context(kind, number)"
-        )
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = getattr(self, "_interned", CPU)  # a derived class may set the attributes in place of a call of our constructor
+        if own is self:
+            raise FixedDevice(f"Context: {name} cannot be set", repr(self), "arrays share this object: change a copy, mx.Context(ctx)")
+        if name == "device_typeid":
+            self._become(interned(value, own.device_id))
+        elif name == "device_id":
+            self._become(interned(own.device_type, value))
+        elif name in _OF_KIND:
+            raise FixedDevice(f"Context: {name} cannot be set", repr(self), "set device_typeid: 1 for a CPU, 2 for a GPU")
+        else:
+            object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Device) and self._interned is other._interned)
+
+    def __hash__(self) -> int:
+        return self.serial
 
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "device_typeid": self.device_typeid, "device_id": self.device_id}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        Device.__init__(self, state["device_typeid"], state["device_id"])
+        vars(self).update({name: value for name, value in state.items() if name not in ("device_typeid", "device_id", "_old_ctx")})
+
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return Device, (self.device_type, self.device_id)
+        return (Device, (self.device_type, self.device_id)) if self.__class__ is Device and not vars(self) else object.__reduce__(self)
 
     def __enter__(self) -> "Device":
-        ENTERED[:] = [self]
-        self._local.stack = (*self._local.stack, self)
+        ENTERED[:] = [self._interned]
+        self._local.stack = (*self._local.stack, self._interned)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -166,68 +163,39 @@ class Device(metaclass=_DeviceType):
     def _old_ctx(self) -> "Device | None":
         """The default device before the innermost ``with`` of this device in this thread; None outside of one."""
         outer = CPU, *self._local.stack
-        return next((before for before, entered in reversed([*pairwise(outer)]) if entered is Device(self)), None)
+        return next((before for before, entered in reversed([*pairwise(outer)]) if entered is self._interned), None)
 
 
-class _Separate(Device):
-    """A device that is not the interned one, such as one of a class that a program derives from ``mx.Context``.
+Device.__name__ = "Context"  # MXNet's name, which programs compare with the type's
+#: What equal devices have in common.
+_OF_KIND = "_interned", "device_id", "device_type", "is_host", "serial"
+_INTERNED: dict[tuple[str, int], Device] = {}
+_SERIALS = count()
 
-    It equals that one, which stands in for it wherever it is used.
+
+def interned(kind: str | int | Device, number: int = 0) -> Device:
+    """The object that stands for all equal devices.
+
+    Raises
+    ------
+    UnknownDevice
+        If the kind is unknown or the number negative.
     """
-
-    def __new__(cls, *args: object, **kwargs: object) -> "_Separate":
-        """A new object, as the constructors of derived classes have arguments of their own."""
-        return object.__new__(cls)
-
-    @Device.device_typeid.setter
-    def device_typeid(self, code: int) -> None:
-        """Make this a device of the kind with that code."""
-        kind = KIND_OF_CODE.get(code, "")
-        if not kind:
-            raise _unknown_device(code, getattr(self, "device_id", 0), code)
-        object.__setattr__(self, "device_type", kind)
-        object.__setattr__(self, "is_host", kind != "gpu")
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**vars(self), "device_typeid": self.device_typeid, "device_id": self.device_id}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        Device.__init__(self, state["device_typeid"], state["device_id"])
-        vars(self).update({name: value for name, value in state.items() if name not in ("device_typeid", "device_id")})
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in ("device_type", "is_host"):
-            super().__setattr__(name, value)  # which raises
-        object.__setattr__(self, name, value)
-
-    __reduce__ = object.__reduce__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and Device(self) is Device(other)
-
-    def __hash__(self) -> int:
-        return hash(Device(self))
-
-    def __enter__(self) -> Device:
-        Device(self).__enter__()
-        return self
+    if isinstance(kind, Device):
+        return kind._interned
+    name = KIND_OF_CODE.get(kind, str(kind)) if isinstance(kind, int) else kind
+    if name not in TYPE_CODES or int(number) < 0:
+        raise _unknown_device(kind, number, name)
+    found = _INTERNED.get((name, int(number)))
+    if found is None:
+        new = object.__new__(Device)
+        for slot, value in zip(_OF_KIND, (new, int(number), name, name != "gpu", next(_SERIALS)), strict=True):
+            object.__setattr__(new, slot, value)
+        found = _INTERNED.setdefault((name, int(number)), new)
+    return found
 
 
-class _Unpickled(_Separate):
-    """A device in a pickle that the real MXNet wrote: it is made without arguments and set afterwards."""
-
-    def __init__(self, device_type: str, device_id: int = 0) -> None:
-        raise _unknown_device(device_type, device_id, device_type)
-
-    __reduce__ = Device.__reduce__
-
-
-_DERIVABLE[Device] = _Separate
-_Separate.__qualname__ = _Unpickled.__qualname__ = Device.__qualname__
-Device.__name__ = _Separate.__name__ = _Unpickled.__name__ = "Context"  # MXNet's name, which programs compare with the type's
-
-
-CPU = Device("cpu", 0)
+CPU = interned("cpu")
 #: What `current_device` reads, for code that cannot afford its frame: the ``stack`` is empty outside of ``with device:`` blocks.
 DEFAULTS = Device._local
 
@@ -249,7 +217,7 @@ def chosen_device(ctx: "str | Device | None") -> Device:
     if isinstance(ctx, int):
         todo = "pass all sizes in one tuple, as in zeros((2, 3)); a context is mx.cpu() or mx.gpu(0)"
         raise UnknownDevice("ctx must be a context", repr(ctx), todo)
-    return current_device() if ctx is None else Device(ctx)
+    return current_device() if ctx is None else interned(ctx)
 
 
 def devices_of(ctx: "Device | Iterable[Device]", argument: str) -> list[Device]:
@@ -274,7 +242,7 @@ def devices_of(ctx: "Device | Iterable[Device]", argument: str) -> list[Device]:
         if not isinstance(one, Device):
             todo = (isinstance(one, str) and _written(one)) or "pass mx.cpu() or mx.gpu(0)"
             raise UnknownDevice(f"{argument} must be a context or a list of contexts", repr(one), todo)
-    return [Device(one) for one in found]
+    return [interned(one) for one in found]
 
 
 def set_default_device(device: Device) -> None:
@@ -287,6 +255,6 @@ def set_default_device(device: Device) -> None:
     """
     if not isinstance(device, Device):
         raise DeviceError("the default context must be a Context", repr(device), "pass mx.cpu() or mx.gpu()")
-    ENTERED[:] = [device]
-    stack = (*Device._local.stack[:-1], Device(device))
+    ENTERED[:] = [interned(device)]
+    stack = (*Device._local.stack[:-1], interned(device))
     Device._local.stack = () if stack == (CPU,) else stack  # without a stack, arrays are made in fewer steps

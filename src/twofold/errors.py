@@ -26,7 +26,7 @@
     ├── UnboundArgumentError (KeyError)         a graph argument without an array
     ├── DeviceError                             a context that does not exist, or arrays on different ones
     │   ├── UnknownDevice (KeyError)            a kind of device that does not exist
-    │   ├── FixedDevice (AttributeError)        the kind or number of a device is set
+    │   ├── FixedDevice (AttributeError)        the context of an array is changed
     │   ├── DeviceOutOfMemory (MemoryError)     the device is out of memory
     │   └── BackendUnavailable                  no array library for that kind of device is installed
     ├── NotReady (AssertionError)               a method called before the one that it needs
@@ -231,7 +231,7 @@ class UnknownDevice(DeviceError, KeyError):
 
 
 class FixedDevice(DeviceError, AttributeError):
-    """The kind or the number of a device is set."""
+    """The context of an array is changed."""
 
 
 class DeviceOutOfMemory(DeviceError, MemoryError):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .device import Device
+from .device import Device, interned
 from .errors import ParameterError
 from .imperative.generator import STREAMS, State
 from .ndarray.random import (
@@ -67,7 +67,7 @@ def seed(seed_state: int, ctx: Device | str = "all") -> None:
     """
     if not isinstance(seed_state, (int, np.integer)):
         raise ParameterError("random.seed: seed_state must be int", repr(seed_state), "pass an integer")
-    STREAMS.seed(int(seed_state), None if ctx == "all" else Device(ctx))
+    STREAMS.seed(int(seed_state), None if ctx == "all" else interned(ctx))
 
 
 def get_state() -> State:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from twofold.backend.kernel import ArrayType
-from twofold.device import Device
+from twofold.device import interned
 from twofold.errors import EngineError, ParameterError
 from twofold_fake import FakeBackend
 
-GPU = Device("gpu")
+GPU = interned("gpu")
 
 
 def launched(backend, op, array, out=None):
@@ -79,9 +79,9 @@ def test_nothing_runs_before_the_host_waits():
 def test_synchronize_leaves_other_devices_alone():
     backend, ran = FakeBackend("late", devices=2), []
     for number in (0, 1):
-        with backend.stream(Device("gpu", number)):
+        with backend.stream(interned("gpu", number)):
             backend.issue(lambda n=number: ran.append(n))
-    backend.synchronize(Device("gpu", 1))
+    backend.synchronize(interned("gpu", 1))
     assert ran == [1]
 
 

@@ -11,7 +11,7 @@ import pytest
 from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.context import cpu
-from twofold.device import CPU, Device
+from twofold.device import CPU, interned
 from twofold.graph.tables import drop_generation
 from twofold.imperative import deferral, room, window, window_program
 from twofold.imperative.cell import Value
@@ -96,7 +96,7 @@ def test_a_window_of_dead_results_does_not_run(monkeypatch):
     made = count_of_programs(monkeypatch)
     x = nd.array(ramp())
     y = x * 2.0
-    w = window.HERE.by_device[CPU]
+    w = window.HERE.by_device[CPU.serial]
     del y
     window.flush(w)
     assert w.is_done
@@ -164,8 +164,8 @@ def test_windows_have_more_room_where_devices_have_more_memory(monkeypatch):
     for memory, most in ((1 << 32, room.LEAST), (1 << 40, 1 << 37)):
         monkeypatch.setattr(room, "backend_for", lambda device, memory=memory: SimpleNamespace(memory_info=lambda device: (0, memory)))
         room.ROOM.clear()
-        assert room.room_of(Device("gpu", 0)) == most
-        assert room.room_of(Device("cpu", 0)) == room.LEAST
+        assert room.room_of(interned("gpu", 0)) == most
+        assert room.room_of(interned("cpu", 0)) == room.LEAST
 
 
 def test_an_operation_reads_results_of_a_window_that_has_run(monkeypatch):

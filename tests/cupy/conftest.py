@@ -14,7 +14,7 @@ import pytest
 
 import twofold as mx
 from twofold.backend import loader
-from twofold.device import Device
+from twofold.device import interned
 from twofold.graph.tables import drop_generation
 
 from tests.devices import forget_backends
@@ -63,7 +63,7 @@ def gpus() -> Iterator[list[mx.Context]]:
         try:
             found = [mx.gpu(k) for k in range(min(mx.num_gpus(), DEVICES))]
             if not found:
-                loader.backend_for(Device("gpu", 0))  # says why there is none
+                loader.backend_for(interned("gpu", 0))  # says why there is none
             if SANITIZED:
                 sys.modules["cupy"].cuda.set_allocator(None)
             yield found
@@ -86,7 +86,7 @@ def second_gpu(gpus: list[mx.Context]) -> mx.Context:
 @pytest.fixture
 def backend(gpus: list[mx.Context]) -> loader.Backend:
     """The adapter."""
-    return loader.backend_for(Device("gpu", 0))
+    return loader.backend_for(interned("gpu", 0))
 
 
 @pytest.fixture(params=simulation.SCHEDULES)

@@ -15,7 +15,7 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.config import SETTINGS
-from twofold.device import Device
+from twofold.device import interned
 from twofold.errors import KernelCompileError
 from twofold.graph.tables import drop_generation
 from twofold.testing.backend_conformance import step
@@ -32,7 +32,7 @@ background = pytest.importorskip("twofold_cupy.background")
 capture = pytest.importorskip("twofold_cupy.capture")
 launch = pytest.importorskip("twofold_cupy.launch")
 dry_run = pytest.importorskip("twofold_cupy.dry_run")
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 #: The number of parts into which the operators' samples are divided; one part is run at each push.
 PARTS = 12
 

@@ -11,7 +11,7 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.backend.kernel import ProgramTraits
 from twofold.config import SETTINGS
-from twofold.device import Device
+from twofold.device import interned
 from twofold.errors import DeviceError
 from twofold.graph.tables import drop_generation
 from twofold.program.cache import PROGRAMS
@@ -24,7 +24,7 @@ cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
 graph_cache = pytest.importorskip("twofold_cupy.graph_cache")
 limits = pytest.importorskip("twofold_cupy.limits")
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 
 
 # what bounds graphs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from twofold import nd
-from twofold.device import Device
+from twofold.device import interned
 from twofold.errors import IndexingError
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
@@ -14,7 +14,7 @@ from tests.cupy.conftest import SIMULATION, simulated
 
 pytest.importorskip("cupy")
 checks = pytest.importorskip("twofold_cupy.checks")
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 pytestmark = pytest.mark.usefixtures("schedule")
 

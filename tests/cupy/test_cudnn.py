@@ -13,7 +13,7 @@ import pytest
 
 from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
-from twofold.device import CPU, Device
+from twofold.device import CPU, interned
 from twofold.dtype import NUMPY
 
 from tests.cupy.conftest import simulated
@@ -21,7 +21,7 @@ from tests.cupy.conftest import simulated
 pytest.importorskip("cupy")
 cudnn = pytest.importorskip("twofold_cupy.cudnn")
 pytestmark = simulated  # a real device uses the real library, see test_device
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 NOTES = ("NONDETERMINISTIC", "TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", *cudnn.WINOGRAD)
 KINDS = {"HALF": "float16", "BFLOAT16": "bfloat16", "FLOAT": "float32", "DOUBLE": "float64"}
 #: The required order of calls.

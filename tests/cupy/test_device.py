@@ -13,7 +13,7 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
-from twofold.device import CPU, Device
+from twofold.device import CPU, interned
 from twofold.dtype import NUMPY
 from twofold.errors import DeviceOutOfMemory
 
@@ -23,7 +23,7 @@ from tests.cupy.captured import STEPS, drawn, same, trained
 cupy = pytest.importorskip("cupy")
 cudnn = pytest.importorskip("twofold_cupy.cudnn")
 cublaslt = pytest.importorskip("twofold_cupy.cublaslt")
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 pytestmark = pytest.mark.needs_device
 
 

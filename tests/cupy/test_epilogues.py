@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from twofold import nd
-from twofold.device import Device
+from twofold.device import interned
 from twofold.dtype import NUMPY
 
 from tests.cupy.conftest import SIMULATION, launches_of, simulated
 
 pytest.importorskip("cupy")
 cublaslt = pytest.importorskip("twofold_cupy.cublaslt")
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-6, "float64": 1e-13}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from twofold.backend.kernel import ProgramTraits
-from twofold.device import Device
+from twofold.device import interned
 
 from tests.cases import later_in_ci
 from tests.cupy.conftest import SIMULATION, simulated
@@ -19,7 +19,7 @@ capture = pytest.importorskip("twofold_cupy.capture")
 graph_io = pytest.importorskip("twofold_cupy.graph_io")
 limits = pytest.importorskip("twofold_cupy.limits")
 pytestmark = simulated
-GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
+GPU, OTHER = interned("gpu", 0), interned("gpu", 1)
 SEEDS, SEARCHED = 8, 100  # correct code is run in this many schedules; a failure is searched for in more, up to the first that shows it
 X = np.arange(40_000, dtype=np.float32)
 

@@ -6,7 +6,7 @@ import pytest
 import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
-from twofold.device import Device
+from twofold.device import interned
 from twofold.testing.backend_conformance import step
 
 from tests.backend.compilers import ARCHITECTURES, compile_for_gpu
@@ -16,7 +16,7 @@ from tests.statements import frames_of
 pytest.importorskip("cupy")
 horizontal_fusion = pytest.importorskip("twofold_cupy.horizontal_fusion")
 kernels = pytest.importorskip("twofold_cupy.kernels")
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 
 
 def momentum_program(shape, dtype="float32"):

@@ -7,13 +7,13 @@ import pytest
 
 from twofold.backend import strides as places
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
-from twofold.device import Device
+from twofold.device import interned
 from twofold.dtype import NUMPY
 from twofold.errors import KernelCompileError
 from twofold.testing.backend_cases import numbers
 from twofold.testing.backend_conformance import host_type, step
 
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 cupy = pytest.importorskip("cupy")
 kernels = pytest.importorskip("twofold_cupy.kernels")
 rows = pytest.importorskip("twofold_cupy.rows")

@@ -6,7 +6,7 @@ import pytest
 import twofold as mx
 from twofold import nd
 from twofold.config import SETTINGS
-from twofold.device import Device
+from twofold.device import interned
 from twofold.errors import DeviceOutOfMemory
 from twofold.graph.tables import drop_generation
 
@@ -16,7 +16,7 @@ from tests.cupy.conftest import simulated
 cupy = pytest.importorskip("cupy")
 graph_io = pytest.importorskip("twofold_cupy.graph_io")
 limits = pytest.importorskip("twofold_cupy.limits")
-GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
+GPU, OTHER = interned("gpu", 0), interned("gpu", 1)
 pytestmark = simulated
 MIB = 1 << 20
 

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from twofold.device import Device
+from twofold.device import interned
 from twofold.dtype import NUMPY
 
 from tests.backend.compilers import compile_for_gpu
 from tests.cases import later_in_ci, spread_in_ci
 from tests.cupy.conftest import launches_of, simulated
 
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 pytest.importorskip("cupy")
 launch = pytest.importorskip("twofold_cupy.launch")
 reductions = pytest.importorskip("twofold_cupy.reductions")

@@ -9,11 +9,11 @@ import pytest
 
 import twofold as mx
 from twofold import nd
-from twofold.device import Device
+from twofold.device import interned
 from twofold.dtype import NUMPY
 
 pytest.importorskip("cupy")
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 #: Largest difference relative to the largest magnitude.
 TOLERANCE = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-6, "float64": 1e-14}
 sanitizer = pytest.mark.sanitizer

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from twofold.device import Device
+from twofold.device import interned
 from twofold.dtype import NUMPY
 
 from tests.backend.compilers import compile_for_gpu
 from tests.cupy.conftest import launches_of, simulated
 
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 pytest.importorskip("cupy")
 gathers = pytest.importorskip("twofold_cupy.gathers")
 CHUNK = gathers.CHUNK

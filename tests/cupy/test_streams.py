@@ -11,7 +11,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
-from twofold.device import Device
+from twofold.device import interned
 from twofold.errors import BackendUnavailable, DeviceError, DeviceOutOfMemory, DTypeError
 
 from tests.cupy.conftest import DEVICES, SIMULATION, simulated, two_gpus
@@ -19,7 +19,7 @@ from tests.cupy.conftest import DEVICES, SIMULATION, simulated, two_gpus
 cupy = pytest.importorskip("cupy")
 memory = pytest.importorskip("twofold_cupy.memory")
 queues = pytest.importorskip("twofold_cupy.streams")
-GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
+GPU, OTHER = interned("gpu", 0), interned("gpu", 1)
 ONES = np.ones(100_000, np.float32)
 
 
@@ -133,7 +133,7 @@ def test_held_memory_is_released(backend, streams):
         stream.synchronize()
     for _ in range(2):  # the first call records marks after what was returned meanwhile
         for number in range(backend.device_count()):  # earlier tests have left something there
-            backend.synchronize(Device("gpu", number))
+            backend.synchronize(interned("gpu", number))
     assert backend.memory.held == 0
 
 

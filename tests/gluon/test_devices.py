@@ -55,7 +55,7 @@ def test_dropout_draws_on_the_device_of_its_input(gpus: list[mx.Context]) -> Non
     x = nd.ones((100,), ctx=gpus[1])
     with autograd.train_mode():
         y = net(x)
-    assert y.context is gpus[1]
+    assert y.context == gpus[1]
     assert set(y.asnumpy().tolist()) == {0.0, 2.0}
 
 
@@ -66,7 +66,7 @@ def test_a_model_can_be_moved_to_a_gpu(gpus: list[mx.Context]) -> None:
     want = net(nd.ones((1, 3))).asnumpy()
     net.collect_params().reset_ctx(gpus[0])
     found = net(nd.ones((1, 3), ctx=gpus[0]))
-    assert found.context is gpus[0]
+    assert found.context == gpus[0]
     assert np.array_equal(found.asnumpy(), want)
 
 

@@ -27,7 +27,7 @@ def test_properties():
     a = nd.ones((2, 3), dtype="int32", ctx=mx.cpu(1))
     assert (a.shape, a.ndim, a.size, a.stype, a.grad) == ((2, 3), 2, 6, "default", None)
     assert a.dtype is np.int32
-    assert a.context is a.ctx is mx.cpu(1)
+    assert a.context == a.ctx == mx.cpu(1)
     assert len(a) == 2
     assert a.T.shape == (3, 2)
     assert a[0].T.shape == (3,)

@@ -12,6 +12,7 @@ from twofold.backend.kernel import ArrayType
 from twofold.backend.ledger import HAND_OFFS
 from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
+from twofold.device import interned
 from twofold.errors import EngineError
 from twofold.imperative.pending import issue
 from twofold.imperative.window import force
@@ -24,7 +25,7 @@ from tests.probe import captured
 
 def timeline_of(device: mx.Context) -> list:
     """The intervals of what runs on fake GPUs from now on."""
-    backend_for(device).streams.timeline = found = []
+    backend_for(interned(device)).streams.timeline = found = []
     return found
 
 
@@ -232,9 +233,9 @@ def test_an_error_on_a_lane_is_raised_by_every_read_and_once_by_waitall():
         raise Broken
 
     kind = ArrayType((3,), "float32")
-    (bad,) = issue(fail, [x], [kind], mx.cpu(1), float("inf"))
-    (worse,) = issue(lambda arrays: [arrays[0] + 1], [bad], [kind], mx.cpu(1), float("inf"))
-    (good,) = issue(lambda arrays: [arrays[0] + 1], [x], [kind], mx.cpu(1), float("inf"))
+    (bad,) = issue(fail, [x], [kind], interned("cpu", 1), float("inf"))
+    (worse,) = issue(lambda arrays: [arrays[0] + 1], [bad], [kind], interned("cpu", 1), float("inf"))
+    (good,) = issue(lambda arrays: [arrays[0] + 1], [x], [kind], interned("cpu", 1), float("inf"))
     for v in (bad, worse):
         with pytest.raises(Broken):
             force(v)

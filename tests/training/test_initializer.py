@@ -74,7 +74,7 @@ def test_float16_weights_can_be_drawn():
 def test_weights_are_drawn_on_their_device(gpus):
     array = mx.nd.zeros((4, 4), ctx=gpus[1])
     mx.init.Xavier()("a_weight", array)
-    assert array.context is gpus[1]
+    assert array.context == gpus[1]
     assert np.abs(array.asnumpy()).min() > 0
 
 

@@ -42,7 +42,7 @@ def test_devices_train_together_as_one_would(kind, gpus):
     for _ in range(3):
         updater(0, mx.nd.ones((2,)), alone)
     for weight, g in zip(weights, gpus, strict=True):
-        assert weight.context is g
+        assert weight.context == g
         np.testing.assert_array_equal(weight.asnumpy(), alone.asnumpy())
 
 

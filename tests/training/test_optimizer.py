@@ -42,7 +42,7 @@ def test_weights_on_a_gpu_are_updated_as_on_the_cpu(name, gpus):
         weight = mx.nd.array(np.linspace(-1, 1, 12).reshape(3, 4), ctx=device)
         for k in range(3):
             updater(0, mx.nd.array(np.linspace(1, k, 12).reshape(3, 4), ctx=device), weight)
-        assert weight.context is device
+        assert weight.context == device
         results.append(weight.asnumpy())
     np.testing.assert_allclose(*results, rtol=1e-5 if name == "muon" else 1e-6)  # muon: products of matrices
 

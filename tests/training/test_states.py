@@ -117,7 +117,7 @@ def test_states_move_to_the_weights_device(gpus):
     on_gpu = weight.as_in_context(gpus[0])
     other(0, mx.nd.array(GRADIENT, ctx=gpus[0]), on_gpu)
     updater(0, mx.nd.array(GRADIENT), weight)
-    assert other.states[0].context is gpus[0]
+    assert other.states[0].context == gpus[0]
     np.testing.assert_allclose(on_gpu.asnumpy(), weight.asnumpy(), rtol=1e-6)
 
 

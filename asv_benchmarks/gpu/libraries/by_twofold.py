@@ -17,11 +17,11 @@ from asv_benchmarks.peers.libraries.mx_networks import layers_of
 from twofold import autograd, nd
 from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
-from twofold.device import Device
+from twofold.device import interned
 from twofold.imperative.window import flush_all
 
 Arrays = dict[str, Any]
-GPU = Device("gpu", 0)
+GPU = interned("gpu", 0)
 
 
 class NoAccelerator(Exception):

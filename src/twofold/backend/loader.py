@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config import fake_gpus
-from ..device import TRIMMERS, Device
+from ..device import TRIMMERS, Device, interned
 from ..errors import BackendUnavailable, DeviceError
 from .protocol import Backend
 
@@ -80,7 +80,7 @@ TRIMMERS.append(lambda device: backend_for(device).trim())
 def gpu_count() -> int:
     """The number of GPUs; 0 if no array library serves them."""
     try:
-        return backend_for(Device("gpu", 0)).device_count()
+        return backend_for(interned("gpu", 0)).device_count()
     except (BackendUnavailable, RuntimeError):
         return 0
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ..device import Device
+from ..device import Device, interned
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
 from .host_code import NO_HOST_CODE, HostCode
@@ -187,7 +187,7 @@ class Backend(ABC):
 
     def scalar(self, value: float | int | bool, dtype: str) -> Array:
         """A Python scalar as a 0-d array; it may be shared, and is never written."""
-        return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), Device(self.target.kind))
+        return self.from_host(np.asarray(value, dtype=NUMPY[dtype]), interned(self.target.kind))
 
     def constant(self, value: float | int | bool, shape: tuple[int, ...], dtype: str) -> Array:
         """An array filled with one value, which is never written: it may have stride 0."""
@@ -284,7 +284,7 @@ class Backend(ABC):
 
     def from_dlpack(self, source: Any) -> Array:
         """An array that shares memory with a DLPack exporter."""
-        return self.from_host(np.from_dlpack(source), Device(self.target.kind))
+        return self.from_host(np.from_dlpack(source), interned(self.target.kind))
 
     def to_dlpack(self, array: Array, **options: Any) -> object:
         """A DLPack capsule of an array."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..assembly import FREE, fragment, inlined
-from ..device import Device, chosen_device
+from ..device import Device, chosen_device, interned
 from ..dtype import dtype_name
 from ..errors import ParameterError, WrongType
 from ..imperative.array import Array, from_host
@@ -333,5 +333,5 @@ def _context(ctx: Any) -> Device:
     """A context, or MXNet's spelling of one (``"cpu(0)"``)."""
     if isinstance(ctx, str) and ctx.endswith(")"):
         kind, number = ctx[:-1].split("(")
-        return Device(kind, int(number))
+        return interned(kind, int(number))
     return chosen_device(ctx)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..backend.loader import backend_for
 from ..config import SETTINGS
-from ..device import Device
+from ..device import interned
 from ..errors import MXNetError
 
 #: The mark and the color (of terminals) by level.
@@ -57,7 +57,7 @@ def advices(has_driver: bool) -> Iterator[Advice]:
 def _of_device(kind: str) -> Advice:
     """Whether arrays can be made on the first device of a kind."""
     try:
-        backend_for(Device(kind, 0))
+        backend_for(interned(kind, 0))
     except (MXNetError, RuntimeError) as error:
         return Advice("broken", f"mx.{kind}(0): {error}")
     return Advice("good", f"mx.{kind}(0) works")

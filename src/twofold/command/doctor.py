@@ -20,7 +20,7 @@ import numpy as np
 from ..backend.loader import GROUP, backend_for, entry_points
 from ..backend.protocol import Target
 from ..config import SETTINGS, TABLE
-from ..device import Device
+from ..device import interned
 from ..errors import MXNetError
 from . import missing_names
 from .advice import print_advice
@@ -111,7 +111,7 @@ def execute(given: argparse.Namespace) -> int:
             print(f"  {name:<26} {text}")
         print()
     try:
-        backend_for(Device("cpu", 0))
+        backend_for(interned("cpu", 0))
     except MXNetError as error:
         print(f"not usable: {error}")
         return 1
@@ -161,7 +161,7 @@ def capabilities(target: Target) -> str:
 def _cpu() -> Rows:
     """The threads and libraries that the CPU's adapter uses."""
     try:
-        yield from backend_for(Device("cpu", 0)).target.libraries()
+        yield from backend_for(interned("cpu", 0)).target.libraries()
     except (MXNetError, RuntimeError) as error:
         yield "mx.cpu(0)", f"not usable: {error}"
 
@@ -187,13 +187,13 @@ def _gpu() -> Rows:
         os.environ.get("CUDA_VISIBLE_DEVICES", "all (CUDA_VISIBLE_DEVICES is not set)") or "none: CUDA_VISIBLE_DEVICES is empty",
     )
     try:
-        backend = backend_for(Device("gpu", 0))
+        backend = backend_for(interned("gpu", 0))
     except (MXNetError, RuntimeError) as error:
         yield "mx.gpu(0)", f"not usable: {error}"
         return
     yield from backend.target.libraries()
     for number in range(backend.device_count()):
-        device = Device("gpu", number)
+        device = interned("gpu", number)
         try:
             free, total = backend.memory_info(device)
         except (MXNetError, RuntimeError) as error:

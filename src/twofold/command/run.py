@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import tracebacks
 from ..compat import mxnet_on_demand, old_python
-from ..device import CPU, Device
+from ..device import CPU, Device, interned
 from ..errors import LaunchError
 from ..numpy_folding import allocation, explain, importing
 from .arguments import valued_options
@@ -123,7 +123,7 @@ def _device(text: str) -> Device:
     kind, _, number = text.partition(":")
     if kind not in ("cpu", "gpu") or not (number or "0").isdecimal():
         raise argparse.ArgumentTypeError(f"given {text!r}: pass cpu, gpu or gpu:N")
-    return Device(kind, int(number or 0))
+    return interned(kind, int(number or 0))
 
 
 def execute(given: argparse.Namespace) -> int:

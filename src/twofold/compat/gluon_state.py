@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import initializer
-from ..device import Device
+from ..device import Device, interned
 from ..gluon.block import Block
 from ..gluon.copies import RENEWALS, Copies
 from ..gluon.hybrid_block import HybridBlock
@@ -110,7 +110,7 @@ class ParameterState(Parameter):
     @_ctx_map.setter
     def _ctx_map(self, places: Sequence[Sequence[int | None]] | None) -> None:
         if self._copies is not None and places is not None:
-            rows = [(place, Device(kind, k)) for kind, row in zip(_KINDS, places, strict=True) for k, place in enumerate(row)]
+            rows = [(place, interned(kind, k)) for kind, row in zip(_KINDS, places, strict=True) for k, place in enumerate(row)]
             _place(self._copies, [(place, device) for place, device in rows if place is not None])
 
     @property

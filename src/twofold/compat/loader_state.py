@@ -6,7 +6,7 @@ from multiprocessing.pool import Pool, ThreadPool
 from warnings import catch_warnings, filterwarnings
 from weakref import finalize
 
-from ..device import Device
+from ..device import interned
 from ..gluon.data.loader import DataLoader
 from ..gluon.data.loading import loaded
 from ..numpy_extension import is_np_array, is_np_shape
@@ -62,7 +62,7 @@ class DataLoaderState(DataLoader):
 
     @_pin_memory.setter
     def _pin_memory(self, is_pinned: bool) -> None:
-        self._pinned = Device("cpu_pinned", self._pin_device_id) if is_pinned else None
+        self._pinned = interned("cpu_pinned", self._pin_device_id) if is_pinned else None
 
     @property
     def _pin_device_id(self) -> int:
@@ -72,7 +72,7 @@ class DataLoaderState(DataLoader):
     @_pin_device_id.setter
     def _pin_device_id(self, number: int) -> None:
         if self._pinned is not None:
-            self._pinned = Device("cpu_pinned", number)
+            self._pinned = interned("cpu_pinned", number)
         vars(self)["_pin_device"] = number  # used when `_pin_memory` is set
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backend.loader import backend_for, gpu_count
-from ..device import Device
+from ..device import Device, interned
 from ..errors import DeviceError, DTypeError, InvalidValue, ParameterError, UnsupportedMethod
 from ..numpy_extension import (
     SWITCHES,
@@ -136,7 +136,7 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
     DeviceError
         If there is no such GPU.
     """
-    device = _gpu(Device("gpu", gpu_dev_id), "get_gpu_memory")
+    device = _gpu(interned("gpu", gpu_dev_id), "get_gpu_memory")
     return backend_for(device).memory_info(device)
 
 

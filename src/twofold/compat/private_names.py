@@ -12,7 +12,7 @@ from numbers import Number
 from typing import Any
 
 from .. import symbol
-from ..device import Device
+from ..device import Device, interned
 from ..errors import InvalidValue, MXNetError, ParameterError
 from ..gluon.loss.base import weighted
 from ..gluon.model_zoo.model_store import CHECKSUMS, apache_repo_url
@@ -364,7 +364,7 @@ class _MultiWorkerIter:
         self._rcvd_idx += 1
         # worker processes send bytes; threads have the dataset, and return the batch itself
         batch = pickle.loads(made) if self._dataset is None else made
-        return _as_in_context(batch, Device("cpu_pinned", self._pin_device_id)) if self._pin_memory else batch
+        return _as_in_context(batch, interned("cpu_pinned", self._pin_device_id)) if self._pin_memory else batch
 
     def next(self) -> object:
         """The next batch."""

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..backend.loader import backend_for, gpu_count
-from ..device import Device
+from ..device import interned
 from ..errors import ParameterError
 
 __all__ = ["Feature", "Features", "feature_list"]
@@ -60,7 +60,7 @@ def feature_list() -> list[Feature]:
     enabled = {
         "CUDA": gpus,
         "CUDNN": gpus and find_spec("cudnn") is not None,
-        "NCCL": gpus and backend_for(Device("gpu")).target.peering() is not None,
+        "NCCL": gpus and backend_for(interned("gpu")).target.peering() is not None,
         "CUDA_RTC": gpus,
         "TENSORRT": False,
         "CPU_SSE": "SSE" in cpu,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ndarray as nd
-from ..device import CPU, Device, current_device, devices_of
+from ..device import CPU, Device, current_device, devices_of, interned
 from ..errors import DeviceError, MXNetError
 from ..imperative.cell import Value
 from ..imperative.scope import Scope
@@ -132,7 +132,7 @@ class Copies:
             ctx = current_device()
         place = self.places.get(ctx)
         if place is None and ctx is not None:  # pinned and shared host memory count as the CPU
-            place = self.places.get(Device("cpu" if ctx.is_host else "gpu", ctx.device_id))
+            place = self.places.get(interned("cpu" if ctx.is_host else "gpu", ctx.device_id))
         if place is None:
             raise DeviceError(
                 f"Parameter '{name}' was not initialized on context {ctx}, but only on {self.contexts}",

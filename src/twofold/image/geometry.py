@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..backend.loader import backend_for
-from ..device import Device
+from ..device import interned
 from .functions import imresize_pixels, method_of, with_short_side
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..formats.records import ArrayRecord
 
 NEAREST, LINEAR = 0, 1
-HOST = Device("cpu", 0)
+HOST = interned("cpu", 0)
 #: The matrix that leaves an image unchanged.
 IDENTITY = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0
 #: The normalization that changes nothing.

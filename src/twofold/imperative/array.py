@@ -9,7 +9,7 @@ import numpy as np
 
 from ..assembly import inlined
 from ..backend.loader import backend_for, gpu_count
-from ..device import CPU, Device
+from ..device import CPU, Device, interned
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, InvalidValue, NotAnArray, ParameterError, ShapeError
 from ..extension_points import shown_in_notebooks
@@ -324,8 +324,8 @@ class Array(Viewable):
 
 
 def _restore(cls: type[AnyCell], array: np.ndarray, dtype: str, device: Device) -> AnyCell:
-    if device.device_type == "gpu" and device.device_id >= gpu_count():
-        device = CPU  # a file from another machine, which had it
+    # a file may be from another machine, which had more GPUs
+    device = CPU if device.device_type == "gpu" and device.device_id >= gpu_count() else interned(device)
     return from_host(cls, np.asarray(array).view(NUMPY[dtype]) if array.dtype != NUMPY[dtype] else array, device)
 
 

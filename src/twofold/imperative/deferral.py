@@ -166,7 +166,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
         user = frame_of_user(2)
     if SITES and inline_site(user) is not None and is_ready(values):
         return None
-    w = HERE.by_device.get(device)
+    w = HERE.by_device.get(device.serial)
     if w is None or is_closed(w) or is_full(w):
         w = _window_for(values, device)
     with LOCK:
@@ -317,14 +317,14 @@ def twin_of(v: Value) -> Value | None:
 def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = None) -> Window:
     """The thread's window of a device. Other windows and tasks run first, so that each operand is ready or pending in that window."""
     windows = HERE.by_device
-    w = windows.get(device)
+    w = windows.get(device.serial)
     # Two tapes number their leaves alike, so that iterations share programs: a window has the nodes of one tape.
     if w is not None and not is_closed(w) and (is_full(w) or (tape is not None and w.tape not in (0, tape.serial))):
         flush(w)
     if w is None or is_closed(w):
         # here, and not within a window: its nodes would be of two generations, and no later window would have the same structure
         bound_tables()
-        w = windows[device] = Window(device)
+        w = windows[device.serial] = Window(device)
         # it has the updates of a step whose backward did not wait: the next step must not join them
         w.complete, HERE.after_backward = HERE.after_backward, False
         OPEN[w.serial] = ref(w)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
-from ..device import CPU, Device
+from ..device import CPU, Device, interned
 
 WORD = 64
 MASK = (1 << WORD) - 1
@@ -109,7 +109,7 @@ class Streams:
         made: dict[Device, Generator] = {}
         for name, (seed, draws, lane) in dict(value["streams"]).items():
             kind, number = name.rstrip(")").split("(")
-            made[Device(kind, int(number))] = stream = Generator()
+            made[interned(kind, int(number))] = stream = Generator()
             stream.state = _below(2 * WORD, seed), _below(2 * WORD, draws), _below(WORD, lane)
         new_seed = int(value["seed"])
         with self._lock:

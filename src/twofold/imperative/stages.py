@@ -144,7 +144,7 @@ def _closed(groups: Sequence[Sequence[Value]]) -> tuple[Window | None, WindowSta
             if own:
                 staged.append(own)
         window: Window | None = staged[0][0].producer[0] if staged else None
-        if window is None or not window.device.is_host or HERE.by_device.get(window.device) is not window:
+        if window is None or not window.device.is_host or HERE.by_device.get(window.device.serial) is not window:
             return None, None
         if any(v.producer[0] is not window or v.entry is not None for v in seen):
             return None, None

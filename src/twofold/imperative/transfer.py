@@ -12,7 +12,7 @@ from typing import Any
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
-from ..device import CPU, Device
+from ..device import CPU, Device, interned
 from ..graph.ir import Leaf, leaf
 from ..ops import primitive_shape
 from ..scheduler.observers import LISTENERS, report_arrays, span
@@ -31,7 +31,7 @@ from .tape import TapeEntry, tls
 @inlined
 def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
-    device = Device(device)
+    device = interned(device)
     v = content_of(cell)
     if v.__class__ is not PLAIN and v.__class__ is not Value:  # a `storage.SparseValue`
         return v.on_device(device)

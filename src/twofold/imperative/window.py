@@ -266,10 +266,10 @@ def result_of(w: Window, node: Node, device: Device, entry: TapeEntry | None) ->
 
 
 class _PerThread(threading.local):
-    """The open windows of a thread by device, and whether a backward has run by itself since the last of them was opened."""
+    """A thread's open windows by their device's `serial`, and whether a backward has run by itself since the last of them was opened."""
 
     def __init__(self) -> None:
-        self.by_device: dict[Device, Window] = {}
+        self.by_device: dict[int, Window] = {}
         self.after_backward = False
 
 
@@ -365,8 +365,8 @@ def close(w: Window, launch: bool = False) -> bool:
         if not w.taken.acquire(blocking=False):  # a signal handler or finalizer has closed it in the meantime
             return False
         try:
-            if HERE.by_device.get(w.device) is w:
-                HERE.by_device.pop(w.device, None)
+            if HERE.by_device.get(w.device.serial) is w:
+                HERE.by_device.pop(w.device.serial, None)
             if w.records:
                 w.save()
             # From here on `live` keeps the results alive, so the set of results that the program computes is fixed. Inputs whose Values

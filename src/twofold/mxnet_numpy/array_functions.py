@@ -8,7 +8,7 @@ import numpy as np
 
 from ..calls.general import Calls
 from ..calls.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, stacked
-from ..device import CPU, Device, current_device
+from ..device import CPU, current_device, interned
 from ..dtype import NAME_OF
 from ..errors import ParameterError, WrongArgument
 from ..imperative.array import Array, adopted, from_host
@@ -111,7 +111,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         if (kind is list or kind is np.ndarray) and ctx is None and device is None and (found := short_array(object, dtype)) is not None:
             return found
         given = device if ctx is None else ctx
-        where = current_device() if given is None else Device(given)
+        where = current_device() if given is None else interned(given)
         # the dialect's class derives from `NDArray` too: the flag tells the two apart
         if isinstance(object, NDArray) and object._legacy:
             what = "If you're trying to create a mxnet.numpy.ndarray from mx.nd.NDArray, please use the zero-copy as_np_ndarray function."

@@ -9,7 +9,7 @@ from ..assembly import inlined
 from ..backend.loader import backend_for
 from ..calls.fragments import RECOVERABLE
 from ..calls.host_calls import is_recorded, refuse_cut, stacked
-from ..device import CPU, DEFAULTS, Device, chosen_device
+from ..device import CPU, DEFAULTS, Device, chosen_device, interned
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
@@ -198,7 +198,7 @@ def exchanged(cls: type[A], dlpack: object, copy: bool | None = None) -> A:
     kind, number = source.__dlpack_device__()
     if kind not in HOST_KINDS + GPU_KINDS:
         raise DTypeError("from_dlpack: device type is not supported", f"DLPack device type {kind}", "copy it to the CPU first")
-    device = Device("gpu", number) if kind in GPU_KINDS else CPU
+    device = interned("gpu", number) if kind in GPU_KINDS else CPU
     try:
         data = np.from_dlpack(source) if device.is_host else _on_gpu(source, device, source is not dlpack)  # type: ignore[arg-type]
     except (TypeError, ValueError, AttributeError, BufferError) as error:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import Device
+from ..device import Device, interned
 from ..dtype import dtype_name
 from ..errors import DTypeError, InvalidValue, ParameterError, WrongArgument
 from ..imperative.cell import wrap
@@ -59,13 +59,13 @@ def _draw(
         bound_op = _sig_of(name, tuple(parameters), shape, NULL if dtype is NULL else dtype_name(dtype))
         # parameters outside of the domain raise below; arrays of parameters are not read for this, they give NaN
         if bound_op is not None and ((domain := bound_op.op.front.domain) is None or domain.holds(*values)):
-            return wrap(NDArray, invoke(bound_op, values, ctx)[0])
+            return wrap(NDArray, invoke(bound_op, values, None if ctx is None else interned(ctx))[0])
     options: dict[str, Any] = {} if shape is NULL else {"shape": shape}
     if dtype is not NULL:
         options["dtype"] = dtype_name(dtype)
     if all(isinstance(v, NDArray) for v in values):
         # samples are drawn where their parameters are
-        if ctx is not None and any(v.context is not Device(ctx) for v in values):
+        if ctx is not None and any(v.context is not interned(ctx) for v in values):
             raise ParameterError(f"random.{name}: ctx differs from that of the parameters", repr(ctx), "omit it")
         return call(find(f"_sample_{name}"), tuple(values), options, out)
     if all(isinstance(v, NUMBERS) for v in values):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend.loader import backend_for
 from ..backend.sparse import repeats, repeats_in_rows
-from ..device import CPU, KIND_OF_CODE, Device
+from ..device import CPU, KIND_OF_CODE, Device, interned
 from ..dtype import NUMPY
 from ..errors import DeviceError, DTypeError, FormatError, ParameterError
 from ..formats.files import open_file, read_file, write_file
@@ -253,7 +253,7 @@ def _device(code: int, number: int) -> Device:
     if KIND_OF_CODE.get(code) != "gpu":
         return CPU
     try:
-        device = Device("gpu", number)
+        device = interned("gpu", number)
         backend_for(device)
     except DeviceError:
         return CPU

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from ..device import Device
+from ..device import Device, interned
 from ..dtype import NUMPY, dtype_name
 from ..errors import (
     DTypeError,
@@ -411,5 +411,5 @@ def retained(array: RowSparseNDArray, numbers: NDArray) -> RowSparseNDArray:
 
 def _restored(stype: str, shape: tuple[int, ...], parts: list[np.ndarray], dtype: str, device: Device) -> Any:
     values, *others = parts
-    cells = [from_host(NDArray, p, device) for p in (values.view(NUMPY[dtype]), *others)]
+    cells = [from_host(NDArray, p, interned(device)) for p in (values.view(NUMPY[dtype]), *others)]
     return sparse_array(Sparse(stype, shape, *cells))

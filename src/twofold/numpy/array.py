@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from ..calls.host_calls import is_recorded
-from ..device import Device
+from ..device import Device, interned
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array, adopted, apply_op
@@ -180,7 +180,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
 
     def as_in_ctx(self, ctx: Device) -> Self:
         """The array itself if it is on the device, else a copy there."""
-        return self if self.context == ctx else wrap(self._ordinary, on_device(self, Device(ctx)))
+        return self if self.context == ctx else wrap(self._ordinary, on_device(self, interned(ctx)))
 
     as_in_context = as_in_ctx
 
@@ -188,7 +188,7 @@ class ndarray(Array, metaclass=ndarrayType):  # NumPy's name
         """As `as_in_ctx`, by the array API's name; ``stream`` must be None."""
         if stream is not None:
             raise ParameterError("to_device: streams cannot be chosen", repr(stream), "omit stream")
-        return self.as_in_ctx(Device(device))
+        return self.as_in_ctx(interned(device))
 
     def copyto(self, other: Any) -> Any:
         """Copy into another array, of the same shape (else a ShapeError), or into a new array on a device; returns that array."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.host_calls import called, is_recorded, refuse_cut, stacked, to_numpy
-from ..device import Device, current_device
+from ..device import Device, current_device, interned
 from ..dtype import NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, UnsupportedDType, WrongType
 from ..imperative.array import Array, adopted, from_host
@@ -28,7 +28,7 @@ from .forms import FORMS
 def device_of_keywords(device: DeviceLike, ctx: DeviceLike) -> Device:
     """The device passed under either name (the array API's ``"cpu"`` too); the current one if neither is given."""
     chosen = ctx if device is None else device
-    return current_device() if chosen is None else Device(chosen)
+    return current_device() if chosen is None else interned(chosen)
 
 
 def _type(dtype: DTypeLike, function: str = "", *arguments: object) -> Any:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..backend.loader import gpu_count
-from ..device import CPU, Device, current_device
+from ..device import CPU, Device, current_device, interned
 from ..errors import ParameterError
 
 # written out, because NumPy 2.0 has no inspection of its own
@@ -37,7 +37,7 @@ class NamespaceInfo:
 
     def devices(self) -> list[Device]:
         """The devices that arrays can be on: the CPU, then the GPUs."""
-        return [CPU, *(Device("gpu", k) for k in range(gpu_count()))]
+        return [CPU, *(interned("gpu", k) for k in range(gpu_count()))]
 
     def default_device(self) -> Device:
         """The device on which functions make arrays: that of the innermost context."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..backend.ledger import Ledger
 from ..backend.loader import backend_for
-from ..device import CPU, Device
+from ..device import CPU, Device, interned
 from ..dtype import NUMPY
 from ..imperative.cell import PLAIN, Cell, Value
 from ..program.compile import Program
@@ -125,4 +125,4 @@ def live_arrays() -> Iterator[tuple[object, Device, bool]]:
                 yield content, CPU, False
         elif kind is Program:
             for array in thing.scratch:
-                yield array, Device(thing.backend.target.kind), True
+                yield array, interned(thing.backend.target.kind), True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..device import Device, current_device
+from ..device import Device, current_device, interned
 from ..dtype import DTypeLike, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError, WrongArgument
 from ..executor.executor import Executor
@@ -78,7 +78,7 @@ def _requests(grad_req: str | Sequence[str] | Mapping[str, str], names: Sequence
 def _device(ctx: object, what: str) -> Device:
     if not isinstance(ctx, Device):
         raise DTypeError(f"{what}: Context type error", repr(ctx), "pass a context such as mx.cpu() or mx.gpu(0)")
-    return Device(ctx)
+    return interned(ctx)
 
 
 def distinct_names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ..collector import RESTING
-from ..device import Device
+from ..device import Device, interned
 from ..dtype import COMPLEX, is_float
 from ..errors import ShapeError
 from ..executor.executor import Executor, GraphRunner
@@ -61,11 +61,12 @@ class Partition:
         symbol: object,
     ) -> None:
         self._symbol = symbol
-        self.heads, self.inference, self.device, self.groups, self.requests = tuple(heads), inference, device, groups, requests
+        self.heads, self.inference, self.device, self.requests = tuple(heads), inference, device, requests
+        self.groups = {group: interned(place) for group, place in groups.items()}
         self.order = inference.order
         self.arguments, self.states = variables(self.order)
         self._differentiated = differentiated(self.order)
-        self._stretches = stretches(self.order, device, groups) or [(device, [])]
+        self._stretches = stretches(self.order, device, self.groups) or [(device, [])]
         # numbers of all outputs of all nodes, in topological order: keys by which parts and the executor exchange values
         self._number = {h: k for k, h in enumerate(Head(n, i) for n in self.order for i in range(n.visible))}
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..backend.kernel import ArrayType, Call, KernelStep, OperandType, Ref, RowProgram
 from ..backend.protocol import Backend
-from ..device import Device
+from ..device import Device, interned
 from ..dtype import NAME_OF, NUMPY, is_float, promote
 from ..opdef import primitives
 from ..ops.primitive_arithmetic import astype
@@ -81,7 +81,7 @@ def expect(backend: Backend, what: str, got: object, want: np.ndarray) -> None:
 
 def device_of(backend: Backend) -> Device:
     """The adapter's first device."""
-    return Device(backend.target.kind)
+    return interned(backend.target.kind)
 
 
 def _operands(backend: Backend, case: Case) -> list[Any]:

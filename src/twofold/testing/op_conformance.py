@@ -11,7 +11,7 @@ import numpy as np
 
 from ..backend.protocol import Backend
 from ..config import SETTINGS
-from ..device import CPU, Device
+from ..device import CPU, Device, interned
 from ..dtype import NAME_OF, NUMPY, is_float, scalar_dtype
 from ..graph.batch import Batch
 from ..graph.build import apply, run_rule
@@ -364,7 +364,7 @@ def check_backend(op: Op, sample: Sample, backend: Backend, tolerance: float = 1
     leaves = [n for n in leaves_for(arrays) if n is not None]
     given = [a for a in arrays if a is not None]
     want = Program(list(node.parts), leaves, HOST).run(given)
-    device = Device(backend.target.kind)
+    device = interned(backend.target.kind)
     there = [backend.from_host(a, device) if isinstance(a, np.ndarray) else a for a in given]
     got = Program(list(node.parts), leaves, backend).run(there)
     for a, b in zip(got, want, strict=True):

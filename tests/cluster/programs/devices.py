@@ -77,7 +77,7 @@ total = sum(2 * worker + 1 for worker in range(count))
 
 
 def all_are(value: float) -> bool:
-    return all((out.asnumpy() == value).all() and out.context is d for row in outs for out, d in zip(row, devices, strict=True))
+    return all((out.asnumpy() == value).all() and out.context == d for row in outs for out, d in zip(row, devices, strict=True))
 
 
 store.push(keys, values)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...device import CPU, Device
+from ...device import CPU, Device, interned
 from ...dtype import NUMPY
 from ...errors import FormatError, ParameterError
 from ...imperative.array import from_host
@@ -139,7 +139,7 @@ def prepare(model: "ModelProto", device: str = "CPU", **kwargs: object) -> Prepa
     if not supports_device(device):
         raise ParameterError("onnx: there is no such device", device, "pass CPU, or CUDA:0 with an adapter for GPUs")
     kind, _, number = device.partition(":")
-    return Prepared(model, CPU if kind == "CPU" else Device("gpu", int(number or 0)))
+    return Prepared(model, CPU if kind == "CPU" else interned("gpu", int(number or 0)))
 
 
 def run_model(model: "ModelProto", inputs: Sequence[object], device: str = "CPU", **kwargs: object) -> tuple[np.ndarray, ...]:

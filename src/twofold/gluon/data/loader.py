@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ...device import Device
+from ...device import Device, interned
 from ...errors import DTypeError, InvalidValue, ParameterError, WrongArgument
 from ...extension_points import shown_as_text, shown_in_notebooks
 from ...imperative.array import Array
@@ -123,7 +123,7 @@ class DataLoader:
         self._batches = _batches_of(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
         batchify = default_batchify_fn if batchify_fn is None else batchify_fn
         self._load = partial(loaded, dataset, batchify=batchify, skips=self.skipped.are_wanted)
-        self._pinned = Device("cpu_pinned", pin_device_id) if pin_memory else None
+        self._pinned = interned("cpu_pinned", pin_device_id) if pin_memory else None
         if timeout <= 0:
             raise InvalidValue("timeout must be positive", str(timeout), "pass a number of seconds")
         self._timeout = timeout
