@@ -328,7 +328,7 @@ def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = Non
         # it has the updates of a step whose backward did not wait: the next step must not join them
         w.complete, HERE.after_backward = HERE.after_backward, False
         OPEN[w.serial] = ref(w)
-        USED.add(device)
+        USED[device.serial] = device
     for v in args:
         if isinstance(v, Value):
             producer = v.producer  # read before data: a flush writes data first

@@ -50,8 +50,6 @@ def enter(v: Value, tape: Tape) -> TapeEntry:
     return entry
 
 
-#: The devices of tapes whose operations may all be on cpu(0).
-_HERE = (CPU, None)
 _literal_entries = {scalar_key(x): TapeEntry(const(x), (), (), None) for x in (*LITERALS, False, True)}
 #: The tape entries of Python ints that are literals. Bools are found under equal keys: ask only with ints.
 LITERAL_ENTRIES = {x: _literal_entries[scalar_key(x)] for x in LITERALS}
@@ -142,7 +140,7 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     if node is None:
         return None
     cache = node.cache
-    if cache is None or cache.again is None or LISTENERS or tape.device not in _HERE:
+    if cache is None or cache.again is None or LISTENERS or (tape.device is not CPU and tape.device is not None):
         return None
     if not runs_inline(cache.largest) and not site_runs_inline():
         return None

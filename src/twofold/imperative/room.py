@@ -7,12 +7,12 @@ is in memory until then, even if no one else refers to it any more: it counts, t
 from ..backend.loader import backend_for
 from ..device import Device
 
-#: The least, and all of them by device.
+#: The least, and all of them by the serial number of their device.
 LEAST = 1 << 30
-ROOM: dict[Device, int] = {}
+ROOM: dict[int, int] = {}
 
 
 def room_of(device: Device) -> int:
     """The bytes for a device: an eighth of a GPU's memory if that is more than the least."""
     memory = 0 if device.is_host else backend_for(device).memory_info(device)[1]
-    return ROOM.setdefault(device, max(LEAST, memory // 8))
+    return ROOM.setdefault(device.serial, max(LEAST, memory // 8))

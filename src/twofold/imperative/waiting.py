@@ -23,7 +23,7 @@ def wait_for_all(synchronize: Callable[[Device], None]) -> None:
             found.append((w.serial, w.error))
     found += QUEUE.drain()
     errors = [error for _, error in sorted(found, key=lambda pair: pair[0])]
-    for device in list(USED):
+    for device in list(USED.values()):
         try:
             synchronize(device)
         except MXNetError as error:
