@@ -1,10 +1,10 @@
-"""Options of operators that few programs use; the numbers are MXNet 1.9.1's."""
+"""Options of operators that few programs use; the numbers are MXNet 1.9.1's, or where its result is wrong those of the definition."""
 
 import numpy as np
 import pytest
 
 import twofold as mx
-from twofold import autograd, nd
+from twofold import autograd, gluon, nd
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,42 @@ def test_values_out_of_the_range_of_a_dtype_are_wrapped(dtype, on, off):
     for _ in range(4):  # interpreted, then compiled
         y = nd.one_hot(nd.array([[0, 5], [-1, 1]]), 2, on_value=300.0, off_value=-1.0, dtype=dtype)
         assert (y.dtype, y.asnumpy().tolist()) == (np.dtype(dtype), [[[on, off], [off, off]], [[off, off], [off, on]]])
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("count_include_pad", [False, True])
+def test_the_gradient_of_an_average_at_the_edge_is_that_of_the_average(axes, count_include_pad):
+    x = nd.ones((1, 1, *(6,) * axes))
+    x.attach_grad()
+    options = {"kernel": (3,) * axes, "stride": (2,) * axes, "pooling_convention": "full", "count_include_pad": count_include_pad}
+    with autograd.record():
+        y = nd.Pooling(x, pool_type="avg", **options)
+    y.backward()
+    assert x.grad.sum().asscalar() == pytest.approx(y.size)
+    assert y.asnumpy().ravel()[-1] == 1
+
+
+def test_the_average_of_a_window_outside_of_the_data_is_zero():
+    y = nd.Pooling(nd.ones((1, 1, 6)), kernel=(2,), stride=(3,), pad=(0,), pool_type="avg", pooling_convention="full")
+    assert y.asnumpy().tolist() == [[[1, 1, 0]]]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_gradient_of_the_last_step_without_lengths_is_at_the_last_step(axis):
+    x = nd.ones((3, 3, 2))
+    x.attach_grad()
+    with autograd.record():
+        y = nd.SequenceLast(x, axis=axis)
+    y.backward()
+    wanted = np.zeros((3, 3, 2))
+    wanted[(slice(None),) * axis + (-1,)] = 1
+    np.testing.assert_array_equal(x.grad.asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("layout", ["NTC", "TNC"])
+def test_sequences_in_both_directions_do_not_depend_on_how_outputs_are_merged(layout):
+    cell = gluon.rnn.BidirectionalCell(gluon.rnn.GRUCell(2, input_size=3), gluon.rnn.LSTMCell(2, input_size=3))
+    cell.initialize()
+    x, lengths = nd.random.normal(shape=(3, 3, 3)), nd.array([1, 3, 2])
+    merged, outputs = (cell.unroll(3, x, layout=layout, valid_length=lengths, merge_outputs=m)[0] for m in (True, None))
+    np.testing.assert_array_equal(outputs.asnumpy(), merged.asnumpy())

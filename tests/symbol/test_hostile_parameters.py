@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import twofold as mx
 from twofold.errors import ParameterError
 from twofold.opdef import find
-from twofold.opdef.params import MOST_COUNT, MOST_LAYERS
+from twofold.opdef.params import MOST_COUNT, MOST_LAYERS, literal
 
 from tests.symbol.hostile_parameters import outcome
 
@@ -90,3 +91,22 @@ def test_inserting_and_deleting_at_slices_agree_with_numpy(size: int) -> None:
 def test_padding_wider_than_the_axis_agrees_with_numpy(mode: str, width: tuple[int, int], size: int) -> None:
     array = np.arange(size, dtype="float32")
     np.testing.assert_array_equal(mx.np.pad(mx.np.array(array), (width,), mode=mode).asnumpy(), np.pad(array, (width,), mode=mode))
+
+
+@pytest.mark.parametrize("text", ["(" + "1, -2L, 3.5, 1e2, " * 10_000 + ")", "[" + "1,.5," * 10_000 + "7 ]"])
+def test_a_long_tuple_of_numbers_takes_memory_in_proportion(text):
+    wanted = ast.literal_eval(text.replace("L", ""))
+    tracemalloc.start()
+    try:
+        found = literal(text)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found, [*map(type, found)]) == (wanted, [*map(type, wanted)])
+    assert most < 50 * len(text)
+
+
+@pytest.mark.parametrize("text", ["(" + "1," * 9000 + "x)", "(" * 20_000 + ")" * 20_000, "9" * 20_000, "(" + "1,(2,)," * 9000 + ")"])
+def test_a_long_text_that_is_no_tuple_of_numbers_is_refused(text):
+    with pytest.raises(ValueError, match="neither a number nor a tuple of numbers"):
+        literal(text)

@@ -27,6 +27,9 @@ MOST_LAYERS = 256
 
 #: The sign of Python 2's long integers.
 LONG = re.compile(r"(?<=[0-9])L(?![0-9A-Za-z])")
+#: Characters from which a text is no literal other than a tuple or list of numbers, and such a number; its group is that of a float.
+LONG_TEXT = 1 << 14
+NUMBER = re.compile(r"\s*[-+]?(?:(?:0|[1-9][0-9]*)|([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?)\s*", re.ASCII)
 #: The exceptions of parsing a value: a string may also be nested too deeply, or be a number out of range.
 UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
 
@@ -111,15 +114,32 @@ def text(value: object) -> str:
     return str(value)
 
 
-def _literal(value: object) -> Any:
+def literal(value: object) -> Any:
     """The Python value of a string such as ``"(2, 2)"``, ``"[1,2]"`` or ``"None"``; other strings unchanged."""
     if not isinstance(value, str):
         return value
     try:
         # MXNet's files contain Python 2's long integers, as in ``(2L, 2L)``
-        return ast.literal_eval(LONG.sub("", _plain(value).strip()) or "None")
+        spelled = LONG.sub("", _plain(value).strip()) or "None"
+        return ast.literal_eval(spelled) if len(spelled) < LONG_TEXT else _numbers(spelled)
     except (ValueError, SyntaxError):  # whose messages are about Python's parser
         raise ValueError("this text is neither a number nor a tuple of numbers") from None
+
+
+def _numbers(spelled: str) -> list[float] | tuple[float, ...]:
+    """A tuple or list of numbers. For a long one Python's parser would take 500 times its text's memory."""
+    parts = spelled[1:-1].split(",")
+    if not parts[-1].strip():
+        parts.pop()
+    if spelled[0] + spelled[-1] not in ("()", "[]"):
+        raise ValueError
+    found: list[float] = []
+    for part in parts:
+        match = NUMBER.fullmatch(part)
+        if match is None:
+            raise ValueError
+        found.append(float(part) if match[1] else int(part))
+    return found if spelled[0] == "[" else tuple(found)
 
 
 def _plain(spelled: str) -> str:
@@ -130,7 +150,7 @@ def _plain(spelled: str) -> str:
 
 
 def _int(value: Any) -> int:
-    value = _literal(value)
+    value = literal(value)
     if isinstance(value, bool) or not isinstance(value, float):
         # NumPy's integers too, but no text and nothing with a fraction
         found = int(value.__index__())
@@ -181,7 +201,7 @@ def _str(value: object) -> str:
 
 
 def _shape(value: object) -> tuple[int | None, ...]:
-    value = _literal(value)
+    value = literal(value)
     if value is None:
         raise ValueError("pass a size or a tuple of sizes")
     if isinstance(value, (list, tuple)):
@@ -190,14 +210,14 @@ def _shape(value: object) -> tuple[int | None, ...]:
 
 
 def _axis(value: object) -> int | tuple[int, ...] | None:
-    value = _literal(value)
+    value = literal(value)
     if value is None or isinstance(value, (list, tuple)):
         return None if value is None else tuple(map(_int, value))
     return _int(value)
 
 
 def _floats(value: Any) -> tuple[float, ...]:
-    value = _literal(value)
+    value = literal(value)
     return tuple(map(float, value)) if isinstance(value, (list, tuple)) else (float(value),)
 
 

@@ -1,6 +1,5 @@
 """Inference and replay of control-flow nodes: subgraphs are typed separately, then form one typed node of `graph.control_flow`."""
 
-import ast
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +8,7 @@ from ..errors import ParameterError, ShapeError
 from ..graph.build import G
 from ..graph.control_flow import SubGraph, apply_foreach
 from ..graph.ir import Node, leaf
-from ..opdef.params import UNREADABLE
+from ..opdef.params import UNREADABLE, literal
 from .inference import inferred_inside
 from .node import SPECIAL_NODES, Head, Replaying, SpecialNode, SymbolNode, topological
 from .partial_types import PartialType
@@ -266,12 +265,12 @@ class _Cond(_ControlFlow):
 
 
 def _ints(node: SymbolNode, name: str) -> list[int]:
-    return [int(k) for k in ast.literal_eval(node.attrs[name])]
+    return [int(k) for k in literal(node.attrs[name])]
 
 
 def _limit(node: SymbolNode) -> int | None:
     """The maximum number of steps; None for a loop without one."""
-    limit = ast.literal_eval(node.attrs["max_iterations"])
+    limit = literal(node.attrs["max_iterations"])
     return None if limit is None else int(limit)
 
 
