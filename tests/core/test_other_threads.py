@@ -2,23 +2,28 @@
 
 import dis
 import sys
+import threading
 from itertools import pairwise
 from types import CodeType
 
 import numpy as np
 import pytest
 
+import twofold as mx
+import twofold.np
 from twofold import autograd, nd
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
+from twofold.imperative import write
 from twofold.imperative.array import Array
-from twofold.imperative.cell import ALWAYS, Value
+from twofold.imperative.cell import ALWAYS, REPLACING, Value
+from twofold.imperative.concurrent_writes import replace
 from twofold.imperative.deferral import join_backward
 from twofold.imperative.recording import save_for_backward
 from twofold.imperative.residuals import NodeCache
 from twofold.imperative.tape import Tape, TapeEntry
 
-from .operators import in_thread, ramp
+from .operators import SIZE, in_thread, ramp
 from tests.probe import captured
 
 
@@ -103,3 +108,95 @@ def test_of_two_threads_that_record_an_operand_neither_loses_its_borrow(lend, co
         second_has = interrupted(lambda v=v, first=first: lend(v, first), code, offset, lambda v=v, second=second: v.lend(second))
         if second_has:
             assert v.sharing is ALWAYS
+
+
+def _assign(row):
+    row[:] = 5.0
+
+
+def _add(row):
+    row += 5.0
+
+
+def _assign_in_a_copy(row):
+    v = captured(row._base)
+    if v.__class__ is Value:
+        v.share()
+    row[:] = 5.0
+
+
+@pytest.mark.usefixtures("deferred")
+@pytest.mark.parametrize("module", [nd, mx.np, twofold.np], ids=["nd", "mx.np", "twofold.np"])
+@pytest.mark.parametrize("is_read", [False, True], ids=["alone", "read"])
+@pytest.mark.parametrize("is_ready", [False, True], ids=["pending", "ready"])
+@pytest.mark.parametrize("mine", [_assign, _add])
+@pytest.mark.parametrize("other", [_assign, _add, _assign_in_a_copy])
+def test_threads_may_write_different_rows_of_an_array(module, is_read, is_ready, mine, other):
+    kind = type(module.zeros((4, SIZE)))
+    methods = [getattr(kind, name).__code__ for name in ("__setitem__", "__iadd__")]
+    reached = 0
+    for code in [f.__code__ for f in (replace, write._change_part, write.update_in_place, write.write)] + methods:
+        for offset in after_calls(code):
+            x = module.zeros((4, SIZE)) + 1.0
+            if is_ready:
+                x.wait_to_read()
+            y = x * 2.0 if is_read else None
+            first, third = x[0], x[2]
+            others = []
+
+            def act(third=third, others=others):
+                others.append(in_thread(lambda: other(third)))
+                threading.Thread.join(others[0], 0.003)  # it may have to wait until this thread has written
+
+            reached += interrupted(lambda first=first: mine(first), code, offset, act)
+            for thread in others:
+                thread.result()
+            want = np.ones((4, SIZE))
+            want[0] += 5.0 if mine is _add else 4.0
+            want[2] += 0.0 if not others else 5.0 if other is _add else 4.0
+            np.testing.assert_array_equal(x.asnumpy(), want)
+            if y is not None:
+                assert y.asnumpy()[0, 0] == 2.0
+    assert reached
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_copy_waits_for_threads_that_write_in_place():
+    x = nd.zeros((4, SIZE)) + 1.0
+    x.wait_to_read()
+    v = captured(x)
+    v.share()  # so that the other thread must copy
+    v.writers += 1
+    other = in_thread(lambda: _assign(x[2]))
+    threading.Thread.join(other, 0.05)
+    assert captured(x) is v
+    v.data[0] = 5.0
+    v.writers -= 1
+    other.result()
+    assert x.asnumpy()[:, 0].tolist() == [5.0, 1.0, 5.0, 1.0]
+
+
+@pytest.mark.usefixtures("deferred")
+@pytest.mark.parametrize("module", [nd, mx.np, twofold.np], ids=["nd", "mx.np", "twofold.np"])
+@pytest.mark.parametrize("change", [_assign, _add, lambda row: row.__setitem__(slice(1, 3), 5.0)], ids=["all", "add", "part"])
+def test_what_another_thread_replaces_is_not_written_in_place(module, change):
+    x = module.zeros((4, SIZE)) + 1.0
+    x.wait_to_read()
+    row, v = x[0], captured(x)
+    v.writers += REPLACING
+    change(row)
+    v.writers -= REPLACING
+    assert captured(x) is not v
+    assert v.data[0, 1] == 1.0 != x.asnumpy()[0, 1]
+
+
+@pytest.mark.usefixtures("deferred")
+def test_a_ufunc_writes_no_array_that_another_thread_replaces():
+    x = twofold.np.zeros((4, SIZE)) + 1.0
+    x.wait_to_read()
+    row, v = x[0], captured(x)
+    v.writers += REPLACING
+    twofold.np.add(twofold.np.ones(SIZE), 4.0, out=row)
+    v.writers -= REPLACING
+    assert v.data[0, 1] == 1.0
+    assert x.asnumpy()[:2, 0].tolist() == [5.0, 1.0]

@@ -252,7 +252,7 @@ def comparison(self, other):
 def in_place(self, other):
     """NumPy writes to host memory that no tape or window watches."""
     # The memory ``v`` to write, None if something else reads it. A plain content belongs to its cell alone.
-    v = self._held
+    v = of = self._held
     if v is not None:
         if v.__class__ is not PLAIN:
             v = owned(self)
@@ -264,6 +264,7 @@ def in_place(self, other):
     ):
         v = self._seen
     else:
+        of = self._base._held  # see `writes_in_place`
         v = owned(self)
     # An array without axes is a scalar to NumPy, which cannot be changed; a view of one element can.
     if v is not None and (self._held is None or v.ndim):
@@ -292,8 +293,8 @@ def in_place_by_legacy(self, other):
     """The same by MXNet's convention, for floats of one dtype: the general path converts other operands."""
     a = self._held
     if a is None:  # the part of its root that the view shows, if that may be written now
-        a = self._base._held
-        a = self._seen if a is not None and self._of is a and (a.__class__ is PLAIN or owned(a)) else None
+        of = self._base._held
+        a = self._seen if of is not None and self._of is of and (of.__class__ is PLAIN or owned(of)) else None
     # integers are left out: MXNet converts numbers to their dtype, and some operators wrap where NumPy raises
     if a.__class__ is PLAIN and a.dtype.kind == "f":
         kind = other.__class__

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ..assembly import Function, assembled, attach_method
 from ..imperative.cell import PLAIN
+from ..imperative.concurrent_writes import writes_in_place
 from ..imperative.guards import is_watched
 from ..imperative.views import AXES_REVERSED
 from .contents import element
@@ -273,6 +274,6 @@ def attach(cls: Any, element: type | None, get: Function, put: Function, rules: 
         known = {"by_numpy": rules.by_numpy, "is_dialect": rules.is_dialect}
         method = assembled(template, given, elements=element is not None, **known)
         method.__doc__ = doc
-        attach_method(cls, name, method)
+        attach_method(cls, name, writes_in_place(method) if template is setitem else method)
         if name == "T":
             setattr(cls, name, property(method))

@@ -36,6 +36,10 @@ def is_unshared(sharing: Any) -> bool:
     return (by := sharing) is None or (by.__class__ is ref and by() is None)
 
 
+#: See `Value.writers`.
+REPLACING = 1 << 20
+
+
 class Value:
     """An immutable content.
 
@@ -53,15 +57,22 @@ class Value:
         `ALWAYS`, `PINNED` if code outside the library may write it, or the Value that this one aliases.
     device
         Where the buffer is.
+    writers
+        How many threads write the buffer in place now, plus `REPLACING` for each that makes a content to take this one's place.
 
     Notes
     -----
+    Threads may write different parts of one array at a time. One that writes in place enters ``writers`` first, and looks then whether the
+    Value is still the array's content and nobody replaces it. Generated functions take too little time for that: they only look, and are
+    found in the threads' stacks. A thread that must copy the buffer, since something else reads it, enters `REPLACING`, waits for those
+    that write in place, and binds its copy only if no other was bound meanwhile. So no write is lost.
+
     Threads that record share their operands, and so set ``sharing`` at the same time. No lock protects it, since every recorded operation
     sets it. Instead, each update tests ``sharing`` once more after its last call and then stores at once: CPython switches threads only at
     calls and at jumps backwards, so that no mark of another tape is overwritten between the test and the store.
     """
 
-    __slots__ = ("__weakref__", "data", "device", "entry", "producer", "sharing")
+    __slots__ = ("__weakref__", "data", "device", "entry", "producer", "sharing", "writers")
 
     def __init__(self, data: Any, entry: TapeEntry | None = None, producer: Any = None, device: Device = CPU, sharing: Any = None) -> None:
         self.data = data  # one by one: faster than a tuple of five
@@ -71,6 +82,7 @@ class Value:
         self.device = device
         # Decides whether the buffer may be written or donated, and errs on the side of a copy: a reference that has died says "not shared".
         self.sharing: Any = sharing
+        self.writers = 0
 
     @inlined
     def lend(self, tape: Tape) -> "Value":
@@ -141,7 +153,7 @@ class Value:
     def exclusive(self) -> bool:
         """Whether only one cell sees the buffer, so that it may be written in place."""
         producer = self.producer
-        if self.data is None or (producer is not None and not producer[0].is_done):
+        if self.data is None or (producer is not None and not producer[0].is_done) or self.writers >= REPLACING:
             return False
         return is_unshared(self.sharing)
 

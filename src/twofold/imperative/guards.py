@@ -11,7 +11,7 @@ import numpy as np
 from ..assembly import fragment, inlined
 from ..backend.kernel import Array
 from ..config import SETTINGS
-from .cell import PINNED, PLAIN, Content, Operand, Value, is_unshared
+from .cell import PINNED, PLAIN, REPLACING, Content, Operand, Value, is_unshared
 from .tape import TapeEntry, tls
 
 
@@ -70,7 +70,12 @@ def is_exposed(v: Value) -> bool:
 @fragment
 def is_watched(v: Value) -> bool:
     """Whether a Value must not be written in place now: something else reads its memory, or it is part of a tape."""
-    return v.entry is not None or v.producer is not None or not is_unshared(v.sharing)
+    return v.entry is not None or v.producer is not None or v.writers >= REPLACING or not is_unshared(v.sharing)
+
+
+def is_owned(v: Value) -> bool:
+    """Whether a content may be written in place now: it has no tape entry, and nothing else refers to its buffer."""
+    return v.entry is None and v.exclusive
 
 
 def apart(source: Any, target: np.ndarray) -> Any:

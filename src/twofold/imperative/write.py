@@ -29,6 +29,7 @@ from ..ops.primitive_shape import slice_update
 from ..program.interpret import namespace_of
 from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap
+from .concurrent_writes import replace, written_in_place
 from .counters import COUNTERS
 from .deferral import twin_of
 from .guards import apart, has_gradient, is_small, is_tracked, runs_inline
@@ -201,7 +202,10 @@ def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
                 raise _read_only_error(root, chain)
         COUNTERS.rebound += 1
         is_lost = key is None and v.__class__ is Value and v.data is None and _is_lost(v, chain)
-        root._rebind(_written(_replacing(v) if is_lost else root, chain, key, value))
+        if is_lost or v.__class__ is not Value or tls.tape is not None or v.pinned:
+            root._rebind(_written(_replacing(v) if is_lost else root, chain, key, value))
+        else:
+            replace(root, lambda _: _written(root, chain, key, value))
         return
     source = data_of(val)
     _change(root, chain, lambda part: _store(part, key, source))
@@ -250,16 +254,20 @@ def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) ->
     if v.__class__ is PLAIN:
         COUNTERS.in_place += 1
         change(look(HOST, v, chain))
+        return
     # exported memory is written in place whatever else sees it: code outside the library looks for the new elements there
-    elif v.exclusive or v.pinned:
+    if (v.exclusive or v.pinned) and written_in_place(root, v, lambda: change(look(HOST, v.data, chain))):
         COUNTERS.in_place += 1
-        change(look(HOST, v.data, chain))
         renew_leaf(v)
-    else:
+        return
+
+    def changed(v: Any) -> Content:
         COUNTERS.copied += 1
-        data = HOST.copy(v.data, v.device)
+        device, data = device_of(v), HOST.copy(data_of(v), device_of(v))
         change(look(HOST, data, chain))
-        root._rebind(content(data, v.device))
+        return content(data, device)
+
+    replace(root, changed)
 
 
 @inlined
@@ -408,11 +416,6 @@ def _leaf_of(before: Content | None, variable: Variable) -> Node | None:
     return None if isinstance(node, Application) else node
 
 
-def is_owned(v: Value) -> bool:
-    """Whether a content may be written in place now: it has no tape entry, and nothing else refers to its buffer."""
-    return v.entry is None and v.exclusive
-
-
 @inlined
 def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], other: Cell | Array) -> bool:
     """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
@@ -437,7 +440,10 @@ def update_in_place(root: Cell, chain: Chain, operation: Callable[..., object], 
         return False
     target = look(HOST, data, chain)
     try:
-        HOST.quietly(operation, target, source, target)
+        if v.__class__ is PLAIN:
+            HOST.quietly(operation, target, source, target)
+        elif not written_in_place(root, v, lambda: HOST.quietly(operation, target, source, target)):
+            return False
     except (ValueError, TypeError):
         return False
     COUNTERS.in_place += 1

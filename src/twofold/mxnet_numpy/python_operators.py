@@ -10,7 +10,8 @@ from ..calls.specialise import host_function, method_of, specialise
 from ..errors import DTypeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST
-from ..imperative.write import is_owned
+from ..imperative.concurrent_writes import writes_in_place
+from ..imperative.guards import is_owned
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef import Op
 from ..ops import mxnet_numpy_arithmetic
@@ -60,7 +61,7 @@ def _in_place(op: Op, name: str) -> Callable[..., Any]:
     if op.ufunc is None or op.front.legacy_differs:
         return general
     names = {"fn": getattr(HOST.xp, op.name), "general": general, "owned": is_owned}
-    return method_of(in_place_by_legacy, op, (ndarray, None), names)
+    return writes_in_place(method_of(in_place_by_legacy, op, (ndarray, None), names))
 
 
 def _unary(op: Op, name: str) -> Callable[..., Any]:

@@ -13,9 +13,11 @@ from ..dtype import NUMPY, is_float
 from ..errors import DTypeError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, Cell
+from ..imperative.concurrent_writes import writes_in_place
+from ..imperative.guards import is_owned
 from ..imperative.invoke import type_of
 from ..imperative.storage import applied, dense_array
-from ..imperative.write import is_owned, update_in_place
+from ..imperative.write import update_in_place
 from ..opdef import NAMES, OPS, BoundOp, Op
 from ..opdef.conventions import legacy_scalar
 from .array import NDArray
@@ -119,7 +121,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
         return self
 
     names = {"fn": fn, "general": general, "owned": is_owned}
-    return method_of(in_place_by_legacy, op, (NDArray, None), names) if own else general
+    return writes_in_place(method_of(in_place_by_legacy, op, (NDArray, None), names)) if own else general
 
 
 def _own_scalar(array: NDArray, other: Any) -> Any:

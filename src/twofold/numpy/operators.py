@@ -20,12 +20,13 @@ from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dt
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, content_of, wrap
+from ..imperative.concurrent_writes import writes_in_place
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
-from ..imperative.guards import is_small
+from ..imperative.guards import is_owned, is_small
 from ..imperative.invoke import content, invoke, type_of
 from ..imperative.views import ready_memory
-from ..imperative.write import is_owned, look, update_in_place, write
+from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
 from ..opdef import Op
@@ -329,7 +330,7 @@ def in_place(op: Op) -> Callable[..., Any]:
         return self
 
     names = {"fn": fn, "general": general, "owned": owned_memory, "memory": ready_memory}
-    return general if fn is None else method_of(arithmetic.in_place, op, CLASSES, names)
+    return general if fn is None else writes_in_place(method_of(arithmetic.in_place, op, CLASSES, names))
 
 
 def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, UnsupportedDType
-from ..imperative.cell import HOST, wrap
+from ..imperative.cell import HOST, Value, wrap
+from ..imperative.concurrent_writes import written_in_place
 from ..imperative.invoke import host_of
 from ..imperative.views import ready_memory
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
@@ -126,9 +127,16 @@ class ufunc:  # NumPy's name
         arrays = [v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None for v in inputs]
         if any(a is None for a in arrays):
             return False
-        memory = owned_memory(target)
+        root = target if target._held is not None else target._base
+        of, memory = root._held, owned_memory(target)
+        written: list[object] = []
+
+        def write() -> None:
+            written.append(HOST.quick(partial(self._numpys, out=memory), *arrays))
+
         try:
-            return memory is not None and HOST.quick(partial(self._numpys, out=memory), *arrays) is memory
+            is_done = memory is not None and (written_in_place(root, of, write) if of.__class__ is Value else write() is None)
+            return is_done and written[0] is memory
         except Exception:  # Whatever the error was, the general path gives a result or raises an error that says what to do.
             return False
 

@@ -1,0 +1,84 @@
+"""Threads that write different parts of one array at a time: none of the writes is lost (see `cell.Value`)."""
+
+import sys
+import threading
+from collections.abc import Callable
+from time import monotonic, sleep
+from types import CodeType, FrameType
+
+from ..assembly import F
+from ..backend.forks import LOCKS
+from .cell import REPLACING, Cell, Content, Value, content_of
+
+#: Held while a content that a thread has made from the array's takes its place.
+_REBINDING = threading.RLock()
+LOCKS.insert(0, _REBINDING)
+#: How long a thread waits for those that write in place, in seconds. A write takes less, but an interrupt may keep a writer from leaving.
+_PATIENCE = 1.0
+#: The code of generated functions that write in place. Each has the content in a variable ``of`` before it looks whether it may.
+_WRITERS: set[CodeType] = set()
+#: How many functions such a one may have called.
+_DEPTH = 8
+
+
+def written_in_place(root: Cell, v: Value, write: Callable[[], object]) -> bool:
+    """Run a function that writes an array's content in place; False if the content is or will be another one."""
+    v.writers += 1
+    try:
+        # exported memory is written in place whatever else sees it
+        if not v.pinned and (content_of(root) is not v or v.writers >= REPLACING):
+            return False
+        write()
+        return True
+    finally:
+        v.writers -= 1
+
+
+def writes_in_place(function: F) -> F:
+    """Have copies of a content wait while a thread runs this function."""
+    _WRITERS.add(function.__code__)
+    return function
+
+
+def _is_written(v: Value) -> bool:
+    """Whether another thread writes a content in place."""
+    if v.writers % REPLACING:
+        return True
+    own = threading.get_ident()
+    for thread, top in sys._current_frames().items():
+        frame: FrameType | None = top
+        for _ in range(_DEPTH if thread != own else 0):
+            if frame is None:
+                break
+            if frame.f_code in _WRITERS and frame.f_locals.get("of") is v:
+                return True
+            frame = frame.f_back
+    return False
+
+
+def _wait_for_writers(v: Value) -> None:
+    if _is_written(v):
+        end = monotonic() + _PATIENCE
+        while _is_written(v) and monotonic() < end:
+            sleep(1e-5)
+
+
+def replace(root: Cell, make: Callable[[Content], Content]) -> None:
+    """Bind what a function makes of an array's content; again if another thread has replaced the content meanwhile."""
+    is_bound = False
+    while not is_bound:
+        v = content_of(root)
+        if v.__class__ is not Value or root._held is None:  # a view that takes gradients has a new content at each look
+            root._rebind(make(v))
+            return
+        v.writers += REPLACING
+        try:
+            if v.data is not None:
+                _wait_for_writers(v)
+            new = make(v)
+            with _REBINDING:
+                is_bound = content_of(root) is v
+                if is_bound:
+                    root._rebind(new)
+        finally:
+            v.writers -= REPLACING
