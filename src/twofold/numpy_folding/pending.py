@@ -180,19 +180,24 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
         admitted = admit((target, other))
         if isinstance(admitted, str):
             return False
+        memory, before = None, target.pending
         if target.array is not None:
             memory = target.memory
             # Another array over this memory would have to see the new content.
             if target.array is not memory.owner or memory.is_shared() or not target.array.flags.writeable:
                 return False
-            memory.arrays.clear()  # no array has the old content any more, so a result may take its memory
-        elif target.pending is not None:
-            # The old operation has lost its array: it is stored only if another operation reads it.
-            target.pending.owner = nobody
-        target.array = target.leased = target.operand = None
-        target.pending = made = ChainNode(typed.rule, admitted, typed.kind, where, state)
+        made = ChainNode(typed.rule, admitted, typed.kind, where, state)
         made.owner = ref(target)
+        kept = target.array, target.leased, target.operand  # their finalizers run at the end
+        # No call from here to the last store, since a Ctrl-C between two of them would leave an array with two contents, or with none.
+        target.pending = made
+        target.array = target.leased = target.operand = None
+        if memory is not None:
+            memory.arrays = []  # no array has the old content any more, so a result may take its memory
+        elif before is not None:
+            before.owner = nobody  # the old operation has lost its array: it is stored only if another operation reads it
         where.folded += 1
+    del kept
     if may_warn:
         watch(made)
     return True

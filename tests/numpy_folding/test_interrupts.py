@@ -1,0 +1,56 @@
+"""Ctrl-C while folding arrays change."""
+
+import contextlib
+import sys
+
+import pytest
+
+from twofold.numpy_folding.array import FoldingArray
+from twofold.numpy_folding.face import numpy as np
+
+N = 100_000
+
+
+def ramp():
+    return np.arange(float(N))
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_update_in_place_that_is_interrupted_leaves_the_old_or_the_new_content(waits):
+    """At each call and each line: a read finds one content, without waiting for the other, and no result takes its memory."""
+
+    def updated(interrupted_at):
+        x, other = ramp(), ramp() * 2 + 1
+        if waits:
+            x = x * 1.0
+        assert type(other) is FoldingArray
+        assert other.array is None
+        events = 0
+
+        def local(frame, event, _):
+            nonlocal events
+            if "numpy_folding" not in frame.f_code.co_filename:
+                return None
+            events += 1
+            if events == interrupted_at:
+                raise KeyboardInterrupt
+            return local
+
+        before = sys.gettrace()
+        sys.settrace(local)
+        try:
+            with contextlib.suppress(KeyboardInterrupt):
+                x += other
+        finally:
+            sys.settrace(before)
+        if interrupted_at:
+            results = [other * 3 - k for k in range(3)]
+            del other
+            assert results[2][1] == 7
+            assert (x[1], x[N - 1]) in ((1, N - 1), (4, 3 * N - 2))
+        return events
+
+    total = updated(0)
+    assert total > 20
+    for k in range(1, total + 1):
+        updated(k)
