@@ -54,3 +54,37 @@ def test_an_update_in_place_that_is_interrupted_leaves_the_old_or_the_new_conten
     assert total > 20
     for k in range(1, total + 1):
         updated(k)
+
+
+def test_a_loop_whose_results_are_interrupted_computes_them_again():
+    """Each result reads the last one, to which nothing else refers: its memory must stay until the next one is there."""
+
+    def stepped(y):
+        return np.maximum(y * 1.0 + 1.0, -5.0) - 0.0
+
+    y = np.zeros(N) + 0.0
+    for _ in range(100):  # until the loop's sites have programs
+        y = stepped(y)
+        assert y[5] > 0
+    interrupts = 0
+    for k in range(1, 400):
+        y = stepped(y)
+        events = 0
+
+        def local(frame, event, _, last=k):
+            nonlocal events
+            events += 1
+            if events == last:
+                raise KeyboardInterrupt
+            return local
+
+        before = sys.gettrace()
+        sys.settrace(local)
+        try:
+            float(y[5])
+        except KeyboardInterrupt:
+            interrupts += 1
+        finally:
+            sys.settrace(before)
+        assert y.min() == y.max() == 100 + k
+    assert interrupts > 100

@@ -19,7 +19,7 @@ from typing import Any
 import numpy
 
 from twofold.imperative.counters import COUNTERS
-from twofold.numpy_folding import compiled, sites
+from twofold.numpy_folding import sites
 from twofold.numpy_folding.array import LEAST
 
 from tests.three_ways.steps import LARGEST, Steps
@@ -295,7 +295,6 @@ def shares(counts: Counter[str]) -> dict[str, float]:
         "folding alone": folding["single"] / computed,
         "folding chain in blocks": folding["blocks"] / computed,
         "folding chain compiled": folding["program"] / computed,
-        "folding donated": counts["donated"] / folding["program"],
         "folding view": folding["view"] / computed,
         "folding looked at": folding["exported"] / computed,
         "errors": counts["errors"] / counts["steps"],
@@ -313,13 +312,7 @@ def main(programs: int, first: int) -> int:
     warnings.simplefilter("ignore")
     sites.ALONE = sites.RETIRED = 1 << 60
     counts: Counter[str] = Counter()
-    computes = compiled.computed
-
-    def computed(steps: Any, stored: Any, dead: Any) -> Any:
-        counts["donated"] += bool(dead)
-        return computes(steps, stored, dead)
-
-    compiled.computed, sites.has_machine_code = computed, lambda: True
+    sites.has_machine_code = lambda: True
     for seed in range(first, first + programs):
         sites.HOT = 0 if seed % 2 else 1 << 60  # chains as programs, or in blocks
         program(seed, Folding(), counts)

@@ -73,6 +73,11 @@ def is_watched(v: Value) -> bool:
     return v.entry is not None or v.producer is not None or v.writers >= REPLACING or not is_unshared(v.sharing)
 
 
+def is_visible(v: Value) -> bool:
+    """Whether a Value's array is ready and NumPy's, so that parts of it can be viewed and written in place instead of by operations."""
+    return v.data.__class__ is PLAIN and v.device.is_host
+
+
 def is_owned(v: Value) -> bool:
     """Whether a content may be written in place now: it has no tape entry, and nothing else refers to its buffer."""
     return v.entry is None and v.exclusive

@@ -32,7 +32,7 @@ from .cell import HOST, PLAIN, Cell, Content, Value, alias, content_of, wrap
 from .concurrent_writes import replace, written_in_place
 from .counters import COUNTERS
 from .deferral import twin_of
-from .guards import apart, has_gradient, is_small, is_tracked, runs_inline
+from .guards import apart, has_gradient, is_small, is_tracked, is_visible, runs_inline
 from .invoke import content, data_of, device_of, full_content, invoke, type_of
 from .recording import enter
 from .strided_view import view_shape
@@ -155,11 +155,6 @@ def recorded_part(v: Value, chain: Chain, seen: Array = None, is_copy: bool = Fa
     # without `order`, `np.array` would keep the order of a transposed view, and so would the results of operations on it; the `copy` of
     # an element, which may be NumPy's scalar, is no array
     return Value(seen if is_copy else np.array(seen, order="C"), entry)
-
-
-def is_visible(v: Value) -> bool:
-    """Whether a Value's array is ready and NumPy's, so that parts of it can be viewed and written in place instead of by operations."""
-    return v.data.__class__ is PLAIN and v.device.is_host
 
 
 def untracked(v: Content) -> Content:

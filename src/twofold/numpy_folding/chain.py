@@ -20,7 +20,7 @@ import numpy as np
 from . import error_state
 from .blocks import Texts, computed, pays_alone
 from .error_state import State
-from .memory import LOCK, ArrayOperand, Memory, Operand, Operation, View, array_of, nobody
+from .memory import LOCK, ArrayOperand, Memory, Operand, View, array_of, nobody
 from .rules import ArrayKind, Rule
 from .sites import PATHS, Site
 
@@ -244,38 +244,10 @@ class Chain:
 
                 if all(compiled.has_program(p.rule.numpys, p.operands, p.state.is_quiet) for p in order):
                     PATHS["program"] += 1
-                    return compiled.computed(order, self.results, self._dead())
+                    return compiled.computed(order, self.results)
             PATHS["blocks"] += 1
         found, self.texts = computed(order, self.results)
         return found
-
-    def _dead(self) -> list[np.ndarray]:
-        """The operands whose memory a result may take: no array shares it, and no operation outside this chain reads it."""
-        read: dict[int, ArrayOperand] = {}
-        for x in [x for node in self.order for x in node.operands if not isinstance(x, (float, int))]:
-            operand = x if type(x) is ArrayOperand else x.result
-            if operand is not None:
-                read[id(operand)] = operand
-        memories = [x.memory for x in read.values()]
-        return [
-            x.array
-            for x in read.values()
-            if x.memory is not None
-            and x.array is x.memory.owner
-            and not x.memory.is_seen()
-            and memories.count(x.memory) == 1  # a second operand with the same memory could be read after the first was overwritten
-            and all(self._is_over(reader) for reader in x.memory.readers())
-            and x.array.flags.writeable
-        ]
-
-    def _is_over(self, reader: Operation) -> bool:
-        """Whether an operation is never computed again after this chain, so that its operands are no longer needed."""
-        node = next((p for p in self.order if p is reader), None)
-        # An operation outside the chain still waits, and will read its operands.
-        if node is None:
-            return False
-        # A result is stored. Any other operation is computed again if an operation outside the chain reads it.
-        return node in self.results or all(user in self.order for r in node.users if (user := r()) is not None)
 
     def report(self) -> None:
         """Warn as NumPy would have done, in the order of the program."""

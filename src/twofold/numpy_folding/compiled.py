@@ -40,12 +40,12 @@ def has_program(fn: Callable[..., object], operands: Sequence[Operand], is_quiet
 class _Known(CacheEntry):
     """The program of a chain's structure, and the inputs that it reads."""
 
-    def __init__(self, outputs: Sequence[Node], leaves: Sequence[Leaf], dead: Sequence[Node]) -> None:
+    def __init__(self, outputs: Sequence[Node], leaves: Sequence[Leaf]) -> None:
         unique = list(dict.fromkeys(outputs))
         held = [n for n in post_order(unique, lambda n: n.inputs) if not isinstance(n, Leaf)]
         used = set(post_order(unique, lambda n: n.inputs))
         self.reads = [n for n in leaves if n in used]
-        self.program = Program(unique, self.reads, HOST, donated=list(dead), boundaries=held, device=CPU)
+        self.program = Program(unique, self.reads, HOST, boundaries=held, device=CPU)
         # Nodes are interned: two operations of the chain that compute the same are one node, and one output of the program.
         self.where = [unique.index(n) for n in outputs]
 
@@ -81,8 +81,8 @@ class _Graph:
         return found
 
 
-def computed(order: Sequence[Operation], stored: Sequence[Operation], dead: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Compute a chain by its program.
+def computed(order: Sequence[Operation], stored: Sequence[Operation]) -> list[np.ndarray]:
+    """Compute a chain by its program. It overwrites no operand, for after a Ctrl-C the chain is computed again.
 
     Parameters
     ----------
@@ -90,8 +90,6 @@ def computed(order: Sequence[Operation], stored: Sequence[Operation], dead: Sequ
         The operations, each after its operands.
     stored
         The operations whose results are stored.
-    dead
-        Arrays whose memory a result may take.
 
     Returns
     -------
@@ -100,12 +98,10 @@ def computed(order: Sequence[Operation], stored: Sequence[Operation], dead: Sequ
     """
     graph = _Graph(order)
     outputs = tuple([graph.nodes[node] for node in stored])
-    donated = tuple([graph.arrays[id(array)] for array in dead])
-    known = PROGRAMS.get_or(("chain", outputs, donated), partial(_Known, outputs, list(graph.data), donated))
+    known = PROGRAMS.get_or(("chain", outputs), partial(_Known, outputs, list(graph.data)))
     arrays = [graph.data[n] for n in known.reads]
     found = known.program.run(arrays)
-    taken = {id(array) for array in dead}
-    kept = [a for a in arrays if type(a) is np.ndarray and id(a) not in taken]
+    kept = [a for a in arrays if type(a) is np.ndarray]
     results = []
     for place in known.where:
         array = found[place]

@@ -129,10 +129,6 @@ class Memory:
                 array.leased = None
         return self.lease() is None
 
-    def is_seen(self) -> bool:
-        """Whether any array is over it, folding arrays included."""
-        return self.lease() is not None or any(r() is not None for r in self.arrays)
-
     def forget_what_has_read(self) -> list[Callable[[], Operation | None]]:
         """Drop the operations that will not read it any more. Returns the list to which the next reader is added."""
         self.pending = [r for r in self.pending if (p := r()) is not None and p.result is None]

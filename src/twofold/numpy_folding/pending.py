@@ -193,7 +193,7 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
         target.pending = made
         target.array = target.leased = target.operand = None
         if memory is not None:
-            memory.arrays = []  # no array has the old content any more, so a result may take its memory
+            memory.arrays = []  # no array has the old content any more
         elif before is not None:
             before.owner = nobody  # the old operation has lost its array: it is stored only if another operation reads it
         where.folded += 1
