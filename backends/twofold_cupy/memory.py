@@ -164,7 +164,8 @@ class _Loan:
         self._block, self._memory, self._user = block, memory, user
 
     def __del__(self) -> None:
-        self._memory.give_back(self._user, self._block)
+        if hasattr(self, "_user"):  # not if Ctrl-C came before it had a block
+            self._memory.give_back(self._user, self._block)
 
 
 def does_not_fit(error: BaseException) -> DeviceOutOfMemory:

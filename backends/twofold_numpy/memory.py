@@ -130,7 +130,8 @@ class _Loan:
         self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": (begin, False), "version": 3}
 
     def __del__(self) -> None:
-        self._pool.give_back(self._block)
+        if hasattr(self, "_pool"):  # not if Ctrl-C came before it had a block
+            self._pool.give_back(self._block)
 
 
 def _keep_freed_memory() -> None:

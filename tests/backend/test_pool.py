@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from twofold_numpy import memory
-from twofold_numpy.memory import POOLED, Pool
+from twofold_numpy.memory import POOLED, Pool, _Loan
 
 KIND = np.dtype(np.float32)
 SHAPE = (POOLED // 4,)
@@ -155,3 +155,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(found.stdout) < 100 * 10
+
+
+def test_a_loan_that_was_interrupted_before_it_had_a_block_ends_quietly(monkeypatch):
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    _Loan.__new__(_Loan).__del__()
+    loan = _Loan.__new__(_Loan)
+    del loan
+    assert not seen
