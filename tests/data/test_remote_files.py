@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+import twofold.numpy
 from twofold import gluon, nd, sym
 from twofold.command import main
 from twofold.formats.files import file_exists, folder_entries, read_file, write_file
@@ -52,6 +53,8 @@ INNER = (
     "ops",
     "program",
 )
+#: NumPy's functions with such parameters.
+NUMPYS = ("array2string", "fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed")
 #: What takes the name of no file, or of one that cannot be anywhere.
 LOCAL = {
     "assembled_code.KeptCode": "beside Python's compiled modules",
@@ -68,7 +71,8 @@ LOCAL = {
     "image.record_parameters.Normalizing": "ImageRecordIter",
     "image.record_parameters.Reading": "ImageRecordIter",
     "kvstore.survivors.WorkerGroup.broadcast": "root is the rank of a worker",
-    **{f"numpy.{m}savez{k}": "NumPy's, which opens local files" for m in ("", "archives.") for k in ("", "_compressed")},
+    **{f"numpy.{k}": "NumPy's, which takes a prefix of its text or opens local files" for k in NUMPYS},
+    **{f"numpy.archives.savez{k}": "NumPy's, which opens local files" for k in ("", "_compressed")},
     "numpy.archives.load": "NumPy's, which opens local files",
     "module.updates.Updates.load": "Module.load_optimizer_states",
     "module.updates.Updates.save": "Module.save_optimizer_states",
@@ -544,7 +548,8 @@ def callables() -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 def test_every_parameter_that_names_a_file_is_tried():
-    assert mx.np.savez is not mx.np.savez_compressed  # functions of `mx.np` are made when they are first used
+    for module in (mx.np, twofold.numpy):
+        assert all(getattr(module, k, None) is not None for k in NUMPYS)  # they are made when they are first used
     missing, seen = [], set()
     for name, found in callables():
         seen.add(name)
