@@ -214,8 +214,8 @@ class IndexingError(MXNetError, IndexError):
     """An index is out of range, or of a kind that the array does not support."""
 
 
-class WholeArrayOnly(IndexingError, TypeError, ValueError):
-    """A part of a sparse array was asked for or assigned to; MXNet raises TypeError for a number and ValueError for other indices."""
+class WholeArrayOnly(IndexingError, TypeError, ValueError, AssertionError):
+    """A part of a sparse array was asked for or assigned to; what MXNet raises depends on the index."""
 
 
 class UnboundArgumentError(MXNetError, KeyError):

@@ -209,3 +209,19 @@ def test_a_product_that_does_not_fit_is_the_documented_error(monkeypatch):
     dense = nd.ones((1, 4), ctx=mx.cpu())
     with pytest.raises(DeviceOutOfMemory, match=r"does not fit into memory: Unable to allocate 30\.2 GiB"):
         nd.sparse.dot(dense.tostype("csr"), dense, transpose_a=True)
+
+
+@pytest.mark.parametrize("value", ["a", b"a", None, [1, 2], (1, 2), [["a"]], object()])
+def test_what_is_no_array_is_not_assigned(value):
+    """MXNet raises TypeError for all that is neither an array nor a number."""
+    for stype in ("csr", "row_sparse"):
+        x = mx.nd.ones((2, 3)).tostype(stype)
+        with pytest.raises(TypeError):
+            x[:] = value
+
+
+@pytest.mark.parametrize("key", [None, "a", [0]])
+def test_assignment_to_what_is_neither_a_slice_nor_a_number_is_an_assertion(key):
+    x = mx.nd.ones((2, 3)).tostype("csr")
+    with pytest.raises(AssertionError):
+        x[key] = 1

@@ -198,3 +198,17 @@ def test_a_tuple_as_the_name_of_one_weight_is_a_mistake():
     update = mx.optimizer.get_updater(mx.optimizer.SGD())
     with pytest.raises(WrongArgument, match=r"stands for several weights.*\(0, 'w'\).*name one weight by a string"):
         update((0, "w"), mx.nd.ones((2,)), mx.nd.ones((2,)))
+
+
+@pytest.mark.parametrize("name", ["sgd", "nag", "adam", "adagrad", "rmsprop", "lamb", "ftrl"])
+def test_what_is_no_array_is_refused_as_an_assertion(name):
+    """MXNet asserts that weight and gradient are arrays, in each update."""
+    optimizer, weight = mx.optimizer.create(name), mx.nd.ones(3)
+    state = optimizer.create_state(0, weight)
+    for given in (np.ones(3), [1, 1, 1], None, 1.0):
+        with pytest.raises(AssertionError):
+            optimizer.update(0, weight, given, state)
+        with pytest.raises(AssertionError):
+            optimizer.update(0, given, weight, state)
+    assert weight.asnumpy().tolist() == [1, 1, 1]
+    assert optimizer.num_update == 0

@@ -121,3 +121,43 @@ def test_a_node_has_one_property():
     assert made == ["2", "3"]  # it follows from the attributes
     mx.sym.load_json(node.tojson()).list_outputs()
     assert made == ["2", "3", "3"]
+
+
+def test_a_property_is_asked_for_types_as_often_as_by_mxnet():
+    """Once by ``infer_type`` and once for an executor, whatever it runs afterwards."""
+    asked = []
+
+    class Same(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0])
+
+    @mx.operator.register("asked_for_types")
+    class SameProp(mx.operator.CustomOpProp):
+        def infer_shape(self, shapes):
+            asked.append(shapes)
+            return shapes, shapes, []
+
+        def infer_type(self, types):
+            asked.append(types)
+            return types, types, []
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Same()
+
+    net = mx.sym.Custom(mx.sym.var("x"), op_type="asked_for_types")
+    net.infer_type(x="float64")
+    assert asked == [[mx.np.float64]]
+    asked.clear()
+    executor = net.simple_bind(mx.cpu(), x=(2, 3))
+    executor.forward()
+    executor.forward(is_train=True, x=mx.nd.ones((2, 3)))
+    executor.backward(mx.nd.ones((2, 3)))
+    assert asked == [[[2, 3]], [mx.np.float32]]
+    asked.clear()
+    other = net.simple_bind(mx.cpu(), x=(4, 3))
+    net.infer_shape_partial()
+    other.forward()
+    assert [[4, 3]] in asked

@@ -88,7 +88,7 @@ class ArrayHandle(NDArray):
         if number is None:
             return None
         array = owner(number, Array)
-        return array.reshape(array.shape)
+        return array if array._is_sparse else array._view()  # type: ignore[attr-defined]
 
 
 def _ndarray_cls(handle: ctypes.c_void_p, writable: bool = True, stype: int | None = None) -> Array:

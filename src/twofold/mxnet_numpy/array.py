@@ -21,6 +21,7 @@ from ..imperative.indexing import is_contiguous
 from ..imperative.invoke import host_of, invoke
 from ..imperative.views import view_of
 from ..ndarray.array import NDArray
+from ..ndarray.derived import Derived, derivable
 from ..ndarray.indexing import MXNetIndexer
 from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array
@@ -232,5 +233,13 @@ def repr_of(array: np.ndarray) -> str:
     return text if "dtype=" in text or array.dtype == bool else f"{text[:-1]}, dtype={array.dtype})"
 
 
+class _Derived(Derived, ndarray):
+    """The base of classes that programs derive from `ndarray`."""
+
+    __slots__ = ()
+    _kind = ndarray
+
+
+derivable(ndarray, _Derived)
 ndarray._ordinary = ndarray
 items.attach(ndarray, None, INDEXER.get, INDEXER.put, items.DIALECT)

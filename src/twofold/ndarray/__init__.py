@@ -3,7 +3,7 @@
 from typing import Any as _Any
 
 from .. import ops  # noqa: F401  (registers the operators)
-from . import contrib_functions, interop, methods, random, sparse  # noqa: F401  (attach functions, methods and NumPy's protocols)
+from . import contrib_functions, derived, interop, methods, random, sparse  # noqa: F401  (attach functions, methods and NumPy's protocols)
 from .array import NDArray
 from .custom import Custom
 from .decoding import imdecode

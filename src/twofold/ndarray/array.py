@@ -13,7 +13,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, WrongType
 from ..extension_points import LOADERS
 from ..imperative.array import Array, from_host
-from ..imperative.cell import PLAIN, Cell, content_of, is_view, wrap
+from ..imperative.cell import PLAIN, AnyCell, Cell, content_of, is_view, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
 from ..imperative.views import Viewable, view_of
@@ -28,8 +28,8 @@ _RESHAPES: dict[Any, Any] = {}
 _MAX_RESHAPES = 4096
 
 
-#: What stands for `NDArray` among the bases of a class.
-_DERIVABLE: dict[type, type] = {}
+#: What stands for a class of arrays among the bases of a program's class: `derived` has them.
+DERIVABLE: dict[type, type] = {}
 
 
 class NDArrayType(type):
@@ -39,21 +39,34 @@ class NDArrayType(type):
     """
 
     _of_handle: Callable[..., Array | None]
+    _is_sparse: bool
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> "NDArrayType":
-        """A class. One that a program derives from `NDArray` derives from `_Derived`."""
+        """A class. One that a program derives from a class of arrays derives from what stands for it."""
         is_own = body.get("__module__", "").partition(".")[0] == __name__.partition(".")[0]
-        return super().__new__(cls, name, bases if is_own else tuple(_DERIVABLE.get(base, base) for base in bases), body, **options)
+        return super().__new__(cls, name, bases if is_own else tuple(DERIVABLE.get(base, base) for base in bases), body, **options)
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         """An array without elements; of a user's class with an ``__init__``, what that makes."""
         if cls.__init__ is not object.__init__:  # a derived class
             return super().__call__(*args, **options)
         if (found := cls._of_handle(*args, **options)) is not None:
-            return found
+            # the memory of a sparse array is that of no dense one
+            fits = issubclass(cls, found.__class__) or not (cls._is_sparse or found._is_sparse)
+            new: Any = object.__new__(cls)
+            return shown_by(new, found) if fits else found
         made: Any = super().__call__()
         made._held = from_host(NDArray, np.empty(0, np.float32))._held
         return made
+
+
+def shown_by(array: AnyCell, other: Array) -> AnyCell:
+    """An array without a content, as one on the memory of another."""
+    for kind in (Cell, Viewable):
+        for name in kind.__slots__:
+            if name != "__weakref__" and hasattr(other, name):
+                setattr(array, name, getattr(other, name))
+    return array
 
 
 # what scripts ask an array's class for: MXNet's is an ordinary one
@@ -357,24 +370,6 @@ class NDArray(Array, metaclass=NDArrayType):
         return str(self)
 
 
-class _Derived(NDArray):
-    """The base of classes that programs derive from `NDArray`: Python calls their constructors."""
-
-    __slots__ = ()
-
-    def __init__(self, handle: object = None, writable: bool = True) -> None:
-        """An array on the memory of a handle; without one, an array without elements."""
-        found = self._of_handle(handle, writable)
-        if found is None:
-            found = from_host(NDArray, np.empty(0, np.float32))
-        for kind in (Cell, Viewable):
-            for name in kind.__slots__:
-                if name != "__weakref__" and hasattr(found, name):
-                    setattr(self, name, getattr(found, name))
-
-
-_DERIVABLE[NDArray] = _Derived
-_Derived.__name__ = _Derived.__qualname__ = NDArray.__name__
 CLASSES["default"] = NDArray
 items.attach(NDArray, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY)
 

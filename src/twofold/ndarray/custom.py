@@ -306,6 +306,11 @@ def infer_types(label: str, prop: CustomOpProp, given: Sequence[tuple[tuple[int,
     """
     shapes = infer(label, prop, "infer_shape", [list(shape) for shape, _ in given])
     kinds = infer(label, prop, "infer_type", [NUMPY[dtype].type for _, dtype in given])
+    return paired(shapes, kinds)
+
+
+def paired(shapes: list[list[Any]], kinds: list[list[Any]]) -> Types:
+    """(shape, dtype) of operands, results and auxiliary states."""
     pairs = [list(zip(*both, strict=True)) for both in zip(shapes, kinds, strict=True)]
     return dict(zip(("in", "out", "aux"), pairs, strict=True))
 

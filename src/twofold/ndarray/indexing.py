@@ -77,6 +77,8 @@ def _value(value: Any, x: Any) -> Any:
         host, dtype = np.asarray(value), NUMPY[x._dtype]
         if host.dtype == dtype:
             return host
+        if host.dtype.kind == "c" != dtype.kind and host is not value:  # only NumPy's arrays lose imaginary parts, as in MXNet
+            raise TypeError("complex numbers")
         with np.errstate(all="ignore"):
             return host.astype(dtype)
     except (TypeError, ValueError) as error:

@@ -55,6 +55,8 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
     if (kind is list or kind is np.ndarray) and ctx is None and tls.tape is None and not (DEFAULTS.stack or LISTENERS):
         try:
             values: Any = np.asarray(source_array)
+            if kind is list and values.dtype.kind == "c":
+                raise TypeError
             v = HOST.quick(values.astype, TYPES[dtype], "C")  # always a copy
         except (*RECOVERABLE, KeyError):
             pass  # the general function finds a result, or raises an error that says what to do
@@ -74,6 +76,9 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
         host = np.asarray(host)
         fresh = host.dtype != target
         if fresh:
+            # only NumPy's arrays lose imaginary parts, as in MXNet
+            if host.dtype.kind == "c" != target.kind and isinstance(source_array, (complex, list, tuple)):
+                raise TypeError("complex numbers as elements of another dtype")
             with np.errstate(all="ignore"):
                 host = host.astype(target, order="C")
     except (TypeError, ValueError) as error:

@@ -40,7 +40,8 @@ class BaseSparseNDArray(NDArray, SparseArray):
     _content: SparseValue
 
     def __init_subclass__(cls) -> None:
-        CLASSES[cls._stype] = cls
+        if "_stype" in vars(cls):  # which a class that a program derives has not
+            CLASSES[cls._stype] = cls
 
     @property
     def stype(self) -> str:
@@ -245,7 +246,13 @@ class BaseSparseNDArray(NDArray, SparseArray):
 
     def _assign(self, value: object) -> None:
         """Take over the elements of an array."""
-        source = value if isinstance(value, NDArray) else from_host(NDArray, np.asarray(value, self.dtype), self.context)
+        is_array = isinstance(value, (NDArray, np.ndarray, np.generic, int, float))
+        try:
+            source = value if isinstance(value, NDArray) else from_host(NDArray, np.asarray(value, self.dtype), self.context)
+        except (TypeError, ValueError):
+            source = None
+        if source is None or (source.shape != self.shape and not is_array):
+            raise DTypeError("assignment: the value is not array-like", type(value).__name__, "assign an array")
         if source.shape != self.shape:
             raise ShapeError("assignment: shapes differ", f"{source.shape} into {self.shape}", "assign an array of the same shape")
         if source.stype not in ("default", self._stype):

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from inspect import signature
 from typing import Any
 
-from ..errors import WrongArgument
+from ..errors import WrongArgument, WrongType
 from ..lr_scheduler import LRScheduler
+from ..ndarray.array import NDArray
 from ..suggestions import argument_here, arguments_of, module_of
 
 
@@ -38,6 +39,19 @@ def check_arguments(cls: type, given: Iterable[str]) -> None:
     for name in given:
         if name not in known:
             raise WrongArgument(f"{cls.__name__}: there is no argument {name!r}", None, argument_here(name, cls))
+
+
+def check_arrays(*given: object) -> None:
+    """Raise for a weight or gradient that is no array, as MXNet asserts in each update.
+
+    Raises
+    ------
+    WrongType
+        If there is one.
+    """
+    for x in given:
+        if not isinstance(x, NDArray):
+            raise WrongType("update: weights and gradients must be arrays", type(x).__name__, "pass an NDArray")
 
 
 def check_numbers(optimizer: object, **given: object) -> None:

@@ -12,7 +12,7 @@ from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
 from ..suggestions import did_you_mean
-from .argument_errors import check_arguments, check_numbers, wrong_argument
+from .argument_errors import check_arguments, check_arrays, check_numbers, wrong_argument
 from .attempt import Attempt
 from .hyperparameters import Common, Scaling
 
@@ -436,8 +436,8 @@ class Optimizer:
 
 def each(index: Indices, weight: Weights, grad: Weights, state: State) -> Iterator[tuple[Index, NDArray, NDArray, Any]]:
     """(index, weight, gradient, state) of each weight, given one of each or lists of them."""
-    one = index, weight, grad, state
-    columns: Any = one if isinstance(index, (list, tuple)) else [[x] for x in one]
+    columns: Any = (index, weight, grad, state) if isinstance(index, (list, tuple)) else ([index], [weight], [grad], [state])
+    check_arrays(*columns[1], *columns[2])
     return zip(*columns, strict=True)
 
 

@@ -9,6 +9,7 @@ from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
 from ..ops import optimizer_sgd
+from .argument_errors import check_arrays
 from .attempt import Attempt, restore
 from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
 from .hyperparameters import Options, RateOptions
@@ -74,13 +75,16 @@ class SGD(WithMaster):
         # one program takes one operator for all: weights with a momentum cannot share it with weights without
         indices: Any = index
         states: Any = state
-        if isinstance(weight, (list, tuple)) and are_independent(weight) and len(set(map(type, states))) == 1:
+        gradients: Any = grad
+        several = weight if isinstance(weight, (list, tuple)) and isinstance(index, (list, tuple)) else None
+        if several is not None and are_independent(several) and len(set(map(type, states))) == 1:
             # as `Attempt` does, without its calls: small networks spend much of a step here
             former, number = self._index_update_count.copy(), self.num_update
             try:
-                self._apply(index, weight, grad, states)
+                self._apply(index, several, grad, states)
             except BaseException:
                 restore(self, indices, former, {"num_update": number})
+                check_arrays(*several, *gradients)
                 raise
             return
         for i, w, g, mom in each(index, weight, grad, state):

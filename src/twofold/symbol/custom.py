@@ -8,13 +8,28 @@ from ..dtype import NUMPY
 from ..errors import ParameterError
 from ..graph.build import G
 from ..graph.ir import Node
-from ..ndarray.custom import REGISTERED, CustomHandle, CustomOpProp, Names, backward_needs, create_prop, infer, infer_types, names_of
+from ..ndarray.custom import (
+    REGISTERED,
+    CustomHandle,
+    CustomOpProp,
+    Names,
+    Types,
+    backward_needs,
+    create_prop,
+    infer,
+    infer_types,
+    names_of,
+    paired,
+)
 from .naming import AttrScope, NameManager
 from .node import SPECIAL_NODES, VARIABLE, Head, Replaying, SpecialNode, SymbolNode
 from .partial_types import PartialType
 from .symbol import Symbol
 
 __all__ = ["Custom"]
+
+#: Where a node keeps what its property was asked last, the types of operands, and its answer, those of all arrays.
+_ASKED = "asked"
 
 
 def Custom(
@@ -71,6 +86,18 @@ def _names_of(node: SymbolNode) -> Names:
     return found
 
 
+def _types_of(node: SymbolNode, label: str, given: list[tuple[tuple[int, ...], str]]) -> Types:
+    """The types of a node's arrays for those of its operands.
+
+    The property is not asked again for what it was asked last, as MXNet asks once for each executor. After any other question it is: it
+    may keep what it found for `create_operator`.
+    """
+    asked: tuple[object, Types] | None = node.derived.get(_ASKED)
+    if asked is None or asked[0] != given:
+        asked = node.derived[_ASKED] = given, infer_types(label, _prop_of(node), given)
+    return asked[1]
+
+
 def _states(node: SymbolNode) -> range:
     """Positions of the inputs that are states; none while the operator is not registered."""
     # looked up on each call: the operator may be registered after the file with the node has been loaded
@@ -115,23 +142,28 @@ class _Custom(SpecialNode):
         """Types and shapes of all arrays, from the property. As in MXNet, it is called once the first operand is known."""
         prop, label, count = _prop_of(node), f"Custom({node.attrs['op_type']})", _states(node).start
         operands, arrays = inputs[:count], [*inputs[:count], *outputs, *inputs[count:]]
-        first = operands[0]
+        first, shapes = operands[0], None
+        node.derived.pop(_ASKED, None)
+        given = [(k.shape, k.dtype or first.dtype or "float32") for k in operands]
         if first.is_shaped:
             # To the user's method an unknown shape is an empty list, as in MXNet.
             shapes = infer(label, prop, "infer_shape", [list(k.sizes) if k.is_shaped else [] for k in operands])
             for k, (known, shape) in enumerate(zip(arrays, chain(*shapes), strict=True)):
                 known.learn_shape(shape, f"array {k}")
-        if first.dtype is not None or first.is_shaped:
-            kinds = infer(label, prop, "infer_type", [NUMPY[k.dtype or first.dtype or "float32"].type for k in operands])
+        # asked once, as in MXNet, though a node is visited until nothing changes
+        if (first.dtype is not None or first.is_shaped) and any(k.dtype is None for k in arrays):
+            kinds = infer(label, prop, "infer_type", [NUMPY[dtype].type for _, dtype in given])
             for known, kind in zip(arrays, chain(*kinds), strict=True):
                 known.dtype = known.dtype or kind
+            if shapes is not None:
+                node.derived[_ASKED] = given, paired(shapes, kinds)
 
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
         """A call of user code, on an object that each executor creates."""
         prop, first_state = _prop_of(node), _states(node).start
         op_type, operands = node.attrs["op_type"], arrays[:first_state]
         label = f"Custom({op_type})"
-        types = infer_types(label, prop, [(a.shape, a.dtype) for a in operands])
+        types = _types_of(node, label, [(a.shape, a.dtype) for a in operands])
         needs = backward_needs(label, prop, _names_of(node))
         # an object of the user may keep values from forward to backward: two executors must not share it
         create = partial(CustomHandle, op_type, prop, replay.training, needs, types)

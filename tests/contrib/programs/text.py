@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.oracle_programs import fails
 
@@ -82,6 +82,8 @@ def embeddings_of_users(mx: Any) -> Any:
     text = mx.contrib.text
 
     class Mine(text.embedding._TokenEmbedding):
+        pretrained_file_name_sha1: ClassVar = {}  # without it MXNet lists no names of files, of any class
+
         def __init__(self, path: str, vocabulary: Any = None, **kwargs: Any) -> None:
             super().__init__(**kwargs)
             self._load_embedding(path, " ", init_unknown_vec=mx.nd.ones)
