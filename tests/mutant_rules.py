@@ -63,7 +63,9 @@ MUTANTS = (
     Mutant(
         "a value that a window reads is not written",
         "imperative.cell:Value.exclusive",
-        replace("self.data is None or (producer is not None and (not producer[0].is_done)) or self.writers >= REPLACING", "self.data is None"),
+        replace(
+            "self.data is None or (producer is not None and (not producer[0].is_done)) or self.writers >= REPLACING", "self.data is None"
+        ),
     ),
     Mutant(
         "a value that somebody borrowed is not written",

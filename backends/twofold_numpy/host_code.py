@@ -1,7 +1,15 @@
-"""`MachineCode`: functions for images and texts as machine code, by llvmlite."""
+"""`MachineCode`: functions for images, texts and row-sparse arrays as machine code, by llvmlite."""
+
+from functools import cache
+
+import numpy as np
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.host_code import NumberReader, PictureWriter
+from twofold.backend.host_code import NumberReader, PictureWriter, RowAdder
+from twofold.config import SETTINGS
+
+from .jit.availability import is_installed
+from .scatter import is_worth_machine_code
 
 
 class MachineCode:
@@ -20,3 +28,17 @@ class MachineCode:
             from .jit.numbers import number_reader
 
         return number_reader()
+
+    def row_adder(self, dtype: np.dtype[np.generic], elements: int) -> RowAdder | None:
+        """Adds rows; None for dtypes that NumPy adds as fast."""
+        if not (SETTINGS.jit and is_installed() and is_worth_machine_code(dtype, elements)):
+            return None
+        return _row_adder(dtype)
+
+
+@cache
+def _row_adder(dtype: np.dtype[np.generic]) -> RowAdder | None:
+    with IMPORTING:
+        from .jit.scatter import row_adder
+
+    return row_adder(dtype)

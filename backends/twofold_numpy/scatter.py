@@ -25,10 +25,15 @@ def add_at(out: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
         np.add.at(out, key, value)
 
 
+def is_worth_machine_code(dtype: np.dtype[np.generic], elements: int) -> bool:
+    """Whether there is machine code that adds rows of a dtype, or so many elements are added that it is worth loading the compiler."""
+    return dtype in DTYPES and (is_loaded() or elements >= LEAST)
+
+
 def _add_rows(out: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> bool:
     """Add rows along one axis in machine code; False if these are not such rows, or one of them does not exist."""
     axes = [axis for axis, part in enumerate(key) if not (type(part) is slice and part == _ALL)]
-    if len(axes) != 1 or out.dtype not in DTYPES or value.dtype != out.dtype or not (is_loaded() or value.size >= LEAST):
+    if len(axes) != 1 or value.dtype != out.dtype or not is_worth_machine_code(out.dtype, value.size):
         return False
     [axis], index = axes, key[axes[0]]
     outer, size, inner = math.prod(out.shape[:axis]), out.shape[axis], math.prod(out.shape[axis + 1 :])

@@ -10,7 +10,9 @@ import pytest
 import twofold as mx
 from twofold import nd
 from twofold.backend.sparse import sorted_rows
+from twofold.config import SETTINGS
 from twofold.imperative.counters import COUNTERS
+from twofold_numpy import scatter
 
 ROWS, COLUMNS = 200_000, 16
 TABLE_BYTES = ROWS * COLUMNS * 4
@@ -138,13 +140,19 @@ def test_batches_that_look_up_other_rows_take_the_programs_of_earlier_ones():
     np.testing.assert_array_equal(layer.weight.list_row_sparse_data(nd.arange(3000))[0].asnumpy(), expected)
 
 
-@pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40), (300, 1 << 60)])
-def test_repeated_rows_are_added_in_the_order_given(count, limit):
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["NumPy", "machine code"])
+@pytest.mark.parametrize("shape", [(7,), (32,), (3, 41), (), (0,)])
+@pytest.mark.parametrize(("count", "limit"), [(1, 1), (300, 1000), (300, 300), (300, 40), (300, 3), (300, 1 << 60)])
+def test_repeated_rows_are_added_in_the_order_given(count, limit, shape, is_compiled, monkeypatch):
+    monkeypatch.setattr(scatter, "LEAST", 0 if is_compiled else 1 << 62)
+    monkeypatch.setattr(scatter, "is_loaded", lambda: False)
+    monkeypatch.setattr(SETTINGS, "jit", is_compiled)
     draw = np.random.default_rng(0)
-    numbers, values = draw.integers(limit, size=count), draw.normal(size=(count, 7)).astype("f")
+    numbers, values = draw.integers(limit, size=count), draw.normal(size=(count, *shape)).astype("f")
     numbers[count // 2 :] = numbers[: count - count // 2]
     found, rows = sorted_rows(values, numbers)
-    order = np.argsort(numbers, kind="stable")
-    expected, first = np.unique(numbers[order], return_index=True)
+    expected, groups = np.unique(numbers, return_inverse=True)
+    sums = np.zeros((expected.size, *shape), "f")
+    np.add.at(sums, groups, values)
     assert rows.tolist() == expected.tolist()
-    assert found.tobytes() == np.add.reduceat(values[order], first, axis=0).tobytes()
+    assert found.tobytes() == sums.tobytes()

@@ -1,4 +1,4 @@
-"""The interface to code for the host's own work on images and texts, `Target.host_code`."""
+"""The interface to code for the host's own work on images, texts and row-sparse arrays, `Target.host_code`."""
 
 from typing import Protocol
 
@@ -44,6 +44,24 @@ class NumberReader(Protocol):
         ...
 
 
+class RowAdder(Protocol):
+    """Adds rows that have the same number."""
+
+    def __call__(self, values: np.ndarray, keys: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+        """The sums (m, k) of rows (n, k), and their numbers (m,), increasing.
+
+        Parameters
+        ----------
+        values
+            The rows (n, k), C-contiguous.
+        keys
+            ``number << bits | place`` for each row (n,), int64, sorted; so rows with one number are added in the order of their places.
+        bits
+            How many of the low bits are the row's place.
+        """
+        ...
+
+
 class HostCode(Protocol):
     """Functions that run in any thread and without the GIL. Each is None if the adapter has no such code."""
 
@@ -55,6 +73,10 @@ class HostCode(Protocol):
         """What reads the numbers of a text."""
         ...
 
+    def row_adder(self, dtype: np.dtype[np.generic], elements: int) -> RowAdder | None:
+        """What adds rows of a dtype; None also if there are too few elements to load a compiler for."""
+        ...
+
 
 class NoHostCode:
     """The `HostCode` of adapters that have none."""
@@ -63,6 +85,9 @@ class NoHostCode:
         """Nothing."""
 
     def number_reader(self) -> None:
+        """Nothing."""
+
+    def row_adder(self, dtype: np.dtype[np.generic], elements: int) -> None:
         """Nothing."""
 
 

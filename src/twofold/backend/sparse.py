@@ -1,13 +1,16 @@
-"""Sparse storage on the host: formats checked and converted, by NumPy alone.
+"""Sparse storage on the host: formats checked and converted, by NumPy, and by machine code where rows are added.
 
 A csr matrix is (values, indices, indptr), a row-sparse array (values, indices); see `opdef.Sparse`. Indices are int64.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from ..device import CPU
 from ..errors import IndexingError, ShapeError
+from .loader import backend_for
 
 INDEX = np.dtype(np.int64)
 Parts = tuple[np.ndarray, ...]
@@ -199,46 +202,44 @@ DENSE_RANGE = 8
 
 
 def sorted_rows(values: np.ndarray, indices: np.ndarray) -> Parts:
-    """Rows with repeated numbers as a row-sparse array: sorted, those of one number added."""
+    """Rows with repeated numbers as a row-sparse array: sorted, those of one number added in the order given, each to the sum so far."""
     if (indices[1:] > indices[:-1]).all():
         return values, indices.copy()
-    order, numbers = _stable_order(indices)
-    is_first = np.empty(numbers.size, bool)
-    is_first[0] = True
-    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
-    first = np.flatnonzero(is_first)
-    # repeated rows are added in the order given, so that the sum has the same bits each time
-    return _added_runs(values, order, first), numbers.take(first)
-
-
-def _stable_order(indices: np.ndarray) -> Parts:
-    """The places of indices in increasing order, equal ones in the order given, and the sorted indices."""
     bits = indices.size.bit_length()
     if int(indices.max()) >> (62 - bits):
         order = np.argsort(indices, kind="stable")
-        return order, indices.take(order)
+        return _added_runs(values, order, indices.take(order))
     # index and place in one number: NumPy has vector code for sorting numbers, but not for a stable order
     keys = indices.astype(INDEX) << bits
     keys |= np.arange(indices.size)
     keys.sort()
-    return keys & ((1 << bits) - 1), keys >> bits
+    add = backend_for(CPU).target.host_code.row_adder(values.dtype, values.size)
+    if add is None:
+        return _added_runs(values, keys & ((1 << bits) - 1), keys >> bits)
+    flat = np.ascontiguousarray(values).reshape(indices.size, math.prod(values.shape[1:]))
+    rows, numbers = add(flat, keys, bits)
+    return rows.reshape(numbers.size, *values.shape[1:]), numbers
 
 
-def _added_runs(values: np.ndarray, order: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """The sums of runs of ordered rows (n, ...), each from a position on: what ``np.add.reduceat(values[order], first)`` gives."""
-    if 2 * first.size <= order.size:
-        return np.add.reduceat(values[order], first, axis=0) if first.size else values
-    # `reduceat` takes a while to begin each sum of a column, so it is left to runs of three rows and more
-    lengths = np.diff(first, append=order.size)
+#: Runs of up to this many rows are added all at a time, one row of each. Longer ones are rare, and so are added one after the other.
+SHORT_RUN = 8
+
+
+def _added_runs(values: np.ndarray, order: np.ndarray, numbers: np.ndarray) -> Parts:
+    """The sums of rows (n, ...) with the same number, and these numbers; the sorted numbers are those of the rows in an order."""
+    is_first = np.empty(numbers.size, bool)
+    is_first[0] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    first = np.flatnonzero(is_first)
     out = values.take(order.take(first), axis=0)
-    twice = np.flatnonzero(lengths == 2)
-    if twice.size:
-        out[twice] += values.take(order.take(first.take(twice) + 1), axis=0)
-    long = lengths > 2
-    if long.any():
-        counts = lengths[long]
-        out[long] = np.add.reduceat(values.take(order[np.repeat(long, lengths)], axis=0), np.cumsum(counts) - counts, axis=0)
-    return out
+    lengths = np.diff(first, append=order.size)
+    for k in range(1, min(int(lengths.max()), SHORT_RUN)):
+        longer = np.flatnonzero(lengths > k)
+        out[longer] += values.take(order.take(first.take(longer) + k), axis=0)
+    places = np.arange(order.size) - np.repeat(first, lengths)
+    if (late := np.flatnonzero(places >= SHORT_RUN)).size:
+        np.add.at(out, np.repeat(np.arange(first.size), lengths).take(late), values.take(order.take(late), axis=0))
+    return out, numbers.take(first)
 
 
 def csr_rows(indices: np.ndarray, indptr: np.ndarray, rows: np.ndarray) -> Parts:
