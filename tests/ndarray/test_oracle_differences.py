@@ -34,6 +34,7 @@ OURS = {
     "numbers_on_the_left_of_sparse_arrays": [[[1.0, 2.0, 0.0], [2.0, 2.0, -2.0]], [1.0, 0.5]],
     "gradients_of_what_is_not_stored": [[[2.0, 2.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 0.0]]],
     "heads_given_twice": [[4.0, 8.0, 12.0], [22.0, 48.0, 78.0]],
+    "weights_after_a_prediction": [[[3.0], [7.0]], [[6.0], [14.0]]],
     "shapes_of_volumes": [[True, True], [True, True], [[3, 4]]],
 }
 

@@ -79,3 +79,13 @@ def heads_given_twice(mx):
         mx.autograd.backward([y, y], heads)
         found.append(x.grad.asnumpy())
     return found
+
+
+def weights_after_a_prediction(mx):
+    """An executor predicts, and its weight is written to."""
+    x, weight = mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([[1, 1]])
+    dense = mx.sym.FullyConnected(mx.sym.var("x"), mx.sym.var("weight"), num_hidden=1, no_bias=True)
+    executor = dense.bind(mx.cpu(), {"x": x, "weight": weight})
+    first = executor.forward()[0].asnumpy()
+    weight[:] = 2
+    return [first, executor.forward()[0].asnumpy()]
