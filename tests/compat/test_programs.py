@@ -54,6 +54,13 @@ def test_names_of_old_python_and_numpy_are_there_again() -> None:
             "assert json.loads('[1]', encoding='utf-8') == [1]",
             "assert np.lib.arraysetops.unique([2, 1, 2]).tolist() == sets.union1d([1], [2]).tolist() == [1, 2]",
             "assert sets.in1d([1, 2], [2]).tolist() == [False, True]",
+            "import inspect, random",
+            "assert inspect.getargspec(lambda a, b=2, *c, **d: 0) == inspect.ArgSpec(['a', 'b'], 'c', 'd', (2,))",
+            "assert inspect.getargspec(json.JSONEncoder.encode).args == ['self', 'o']",
+            "assert sorted(random.sample({1, 2, 3}, 3)) == sorted(random.Random(1).sample({1, 2, 3}, k=3)) == [1, 2, 3]",
+            "x = [1, 2, 3, 4]",
+            "random.shuffle(x, lambda: 0.3)",
+            "assert x == [4, 3, 1, 2]",
             "import multiprocessing, mxnet",
             "assert multiprocessing.pool.ThreadPool",
         ]

@@ -7,12 +7,13 @@ import functools
 import inspect
 import json
 import math
+import random
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, MutableSequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,11 +56,36 @@ NUMPY_NAMES |= {
     "msort": lambda a: np.sort(a, axis=0),
     "unicode": str,
 }
+
+
+class ArgSpec(NamedTuple):
+    """What `getargspec` gives."""
+
+    args: list[str]
+    varargs: str | None
+    keywords: str | None
+    defaults: tuple[object, ...] | None
+
+
+def getargspec(func: Callable[..., object]) -> ArgSpec:
+    """The arguments of a function without keyword-only ones and annotations.
+
+    Raises
+    ------
+    ValueError
+        If it has them.
+    """
+    args, varargs, keywords, defaults, keyword_only, _, annotations = inspect.getfullargspec(func)
+    if keyword_only or annotations:
+        raise ValueError("Function has keyword-only parameters or annotations, use inspect.signature() API which can support them")
+    return ArgSpec(args, varargs, keywords, defaults)
+
+
 #: Names removed from Python's modules, with their values.
-PYTHON_NAMES: dict[ModuleType, dict[str, Any]] = {
+PYTHON_NAMES: dict[ModuleType, dict[str, object]] = {
     collections: {name: getattr(collections.abc, name) for name in collections.abc.__all__},
     fractions: {"gcd": math.gcd},
-    inspect: {"getargspec": lambda func: inspect.getfullargspec(func)[:4]},
+    inspect: {"ArgSpec": ArgSpec, "getargspec": getargspec},
     time: {"clock": time.perf_counter},
 }
 
@@ -87,19 +113,47 @@ def install(names_only: bool = False) -> None:
     if names_only:
         return
     json.loads = _without_encoding(json.loads)
+    for name, restored in (("sample", _of_sets(random.Random.sample)), ("shuffle", _by_numbers(random.Random.shuffle))):
+        setattr(random.Random, name, restored)
+        setattr(random, name, restored.__get__(getattr(random, name).__self__))  # the module's functions are methods of one object
     np.fromstring = _with_binary_mode(np.fromstring)  # type: ignore[assignment]
     for name in ("array", "asanyarray", "asarray"):
         setattr(np, name, _with_ragged_rows(getattr(np, name)))
 
 
-def _without_encoding(loads: Callable[..., Any]) -> Callable[..., Any]:
+def _without_encoding(loads: Callable[..., object]) -> Callable[..., object]:
     """``json.loads`` that takes ``encoding`` again, which had no effect in Python 3 and was removed in 3.9."""
 
     @functools.wraps(loads)
-    def load(s: str | bytes | bytearray, *, encoding: str | None = None, **options: Any) -> Any:
+    def load(s: str | bytes | bytearray, *, encoding: str | None = None, **options: object) -> object:
         return loads(s, **options)
 
     return load
+
+
+def _of_sets(sample: Callable[..., list[object]]) -> Callable[..., list[object]]:
+    """``random.sample`` that takes sets again, in the order of their iteration."""
+
+    @functools.wraps(sample)
+    def draw(self: random.Random, population: Iterable[object], k: int, **options: object) -> list[object]:
+        return sample(self, tuple(population) if isinstance(population, collections.abc.Set) else population, k, **options)
+
+    return draw
+
+
+def _by_numbers(shuffle: Callable[..., None]) -> Callable[..., None]:
+    """``random.shuffle`` that takes a function of random numbers again."""
+
+    @functools.wraps(shuffle)
+    def shuffled(self: random.Random, x: MutableSequence[object], random: Callable[[], float] | None = None) -> None:
+        if random is None:
+            shuffle(self, x)
+            return
+        for i in reversed(range(1, len(x))):
+            j = int(random() * (i + 1))
+            x[i], x[j] = x[j], x[i]
+
+    return shuffled
 
 
 def _with_ragged_rows(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
