@@ -95,6 +95,10 @@ def list_tables_of(bound_op: BoundOp) -> None:
     bound_op.is_listed = True
 
 
+def _alive(applied: list[tuple[BoundOp, ref[Any]]]) -> list[tuple[BoundOp, Any]]:
+    return [(b, n) for b, r in applied if (n := r()) is not None]
+
+
 def drop_generation() -> None:
     """Empty the intern tables, and the caches keyed by nodes."""
     with TABLES.lock:
@@ -114,11 +118,13 @@ def forget_unused() -> None:
         leaves = [(key, ref(n)) for key, n in list(TABLES.leaves.items())]
         constants = [(key, ref(n)) for key, n in list(TABLES.constants.items())]
         _empty()  # which frees what is not used: graphs and programs have no reference cycles
-        if sum(n() is not None for _, n in applied) > 2 * SETTINGS.graph_memory // NODE_BYTES:
-            gc.collect()  # what has, such as a network that was dropped, may hold the rest
         # what is left is used: by an array, a symbol, a block or a program
-        used = [(b, n) for b, r in applied if (n := r()) is not None]
-        for bound_op, _ in used:
+        used = _alive(applied)
+        if len(used) > 2 * SETTINGS.graph_memory // NODE_BYTES:
+            used.clear()
+            gc.collect()  # what has cycles, such as a network that was dropped, may hold the rest
+            used = _alive(applied)
+        for bound_op in {id(b): b for b, _ in used}.values():
             list_tables_of(bound_op)
         tables = [(b.typed, n.inputs, n) for b, n in used]
         tables += [(TABLES.leaves, key, n) for key, r in leaves if (n := r()) is not None]
