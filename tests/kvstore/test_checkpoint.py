@@ -167,6 +167,28 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pyt
     assert (found.step, states) == (last, b"0123456789")
 
 
+@pytest.mark.parametrize("fails", range(7))
+def test_a_step_that_is_written_again_is_never_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    saved(tmp_path, 1, 2)
+    saved(tmp_path, 2, 2)
+    before = checkpoint.write_file
+    calls, lock = [0], threading.Lock()
+
+    def write(path: Any, chunks: Any) -> None:
+        with lock:
+            calls[0] += 1
+            if calls[0] > fails:
+                raise FileAccessError("killed")
+        before(path, chunks)
+
+    monkeypatch.setattr(checkpoint, "write_file", write)
+    with pytest.raises((FileAccessError, threading.BrokenBarrierError)):
+        saved(tmp_path, 2, 2, [b"abcdefghij"] * 2)
+    monkeypatch.setattr(checkpoint, "write_file", before)
+    found, states = states_of(tmp_path)
+    assert (found.step, states) == (1, b"0123456789")
+
+
 def test_states_that_differ_are_no_checkpoint(tmp_path: Path) -> None:
     with pytest.raises((ClusterError, threading.BrokenBarrierError)):
         saved(tmp_path, 1, 2, [b"one", b"two"])

@@ -144,7 +144,7 @@ def save_checkpoint(
     Raises
     ------
     FileAccessError
-        If a file cannot be written. The checkpoint then does not exist, and older ones are kept.
+        If a file cannot be written. The checkpoint then does not exist, even if that step had been written before; older ones are kept.
     ClusterError
         If the states of the optimizer differ between workers.
     ParameterError
@@ -154,6 +154,9 @@ def save_checkpoint(
         raise ParameterError("save_checkpoint: no such step, or nothing to keep", f"step={step}, keep={keep}", "pass step >= 0, keep >= 1")
     files, states = _Files(folder, step), [0, 0]
     make_folder(folder)
+    # A step that is written again: its index must not count while some shares are new and others old. All workers remove it, each before
+    # the first barrier, so no worker writes while it is there.
+    remove_file(files.index_name)
     # Both loops run once, unless a process dies. If a server dies, some workers may have its states and others those of its heir, so the
     # states are written again. If a worker dies, the workers that are left divide the shares among themselves again.
     for _ in range(ATTEMPTS):
