@@ -28,6 +28,24 @@ def test_classes_are_suppressed_apart():
     np.testing.assert_array_equal(found[: len(want)], want[np.argsort(-want[:, 1], kind="stable")])
 
 
+@pytest.mark.parametrize(
+    ("params", "want"),
+    [
+        ({"id_index": 0}, [0, 1, -2]),
+        ({"id_index": 0, "force_suppress": True}, [0, 1, -2]),
+        ({"id_index": 0, "background_id": 0}, [-1, 1, -2]),
+        ({"id_index": 0, "background_id": -2}, [-1, 0, 1]),
+        ({}, [-1, 0, 1, -2]),
+        ({"background_id": 0}, [-1, 0, 1, -2]),
+    ],
+)
+def test_boxes_of_the_background_are_dropped_which_is_class_minus_1_by_default(params, want):
+    """The real MXNet's results; -1 is what `MultiBoxDetection` calls the boxes that it drops."""
+    rows = [[-1, 0.9, 0, 0, 1, 1], [0, 0.8, 2, 2, 3, 3], [1, 0.7, 5, 5, 6, 6], [-1, 0.6, 0, 0, 1, 1.1], [-2, 0.5, 8, 8, 9, 9]]
+    found = nms(rows, **params)[:, :2]
+    assert found[found[:, 1] > 0, 0].tolist() == want
+
+
 def test_chains_of_suppression():
     # each box overlaps its two neighbors: every other one is kept
     left = np.arange(1000, dtype="float32") * 0.4

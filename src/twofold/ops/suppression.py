@@ -95,7 +95,7 @@ def _places(np, data, *, overlap_thresh, valid_thresh, topk, coord_start, score_
     for image, rows in enumerate(data):
         score = rows[:, score_index]
         valid = score > valid_thresh
-        if id_index >= 0 and background_id >= 0:
+        if id_index >= 0:
             valid &= rows[:, id_index] != background_id
         order = np.flatnonzero(valid)
         # stable: of equal scores the earlier row counts as the better one
