@@ -148,6 +148,14 @@ def test_a_network_is_trained_further_as_a_block(path):
     assert losses[-1] < 0.1 * losses[0]
 
 
+def test_a_comparison_does_not_decide_the_dtype_of_a_block(path):
+    nodes = [node("Softmax", ["x"], ["s"]), node("Greater", ["s", "z"], ["c"]), node("Where", ["c", "s", "z"], ["y"])]
+    saved(model_of(nodes, {"x": (1, 3)}, {"y": (1, 3)}, {"z": np.float32(0.3)}), path)
+    found = mx.contrib.onnx.import_to_gluon(path, ctx=mx.cpu())(nd.array([[0.0, 1.0, 2.0]])).asnumpy()
+    s = np.exp([0.0, 1.0, 2.0]) / np.exp([0.0, 1.0, 2.0]).sum()
+    np.testing.assert_allclose(found, [np.maximum(s, 0.3)], rtol=1e-6)
+
+
 # what is refused
 
 

@@ -253,6 +253,28 @@ def test_result_dtypes_other_than_the_datas(symbol, given, want):
     assert symbol.infer_type_partial(a=given)[1] == [np.dtype(d).type for d in want]
 
 
+def numpy_where(condition):
+    return sym.np.where(condition.as_np_ndarray(), sym.var("x").as_np_ndarray(), sym.var("y").as_np_ndarray())
+
+
+#: Operands whose dtype decides nothing, as in the real MXNet: the dtypes of the other arguments and the result stay unknown.
+APART = [
+    (numpy_where(sym.var("c")), "c"),
+    (sym.where(sym.var("c"), sym.var("x"), sym.var("y")), "c"),
+    (sym.slice_like(sym.var("x"), sym.var("c")), "c"),
+    (sym.broadcast_like(sym.var("x"), sym.var("c")), "c"),
+    (sym.reshape_like(sym.var("x"), sym.var("c")), "c"),
+]
+
+
+@pytest.mark.parametrize(("symbol", "name"), APART)
+def test_conditions_and_operands_read_for_their_shape_have_dtypes_of_their_own(symbol, name):
+    arguments, outputs, _ = symbol.infer_type_partial(**{name: "int32"})
+    found = dict(zip(symbol.list_arguments(), arguments, strict=True))
+    assert found.pop(name) is np.int32
+    assert {*found.values(), *outputs} == {None}
+
+
 @each("op", [op for op in OPS.values() if op.symbolic.infer_rule is not None], by=module_of, ids=lambda op: op.title)
 def test_rules_accept_unknown_shapes(op):
     """Shape completion does not fail if little is known, and invents no sizes if only numbers of axes are known."""

@@ -50,7 +50,7 @@ class Input:
         return self.name == "rng"
 
 
-#: Indices, conditions, lengths: their dtype is independent of the other inputs'.
+#: Indices, conditions, lengths, arrays of which only the shape counts: their dtype is independent of the other inputs'.
 Index = Annotated[Any, Input(own_dtype=True)]
 #: Present unless the parameter ``no_bias`` is set.
 Bias = Annotated[Any, Input(present=("no_bias", False))]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from ..dtype import FLOATS, promote
-from ..opdef import OPS, Derived, Draw, Op, Operand, Rule, Sample, Scalar, numpy_op
+from ..opdef import OPS, Derived, Draw, Index, Op, Operand, Rule, Sample, Scalar, numpy_op
 from .arithmetic_variants import modulus, modulus_grad, primitive, reversed_modulus_grad
 from .elementwise_math import relu, round_half_down, sigmoid
 from .primitive_math import RANGES
@@ -361,7 +361,7 @@ OF_REVERSED = {f.name: declare_scalar(f, first=True) for f in PAIRS if f.with_sc
 
 
 @numpy_op("_npi_where")
-def npi_where(xp, condition, x, y):
+def npi_where(xp, condition: Index, x, y):
     """``x`` where the condition is not 0, else ``y``; all three broadcast."""
     dtype = common_dtype(xp.dtype_of(x), xp.dtype_of(y))
     return xp.where(xp.cast(condition, "bool"), xp.cast(x, dtype), xp.cast(y, dtype))
@@ -372,13 +372,13 @@ npi_where.sample(lambda draw: draw(draw.integer((2, 3), 0, 2, "bool"), draw.real
 
 
 @numpy_op("_npi_where_lscalar")
-def npi_where_lscalar(xp, condition, x, *, scalar: Scalar = 0.0):
+def npi_where_lscalar(xp, condition: Index, x, *, scalar: Scalar = 0.0):
     """The scalar where the condition is not 0, else ``x``."""
     return xp.where(xp.cast(condition, "bool"), converted(xp, scalar, xp.dtype_of(x)), x)
 
 
 @numpy_op("_npi_where_rscalar")
-def npi_where_rscalar(xp, condition, y, *, scalar: Scalar = 0.0):
+def npi_where_rscalar(xp, condition: Index, y, *, scalar: Scalar = 0.0):
     """``y`` where the condition is not 0, else the scalar."""
     return xp.where(xp.cast(condition, "bool"), y, converted(xp, scalar, xp.dtype_of(y)))
 

@@ -3,7 +3,20 @@
 import math
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Axis, Shape, agreed, filled_shape, normalized_axes, normalized_axis, op, permuted, reshape_codes, reshaped, without_axis
+from ..opdef import (
+    Axis,
+    Index,
+    Shape,
+    agreed,
+    filled_shape,
+    normalized_axes,
+    normalized_axis,
+    op,
+    permuted,
+    reshape_codes,
+    reshaped,
+    without_axis,
+)
 
 
 @op("Reshape", "reshape", method="reshape", drawn_as="shape")
@@ -40,7 +53,14 @@ reshape_array.sample(lambda draw: [draw(draw.real((2, 3, 4)), shape=codes) for c
 
 @op("reshape_like", "_npx_reshape_like", method=True)
 def reshape_like(
-    xp, lhs, rhs, *, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None
+    xp,
+    lhs,
+    rhs: Index,
+    *,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
 ):
     """``lhs`` reshaped: its axes from ``lhs_begin`` to ``lhs_end`` get the sizes of ``rhs`` from ``rhs_begin`` to ``rhs_end``."""
     a, b = len(lhs.shape), len(rhs.shape)
@@ -241,7 +261,7 @@ broadcast_axis.sample(lambda draw: draw(draw.real((1, 2, 1)), axis=(2, 0), size=
 
 
 @op("broadcast_like", npx_name="broadcast_like", method=True)
-def broadcast_like(xp, lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None):
+def broadcast_like(xp, lhs, rhs: Index, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None):
     """Broadcasts ``lhs`` to the shape of ``rhs``, or some of its axes to the sizes of some axes of ``rhs``."""
     if lhs_axes is None and rhs_axes is None:
         return xp.broadcast_to(lhs, shape=rhs.shape)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef import Scalar, Shape, expected_shape, normalized_axis, op, size_at, sliced_shape, stype_of
+from ..opdef import Index, Scalar, Shape, expected_shape, normalized_axis, op, size_at, sliced_shape, stype_of
 
 FULL = (None, None, None)
 
@@ -66,7 +66,7 @@ slice_axis.sample(lambda draw: draw(draw.real((3, 4)), axis=-1, begin=-3, end=No
 
 
 @op("slice_like", method=True)
-def slice_like(xp, data, shape_like, *, axes: Shape = ()):
+def slice_like(xp, data, shape_like: Index, *, axes: Shape = ()):
     """The leading part of ``data`` with the sizes of ``shape_like`` along the given axes (all if none)."""
     ndim = len(data.shape)
     if not axes and len(shape_like.shape) != ndim:
