@@ -29,6 +29,8 @@ PROGRAMS = [
     "np.identity(2, dtype=numpy.dtype(object))",
     "np.tri(2, dtype=object)",
     "np.copy(np.array([None]))",
+    "np.array(numpy.array(['a', 'b']), ndmin=3)",
+    "np.array(numpy.arange(3, dtype='>i4'), ndmin=2)",
 ]
 
 
@@ -41,6 +43,19 @@ def test_arrays_of_other_dtypes_are_numpys(program, where):
     wanted = eval(program, names | {"np": numpy})
     assert type(found) is numpy.ndarray
     assert (found.dtype, found.shape, found.tolist()) == (wanted.dtype, wanted.shape, wanted.tolist())
+
+
+@pytest.mark.parametrize("dtype", [">i4", TEXT, RECORD, DATE, object])
+def test_array_copies_and_asarray_does_not(dtype):
+    source = numpy.zeros(2, dtype)
+    assert not numpy.shares_memory(np.array(source), source)
+    assert np.array(source, copy=None) is np.asarray(source) is source
+
+
+def test_a_list_cannot_be_taken_without_a_copy():
+    for make in (np.array, numpy.array):
+        with pytest.raises(ValueError, match="copy"):
+            make(["a"], copy=False)
 
 
 @pytest.mark.parametrize("make", [lambda: np.zeros(3, "nosuch"), lambda: np.ones(2).astype("nosuch"), lambda: mx.nd.zeros(3, dtype=TEXT)])

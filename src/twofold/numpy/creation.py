@@ -5,7 +5,7 @@ NumPy arrays are copied, never shared. Data without a dtype here (text, objects,
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -98,10 +98,11 @@ def array(
         out = out if device is None and ctx is None else out.as_in_ctx(device_of_keywords(device, ctx))
     else:
         host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})
-        if host.dtype not in NAME_OF:
-            return host
-        if copy is False:
+        supported = host.dtype in NAME_OF
+        if copy is False and (supported or fresh):
             raise ParameterError("array: a copy is needed", type(object).__name__, "leave copy out")
+        if not supported:
+            return cast("ndarray", np.array(host, copy=None if fresh else copy, ndmin=ndmin))
         where = device_of_keywords(device, ctx)
         out = adopted(ndarray, host, where) if fresh else from_host(ndarray, host, where)
     return out if out.ndim >= ndmin else out.reshape((1,) * (ndmin - out.ndim) + out.shape)
