@@ -206,3 +206,26 @@ def test_layers_that_stay_in_float32_can_be_trained():
     loss.backward()
     hidden = np.broadcast_to(x.asnumpy().sum(), (2, 4))
     np.testing.assert_allclose(params["net_dense1_weight"].grad().asnumpy(), hidden, rtol=0.05)
+
+
+class Gated(mx.gluon.HybridBlock):
+    """x · sigmoid(x) of a layer's results: a factor of either sign, and one that is never negative."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = mx.gluon.nn.Dense(8, in_units=4)
+
+    def hybrid_forward(self, F, x):
+        x = self.layer(x)
+        return x * F.sigmoid(x)
+
+
+@pytest.mark.parametrize("quantized_dtype", ["int8", "uint8", "auto"])
+def test_factors_of_either_dtype_are_multiplied(quantized_dtype):
+    net, x = Gated(), mx.nd.array(np.random.default_rng(0).uniform(size=(16, 4)))
+    net.initialize(mx.init.Constant(0.25))
+    net.hybridize()
+    wanted = net(x)
+    loader = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(x), batch_size=8)
+    found = quantization.quantize_net(net, quantized_dtype, calib_data=loader, calib_mode="naive", ctx=mx.cpu())(x)
+    np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), atol=0.02 * float(wanted.max().asscalar()))

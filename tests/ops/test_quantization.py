@@ -54,6 +54,17 @@ def test_products_beyond_the_range_are_limited():
     assert found[0].asnumpy().tolist() == [[127, 127, 127]]
 
 
+@pytest.mark.parametrize(("first", "second"), [("int8", "uint8"), ("uint8", "int8"), ("uint8", "uint8")])
+def test_products_of_signed_and_unsigned_numbers(first, second):
+    arrays = [nd.array(integers((2, 3), kind), dtype=kind) for kind in (first, second)]
+    real = [nd.contrib.dequantize(x, *limits(-end, end)).asnumpy() for x, end in zip(arrays, (1.0, 2.0), strict=True)]
+    given = (*arrays, *limits(-1, 1), *limits(-2, 2))
+    out, low, high = nd.contrib.quantized_elemwise_mul(*given)
+    np.testing.assert_allclose(nd.contrib.dequantize(out, low, high).asnumpy(), real[0] * real[1], rtol=1e-2)
+    out = nd.contrib.quantized_elemwise_mul(*given, enable_float_output=True)
+    np.testing.assert_allclose(out.asnumpy(), real[0] * real[1], rtol=1e-5)
+
+
 def test_sums_of_signed_and_unsigned_numbers_without_calibration():
     a, b = integers((2, 3), "uint8"), integers((2, 3))
     arrays = nd.array(a, dtype="uint8"), nd.array(b, dtype="int8")

@@ -3,6 +3,7 @@
 Every operator takes and returns the range (1,) that its integers represent; see `quantization`.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -126,22 +127,20 @@ def quantized_elemwise_add(
     differentiable=False,
 )
 def quantized_elemwise_mul(xp, *arrays, min_calib_range, max_calib_range, enable_float_output: bool = False):
-    """Product of int8 arrays of equal shape: int32 products and their range.
+    """Product of quantized arrays of equal shape: int32 products and their range.
 
     With a calibrated range int8 numbers of that, truncated; with ``enable_float_output`` one result, the float32 products.
     """
     lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max = arrays
-    name = "quantized_elemwise_mul"
-    for x in (lhs, rhs):
-        kind_of(xp, name, x, ("int8",))
+    kinds = [kind_of(xp, "quantized_elemwise_mul", x) for x in (lhs, rhs)]
     product = xp.astype(lhs, dtype="int32") * xp.astype(rhs, dtype="int32")
     bounds = largest(xp, lhs_min, lhs_max) * largest(xp, rhs_min, rhs_max)
     calibrated = min_calib_range is not None and max_calib_range is not None
     if not enable_float_output and not calibrated:
         # the number that the largest int32 means, in units of the products
-        whole = bounds * (LEVELS["int32"] / LEVELS["int8"] ** 2)
+        whole = bounds * (LEVELS["int32"] / math.prod(LEVELS[kind] for kind in kinds))
         return product, vector(xp, -whole), vector(xp, whole)
-    real = _as_float(xp, product) * (bounds / HALF_LEVELS["int8"] ** 2)
+    real = _as_float(xp, product) * (bounds / math.prod(HALF_LEVELS[kind] for kind in kinds))
     if enable_float_output or min_calib_range is None or max_calib_range is None:
         return real
     bound = max(abs(min_calib_range), abs(max_calib_range))
