@@ -69,6 +69,21 @@ def test_names_of_old_python_and_numpy_are_there_again() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_an_import_by_call_passes_over_names_that_are_not_there() -> None:
+    """Programs pass any name to get the inner module."""
+    script = """
+for name in ("mxnet", "mxnet.gluon.nn", "mxnet.contrib.text"):
+    for given in ("", "dummy", "*"):
+        assert __import__(name, fromlist=[given]).__name__ == name
+try:
+    from mxnet.gluon import nothing
+except ImportError as error:
+    assert "Twofold does not have it" in str(error)
+"""
+    done = subprocess.run([sys.executable, "-m", "twofold", "run", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_state_is_read_at_each_look_up_and_imports_change_no_attribute() -> None:
     script = """
 import pydoc, mxnet as mx

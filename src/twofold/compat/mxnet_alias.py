@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from opcode import opmap
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
@@ -256,13 +257,15 @@ def _missing(full: str) -> tuple[str, None, str]:
 
 
 def _is_name_imported() -> bool:
-    """Whether a module is searched because ``from package import name`` has not found an attribute of that name."""
-    frame = sys._getframe(2)  # of Python's import system, which has called the finder
+    """Whether a module is searched because the statement ``from package import name`` has not found an attribute of that name.
+
+    A call of ``__import__`` with a ``fromlist`` is none: programs pass any name, so that they get the inner module.
+    """
+    frame, is_listed = sys._getframe(2), False  # of Python's import system, which has called the finder
     while frame.f_back is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
-        if frame.f_code.co_name == "_handle_fromlist":
-            return True
+        is_listed = is_listed or frame.f_code.co_name == "_handle_fromlist"
         frame = frame.f_back
-    return False
+    return is_listed and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_NAME"]
 
 
 class _Finder:
