@@ -256,5 +256,5 @@ def set_default_device(device: Device) -> None:
     if not isinstance(device, Device):
         raise DeviceError("the default context must be a Context", repr(device), "pass mx.cpu() or mx.gpu()")
     ENTERED[:] = [interned(device)]
-    stack = (*Device._local.stack[:-1], interned(device))
+    stack = (*Device._local.stack[:-1], *ENTERED)
     Device._local.stack = () if stack == (CPU,) else stack  # without a stack, arrays are made in fewer steps

@@ -28,7 +28,7 @@ from ..program.cache import PROGRAMS
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE, interrupted
 from ..scheduler.streams import before_overwriting, run_on
-from ..scheduler.variable import Lane, Task, compute_lane
+from ..scheduler.variable import LANES, Task, compute_lane
 from .cell import ALWAYS, Value, is_unshared
 from .counters import COUNTERS
 from .failure import Data, Issued, name_origin, salvaged
@@ -47,8 +47,6 @@ LAUNCHED = 1 << 20
 #: Windows of all threads that may still be open or have failed, by serial number, and the devices that ever had one.
 OPEN: "dict[int, ref[Window]]" = {}
 USED: dict[int, Device] = {}
-#: Where windows run, by the serial number of their device.
-LANES: dict[int, Lane] = {}
 
 
 class Window(Task):
@@ -94,7 +92,7 @@ class Window(Task):
     reports = False  # readers of the results find the error in their Values
 
     def __init__(self, device: Device) -> None:
-        super().__init__(self._run_closed, LANES.get(device.serial) or LANES.setdefault(device.serial, compute_lane(device)))
+        super().__init__(self._run_closed, LANES.get(device.serial) or compute_lane(device))
         self.device = device
         self.room = SETTINGS.window_bytes or ROOM.get(device.serial) or room_of(device)
         # a node is in both dictionaries or in neither; if an input's Value is dead at the end, its array's memory may take a result

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..calls import host_calls
 from ..calls.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
-from ..device import Device, current_device, interned
+from ..device import Device, current_device
 from ..dtype import NAME_OF
 from ..errors import AutogradError, ParameterError, UnsupportedDType, WrongArgument
 from ..imperative.array import Array, adopted, apply_op
@@ -25,7 +25,7 @@ from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from ..suggestions import missing_name
 from .array import ndarray
-from .creation import operand
+from .creation import device_of_keywords, operand
 from .followed_writes import writer_of
 from .forms import FORMS
 from .host_steps import host_step
@@ -168,7 +168,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
         # results of a call without arrays are put on the current device
-        with interned(device or ctx or current_device()):
+        with device_of_keywords(device, ctx):
             return by_numpy(function, args, options, writes=writes)
 
     recorded = "with a gradient" if function in FORMS else "without a gradient"

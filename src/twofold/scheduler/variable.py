@@ -1,9 +1,10 @@
 """Tasks, and the variables through which one depends on another."""
 
 from collections.abc import Callable, Hashable
-from functools import cache
 from itertools import count
 from typing import ClassVar, NamedTuple
+
+from ..device import Device
 
 #: Nanoseconds from which a task is worth handing to another thread, which costs 11 to 28 µs.
 HAND_OVER = 100_000
@@ -23,10 +24,13 @@ class Lane(NamedTuple):
         return f"{self.owner} {self.purpose}"
 
 
-@cache
-def compute_lane(device: Hashable) -> Lane:
+#: The lanes on which devices compute, by the serial numbers of the devices.
+LANES: dict[int, Lane] = {}
+
+
+def compute_lane(device: Device) -> Lane:
     """The lane on which a device computes."""
-    return Lane(device)
+    return LANES.setdefault(device.serial, Lane(device))
 
 
 class Task:
