@@ -148,15 +148,15 @@ def _(xp, dout, out, data, gamma, *, act_type, slope, lower_bound, upper_bound, 
         dout, slopes = dout[0], out[1] if is_train else (lower_bound + upper_bound) / 2
     # at 0 the slope is that of negative numbers, as in MXNet
     positive = xp.greater(data, 0)
-    above, below = dout * positive, dout * xp.logical_not(positive)
     # below zero the slope is scale · alpha · exp(x) = out + scale · alpha: the result is used, no exponential is computed again
     if act_type == "selu":
-        return SELU_SCALE * above + (xp.minimum(out, 0) + SELU_SCALE * SELU_ALPHA) * below, None
+        return dout * xp.where(positive, SELU_SCALE, out + SELU_SCALE * SELU_ALPHA), None
     if act_type == "elu":
-        return above + (xp.minimum(out, 0) + slope) * below, None
+        return dout * xp.where(positive, 1, out + slope), None
     if act_type in ("leaky", "rrelu"):
-        return above + slopes * below, None
-    return above + _per_channel(xp, gamma, data) * below, _slope_gradient(xp, below * data, gamma)
+        return xp.where(positive, dout, dout * slopes), None
+    below = xp.where(positive, 0, dout)
+    return xp.where(positive, dout, _per_channel(xp, gamma, data) * dout), _slope_gradient(xp, below * data, gamma)
 
 
 def _slope_gradient(xp, product, gamma):

@@ -30,7 +30,7 @@ def hard_sigmoid(xp, data, *, alpha: float = 0.2, beta: float = 0.5):
 @hard_sigmoid.grad
 def _(xp, dout, out, *, alpha, beta):
     inside = xp.logical_and(xp.greater(out, 0), xp.less(out, 1))  # the slope at the ends counts as 0
-    return dout * alpha * inside
+    return xp.where(inside, dout * alpha, 0)
 
 
 hard_sigmoid.sample(lambda draw: draw(draw.real((3, 4), low=-1, high=1)))
@@ -190,7 +190,7 @@ def clip_range(xp, data, *, a_min: Scalar, a_max: Scalar):
 def _(xp, dout, data, a_min, a_max):
     # not from the result, in which an element at a bound looks like one beyond it
     outside = xp.logical_or(xp.less(data, a_min), xp.greater(data, a_max))
-    return dout * xp.logical_not(outside)
+    return xp.where(outside, 0, dout)
 
 
 # zeros that are not stored stay 0 only if 0 is within the bounds

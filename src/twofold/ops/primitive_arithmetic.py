@@ -390,7 +390,8 @@ def clip(xp, data, low, high):
 def _(xp, dout, data, low, high):
     # the gradient of the data passes at the bounds too
     inside = xp.logical_and(xp.greater_equal(data, low), xp.less_equal(data, high))
-    return dout * inside, dout * xp.less(data, low), dout * xp.greater(data, high)
+    # not by products: zeros times an infinite gradient would be NaN
+    return xp.where(inside, dout, 0), xp.where(xp.less(data, low), dout, 0), xp.where(xp.greater(data, high), dout, 0)
 
 
 @clip.cases

@@ -147,8 +147,9 @@ def largest_transposed(xp, dout, x, *, lowest, **params):
         shares = []
         for part, before in zip(parts[:0:-1], running[-2::-1], strict=True):
             first = xp.greater_equal(before, part)  # >=: of equal elements the earlier one gets the gradient
-            shares.append(dout * xp.logical_not(first))
-            dout = dout * first
+            # not by a product: zeros times an infinite gradient would be NaN
+            shares.append(xp.where(first, 0, dout))
+            dout = xp.where(first, dout, 0)
         dout = _parts_transposed(xp, [dout, *reversed(shares)], w)
     return _unpadded(xp, dout, windows)
 

@@ -58,7 +58,7 @@ def _(xp, dout, data, sequence_length, *, use_sequence_length, axis, **_):
     if not use_sequence_length:
         return dout, None
     step, length = _times(xp, data, sequence_length, axis)
-    return dout * xp.less(step, length), None
+    return xp.where(xp.less(step, length), dout, 0), None
 
 
 @op("SequenceLast", npx_name="sequence_last")
