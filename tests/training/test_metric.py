@@ -116,3 +116,8 @@ def test_a_function_without_a_name_is_called_custom():
 
     assert mx.metric.np(lambda label, pred: 0.0).name == "custom(<lambda>)"
     assert (mx.metric.np(errors).name, mx.metric.np(errors, name="<e>").name) == ("errors", "<e>")
+
+
+def test_there_is_no_metric_beyond_the_last():
+    with pytest.raises(ValueError, match="out of range"):
+        mx.metric.create(["acc", "mse"]).get_metric(9)

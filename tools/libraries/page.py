@@ -67,14 +67,17 @@ What differs is random draws, and gradients without a scale, such as those of a 
 AutoGluon 0.0.15 and openml-mxnet 0.0.2 are not imported: they need a ConfigSpace that was built for NumPy 1, and `np.sctypes`.
 Of shake-drop networks the graphs leave out a custom gradient, as MXNet's do, with a warning.
 
-Tried on 2026-11-27 with NumPy 2.4.6, by their own tests if they have any, and by small programs:
+Tried on 2026-11-27 and 28 with NumPy 2.4.6, by their own tests if they have any, and by small programs:
 
 | library | what ran | Twofold | MXNet |
 |---|---|---|---|
+| autogluon.extra, autogluon.mxnet 0.0.16b20210206 | EfficientNet with gradients, ENAS, loaders; a stand-in for its core | MXNet's numbers | |
 | dgl-1.0.1 | messages on graphs and their gradients, batches, files; three steps of 22 layers | MXNet's numbers | |
 | einops-0.3.2 | its tests with MXNet as the backend | 38 of 39 | 38 of 39 |
 | einops-0.6.1 | the same | 82 of 88 | 81 of 88 |
 | gluonar-0.1.0 | its tests of transforms and data, on simulated GPUs | the others need librosa 0.7 | needs a GPU |
+| gluonbook-0.8.10 | its training loops, samplers, crops: 30 lines of results | MXNet's numbers | |
+| keras-mxnet-skm-1.2.2.1 | networks, optimizers, functions of its backend | MXNet's numbers; recurrent networks run too | not recurrent ones |
 | lpot-1.6 | its tests with MXNet: quantization by its own collectors | 8 of 11; one downloads, one names fused layers of oneDNN | 9 of 11 |
 | minpy-0.3.4 | gradients by its tape, a training by its `Solver` with NumPy 2.3.5 | MXNet's numbers | |
 | mlflow-1.30.1 | `mlflow.gluon`: logs of an `Estimator`, models saved and loaded | as MXNet | |
@@ -82,6 +85,8 @@ Tried on 2026-11-27 with NumPy 2.4.6, by their own tests if they have any, and b
 | monk-gluon-cpu-0.0.1 | its unit tests, and 10 trainings with evaluation | 70 of 80, all 10; the others download weights | not run |
 | mxlearn-0.1.0 | its tests | 2 of 2 | not run |
 | mxop-0.2.0 | operations and parameters of 8 networks, by hooks | MXNet's numbers | |
+| mxnet-donkeycar-1.0 | its pilot, trainer, saved and exported networks | MXNet's numbers | |
+| onnx-mxnet-0.4.2 | its importer: 68 operators, a network | MXNet's numbers | |
 | optuna-2.10.1 | studies of `Module.fit` with pruning | the same trials pruned | |
 | resnest-0.0.6b20230402 | outputs of two networks, hybridized too, with random weights | MXNet's numbers | |
 | rl-coach-slim-1.0.1 | its tests of MXNet's parts, and a DQN on CartPole for 600 steps | 46 of 48 | 45 of 48 |
@@ -90,9 +95,10 @@ Tried on 2026-11-27 with NumPy 2.4.6, by their own tests if they have any, and b
 | tensorly-0.8.1 | the same | 338 of 342; the others lack data | not run to the end |
 | thinc-8.3.4 | its tests of models and of `MXNetWrapper` | 83 of 84; one downloads data | 17 of 17 of the wrapper |
 
-Four things were mended: parameters saved to a file that the program has open, as thinc does, were not read from it; `run` did not restore
-`int(label.asnumpy())`, which NumPy 2.4 refuses and Monk writes; NumPy's error did not say what to do, as for MinPy's own arrays; and
-`calib_graph` took no collector of a library's own, and no float32 parameters, as lpot passes.
+Six things were mended: parameters saved to a file that the program has open, as thinc does, were not read from it; `run` did not restore
+`int(label.asnumpy())`, which NumPy 2.4 refuses and Monk writes; NumPy's error did not say what to do, as for MinPy's own arrays;
+`calib_graph` took no collector of a library's own, and no float32 parameters, as lpot passes. What `inspect.getargspec` gives had no names,
+which Keras reads, and `__import__("mxnet.gluon", fromlist=["any"])` raised.
 
 ## Repositories, tried once
 
