@@ -71,13 +71,13 @@ Tried on 2026-11-27 and 28 with NumPy 2.4.6, by their own tests if they have any
 
 | library | what ran | Twofold | MXNet |
 |---|---|---|---|
-| autogluon.extra, autogluon.mxnet 0.0.16b20210206 | EfficientNet with gradients, ENAS, loaders; a stand-in for its core | MXNet's numbers | |
+| autogluon.extra, autogluon.mxnet 0.0.16b20210206 | EfficientNet, ENAS, loaders; a stand-in for its core | MXNet's numbers | |
 | dgl-1.0.1 | messages on graphs and their gradients, batches, files; three steps of 22 layers | MXNet's numbers | |
 | einops-0.3.2 | its tests with MXNet as the backend | 38 of 39 | 38 of 39 |
 | einops-0.6.1 | the same | 82 of 88 | 81 of 88 |
 | gluonar-0.1.0 | its tests of transforms and data, on simulated GPUs | the others need librosa 0.7 | needs a GPU |
 | gluonbook-0.8.10 | its training loops, samplers, crops: 30 lines of results | MXNet's numbers | |
-| keras-mxnet-skm-1.2.2.1 | networks, optimizers, functions of its backend | MXNet's numbers; recurrent networks run too | not recurrent ones |
+| keras-mxnet-skm-1.2.2.1 | networks, optimizers, its backend | MXNet's numbers; recurrent networks run too | not recurrent ones |
 | lpot-1.6 | its tests with MXNet: quantization by its own collectors | 8 of 11; one downloads, one names fused layers of oneDNN | 9 of 11 |
 | minpy-0.3.4 | gradients by its tape, a training by its `Solver` with NumPy 2.3.5 | MXNet's numbers | |
 | mlflow-1.30.1 | `mlflow.gluon`: logs of an `Estimator`, models saved and loaded | as MXNet | |
