@@ -201,3 +201,10 @@ def test_methods_that_mxnet_refuses_are_refused():
 def test_places_in_column_major_order():
     rows, columns = np.unravel_index(np.array([1, 2], dtype="int32"), (2, 3), order="F")
     assert [rows.tolist(), columns.tolist(), str(rows.dtype)] == [[1, 0], [0, 1], "int32"]
+
+
+def test_views_share_memory_where_they_overlap():
+    """As in MXNet: views of one array that have no element in common do not, nor do arrays without elements."""
+    x, empty = np.arange(12).reshape(3, 4), np.zeros((0, 3))
+    for a, b, shared in ((x, x[0], True), (x[:2], x[1:], True), (x[0], x[1], False), (x, x.copy(), False), (empty, empty, False)):
+        assert np.shares_memory(a, b) is np.may_share_memory(b, a) is shared

@@ -16,6 +16,7 @@ from ..imperative.cell import PLAIN
 from ..imperative.invoke import host_of
 from ..ndarray.array import NDArray
 from ..ndarray.types import DeviceLike, DTypeLike, Shape
+from ..numpy import shapes
 from ..numpy.array import ndarray as numpy_array
 from ..opdef import Op
 from ..opdef.frontend import function_of, named
@@ -242,9 +243,8 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         return self.operand(a).shape
 
     def may_share_memory(self, a: Array, b: Array, max_work: int | None = None) -> bool:
-        """Whether two arrays are one object or views of the same memory."""
-        first, second = [x if x._held is not None else x._base for x in (a, b)]
-        return first is second
+        """Whether two arrays have an element's memory in common; ``max_work`` has no effect, since the answer is exact."""
+        return shapes.shares_memory(a, b)
 
     shares_memory = may_share_memory
 
