@@ -197,7 +197,8 @@ def write(root: Cell, chain: Chain, key: Key, value: Assigned) -> None:
                 raise _read_only_error(root, chain)
         COUNTERS.rebound += 1
         is_lost = key is None and v.__class__ is Value and v.data is None and _is_lost(v, chain)
-        if is_lost or v.__class__ is not Value or tls.tape is not None or v.pinned:
+        # a write to a GPU's array may take its memory, which a content that is being replaced does not give
+        if is_lost or v.__class__ is not Value or tls.tape is not None or v.pinned or not v.device.is_host:
             root._rebind(_written(_replacing(v) if is_lost else root, chain, key, value))
         else:
             replace(root, lambda _: _written(root, chain, key, value))
