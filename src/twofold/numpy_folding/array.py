@@ -3,6 +3,7 @@
 This file has the states, indexing and Python's protocols. `folding_operators` and `methods` attach the rest.
 """
 
+import copyreg
 import math
 import sys
 import warnings
@@ -491,6 +492,10 @@ class Exported(np.ndarray):
     """
 
     __slots__ = ("of",)
+
+
+# a pickle holds NumPy's class: ``type(x)``, which libraries write into their files, is this one
+copyreg.pickle(_Class, lambda _: (type, (np.empty(0),)))
 
 
 def exported(x: FoldingArray) -> np.ndarray:
