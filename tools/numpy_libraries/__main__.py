@@ -132,8 +132,10 @@ def write(results: dict[str, Any], stamp: dict[str, str]) -> None:
         "",
         "## What differs",
         "",
-        "An array that a library gives back is NumPy's array over the same memory, not the object that it was given: failing",
-        "tests of pandas compare bases by `is`.",
+        "An array that a library gives back is NumPy's array over the same memory, not the object that it was given: some of the",
+        "failing tests of pandas and SciPy compare by `is`. Where a library's own code folds, its compiled code may find a folding",
+        "array in an attribute of one of its objects, or as an index, and refuse it (`expected numpy.ndarray`). A script's arrays reach",
+        "it as arguments, and these are NumPy's.",
         "",
     ]
     for name, r in results.items():
