@@ -258,7 +258,7 @@ def test_an_array_that_is_on_an_equal_context_of_a_derived_class_stays_itself():
         pass
 
     here, elsewhere = Labelled("cpu", 0), Labelled("cpu", 1)
-    for array in (nd.ones((2,)), mx.np.ones((2,))):
+    for array in (nd.ones((2,), ctx=mx.cpu()), mx.np.ones((2,), ctx=mx.cpu())):
         assert array.as_in_ctx(here) is array
         assert array.as_in_context(here) is array
         moved = array.as_in_context(elsewhere)
