@@ -17,8 +17,9 @@ LOCKS.insert(0, _REBINDING)
 _PATIENCE = 1.0
 #: The code of generated functions that write in place. Each has the content in a variable ``of`` before it looks whether it may.
 _WRITERS: set[CodeType] = set()
-#: How many functions such a one may have called.
+#: How many functions of NumPy's and of the program's, such as handlers of warnings, are looked through for such a one.
 _DEPTH = 8
+_PACKAGE = f"{__name__.partition('.')[0]}."
 
 
 def written_in_place(root: Cell, v: Value, write: Callable[[], object]) -> bool:
@@ -45,14 +46,20 @@ def _is_written(v: Value) -> bool:
     if v.writers % REPLACING:
         return True
     own = threading.get_ident()
-    for thread, top in sys._current_frames().items():
-        frame: FrameType | None = top
-        for _ in range(_DEPTH if thread != own else 0):
-            if frame is None:
-                break
-            if frame.f_code in _WRITERS and frame.f_locals.get("of") is v:
-                return True
-            frame = frame.f_back
+    return any(_writes(frame, v) for thread, frame in sys._current_frames().items() if thread != own)
+
+
+def _writes(top: FrameType, v: Value) -> bool:
+    """Whether a thread whose innermost frame is given writes a content by a generated function."""
+    frame: FrameType | None = top
+    for _ in range(_DEPTH):
+        if frame is None:
+            break
+        if frame.f_code in _WRITERS:
+            return frame.f_locals.get("of") is v
+        if str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
+            break  # a generated function that has called it does not write any more, or not yet
+        frame = frame.f_back
     return False
 
 
