@@ -5,8 +5,8 @@ from inspect import signature
 from typing import Any
 
 from ..errors import WrongArgument, WrongType
+from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
-from ..ndarray.array import NDArray
 from ..suggestions import argument_here, arguments_of, module_of
 
 
@@ -50,7 +50,7 @@ def check_arrays(*given: object) -> None:
         If there is one.
     """
     for x in given:
-        if not isinstance(x, NDArray):
+        if not isinstance(x, Array):
             raise WrongType("update: weights and gradients must be arrays", type(x).__name__, "pass an NDArray")
 
 
