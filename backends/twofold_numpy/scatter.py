@@ -26,7 +26,7 @@ def add_at(out: np.ndarray, key: tuple[Any, ...], value: np.ndarray) -> None:
 
 
 def is_worth_machine_code(dtype: np.dtype[np.generic], elements: int) -> bool:
-    """Whether there is machine code that adds rows of a dtype, or so many elements are added that it is worth loading the compiler."""
+    """Whether machine code adds rows of a dtype, and the compiler is loaded or worth it for so many elements."""
     return dtype in DTYPES and (is_loaded() or elements >= LEAST)
 
 

@@ -142,20 +142,26 @@ def test_older_checkpoints_go_when_a_newer_one_is_whole(tmp_path: Path) -> None:
     assert mx.kv.load_checkpoint(tmp_path, step=2).step == 2
 
 
-@pytest.mark.parametrize("fails", range(9))
-def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
-    saved(tmp_path, 1, 2)
+def fail_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have all but the first files that checkpoints write fail."""
     before = checkpoint.write_file
     calls, lock = [0], threading.Lock()
 
     def write(path: Any, chunks: Any) -> None:
         with lock:
             calls[0] += 1
-            if calls[0] > fails:
+            if calls[0] > count:
                 raise FileAccessError("no space left on device")
         before(path, chunks)
 
     monkeypatch.setattr(checkpoint, "write_file", write)
+
+
+@pytest.mark.parametrize("fails", range(9))
+def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    saved(tmp_path, 1, 2)
+    before = checkpoint.write_file
+    fail_after(fails, monkeypatch)
     try:  # of each worker the arrays, the states and its own file, and the index
         saved(tmp_path, 2, 2, keep=1)
         last = 2
@@ -172,16 +178,7 @@ def test_a_step_that_is_written_again_is_never_read_in_part(tmp_path: Path, monk
     saved(tmp_path, 1, 2)
     saved(tmp_path, 2, 2)
     before = checkpoint.write_file
-    calls, lock = [0], threading.Lock()
-
-    def write(path: Any, chunks: Any) -> None:
-        with lock:
-            calls[0] += 1
-            if calls[0] > fails:
-                raise FileAccessError("killed")
-        before(path, chunks)
-
-    monkeypatch.setattr(checkpoint, "write_file", write)
+    fail_after(fails, monkeypatch)
     with pytest.raises((FileAccessError, threading.BrokenBarrierError)):
         saved(tmp_path, 2, 2, [b"abcdefghij"] * 2)
     monkeypatch.setattr(checkpoint, "write_file", before)

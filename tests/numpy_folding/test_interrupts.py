@@ -1,6 +1,5 @@
 """Ctrl-C while folding arrays change."""
 
-import contextlib
 import sys
 
 import pytest
@@ -9,6 +8,30 @@ from twofold.numpy_folding.array import FoldingArray
 from twofold.numpy_folding.face import numpy as np
 
 N = 100_000
+
+
+def interrupted(action, at, folder=""):
+    """Run a function with Ctrl-C at an event, each call and each line in files of a folder; the number of events, and whether it came."""
+    events = 0
+
+    def local(frame, event, _):
+        nonlocal events
+        if folder not in frame.f_code.co_filename:
+            return None
+        events += 1
+        if events == at:
+            raise KeyboardInterrupt
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(local)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return events, True
+    finally:
+        sys.settrace(before)
+    return events, False
 
 
 def ramp():
@@ -25,24 +48,12 @@ def test_an_update_in_place_that_is_interrupted_leaves_the_old_or_the_new_conten
             x = x * 1.0
         assert type(other) is FoldingArray
         assert other.array is None
-        events = 0
 
-        def local(frame, event, _):
-            nonlocal events
-            if "numpy_folding" not in frame.f_code.co_filename:
-                return None
-            events += 1
-            if events == interrupted_at:
-                raise KeyboardInterrupt
-            return local
+        def update():
+            nonlocal x
+            x += other
 
-        before = sys.gettrace()
-        sys.settrace(local)
-        try:
-            with contextlib.suppress(KeyboardInterrupt):
-                x += other
-        finally:
-            sys.settrace(before)
+        events, _ = interrupted(update, interrupted_at, "numpy_folding")
         if interrupted_at:
             results = [other * 3 - k for k in range(3)]
             del other
@@ -69,22 +80,6 @@ def test_a_loop_whose_results_are_interrupted_computes_them_again():
     interrupts = 0
     for k in range(1, 400):
         y = stepped(y)
-        events = 0
-
-        def local(frame, event, _, last=k):
-            nonlocal events
-            events += 1
-            if events == last:
-                raise KeyboardInterrupt
-            return local
-
-        before = sys.gettrace()
-        sys.settrace(local)
-        try:
-            float(y[5])
-        except KeyboardInterrupt:
-            interrupts += 1
-        finally:
-            sys.settrace(before)
+        interrupts += interrupted(lambda y=y: float(y[5]), k)[1]
         assert y.min() == y.max() == 100 + k
     assert interrupts > 100
