@@ -59,19 +59,18 @@ class Pool:
 
     def _block(self, size: int) -> np.ndarray:
         # Without blocking: a signal handler must not wait for the thread that it interrupted, and takes new memory instead.
-        if self._lock.acquire(blocking=False):
-            try:
+        # By `with`: an interrupt between a call of `acquire` and the line after it would leave the lock held for ever.
+        if not self._lock.locked():
+            with self._lock:
                 self._collect()
                 found = self._blocks.pop(size, None)
                 if found:
-                    self._waiting -= size
                     block = found.pop()
+                    self._waiting -= size
                     if found:
                         # re-inserted at the end: the dictionary is in order of last use, least recent first
                         self._blocks[size] = found
                     return block
-            finally:
-                self._lock.release()
         try:
             return np.empty(size + ALIGNMENT, np.uint8)
         except MemoryError:
@@ -87,6 +86,9 @@ class Pool:
                 self._blocks.setdefault(size, []).append(block)
                 self._waiting += size
         while self._waiting > MAX_WAITING:
+            if not self._blocks:  # an interrupt has come between a block and its count
+                self._waiting = 0
+                break
             size, blocks = next(iter(self._blocks.items()))
             if blocks:
                 blocks.pop()
@@ -111,11 +113,9 @@ class Pool:
     def give_back(self, block: np.ndarray) -> None:
         """Take back a block that no array uses any more."""
         self._returned.append(block)
-        if self._lock.acquire(blocking=False):  # else it is collected at the next request
-            try:
+        if not self._lock.locked():  # else it is collected at the next request
+            with self._lock:
                 self._collect()
-            finally:
-                self._lock.release()
 
 
 class _Loan:

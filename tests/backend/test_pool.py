@@ -12,6 +12,9 @@ import pytest
 from twofold_numpy import memory
 from twofold_numpy.memory import POOLED, Pool, _Loan
 
+from tests.core.signals import interrupted_at
+from tests.core.test_other_threads import after_calls
+
 KIND = np.dtype(np.float32)
 SHAPE = (POOLED // 4,)
 
@@ -164,3 +167,19 @@ def test_a_loan_that_was_interrupted_before_it_had_a_block_ends_quietly(monkeypa
     loan = _Loan.__new__(_Loan)
     del loan
     assert not seen
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_leaves_the_lock_free(pool):
+    def use():
+        pool.empty(SHAPE, KIND)
+
+    use()
+    reached = 0
+    for code in (Pool._block.__code__, Pool._collect.__code__, Pool.empty.__code__):
+        for offset in after_calls(code):
+            reached += interrupted_at(use, code, offset)
+            assert not pool._lock.locked(), offset
+            pool._collect()
+            assert pool.empty(SHAPE, KIND).shape == SHAPE
+    assert reached > 5

@@ -1,5 +1,6 @@
 """The queue alone: random tasks over variables give the results of running them in sequence, whatever the schedule."""
 
+import contextlib
 import os
 import random
 import threading
@@ -12,6 +13,9 @@ from twofold.errors import EngineError
 from twofold.imperative import forks  # noqa: F401  registers its handlers
 from twofold.scheduler.queue import QUEUE, Queue, seeded_schedule
 from twofold.scheduler.variable import Lane, Task, Var
+
+from tests.core.signals import interrupted_at
+from tests.core.test_other_threads import after_calls
 
 LANES = [Lane("cpu", "compute"), Lane("cpu", "copy"), Lane("disk", "io")]
 
@@ -311,3 +315,70 @@ def test_a_fork_waits_for_all_tasks_and_the_child_runs_them_inline(queue: Queue)
     done = threading.Event()
     QUEUE.push(done.set, lane=LANES[0])
     assert done.wait(10), "the parent's threads start again"
+
+
+@pytest.mark.parametrize("waits_for", ["the task", "one after it"])
+@pytest.mark.parametrize("function", [Queue._finish, Queue._open_gates, Queue._perform, Queue._run])
+def test_a_thread_does_not_wait_for_ever_for_a_task_whose_thread_is_interrupted(function, waits_for):
+    code, reached = function.__code__, 0
+    for offset in after_calls(code):
+        queue, var, waiting = Queue(), Var(), threading.Event()
+        queue.runs_here = True  # there is no other thread that could come to the rescue
+
+        def work(queue=queue, waiting=waiting):
+            waiting.set()
+            end = time.monotonic() + 2
+            while not queue._gates and time.monotonic() < end:
+                time.sleep(1e-4)
+
+        first = Task(work, LANES[0])
+        queue.runs_here = False
+        queue.schedule = lambda ready: ready[0]  # nothing runs before it is waited for
+        queue.submit(first, [], [var])
+        last = queue.push(lambda: None, [var], [], LANES[0])
+
+        def wait(queue=queue, waiting=waiting, task=first if waits_for == "the task" else last):
+            waiting.wait(2)
+            queue.wait(task)
+
+        other = threading.Thread(target=wait, daemon=True)
+        other.start()
+        reached += interrupted_at(lambda queue=queue, first=first: queue.wait(first), code, offset)
+        threading.Thread.join(other, 5)
+        assert not other.is_alive(), offset
+        settling = threading.Thread(target=queue.settle, daemon=True)
+        settling.start()
+        settling.join(5)
+        assert not settling.is_alive(), offset
+        assert first.is_done
+        assert last.is_done
+        assert not queue._open
+    assert reached > 1
+
+
+def test_a_task_whose_submission_is_interrupted_is_not_waited_for():
+    reached = 0
+    for offset in after_calls(Queue.submit.__code__):
+        queue, variables, first = Queue(), [Var(), Var()], threading.Event()
+        queue.push(first.wait, [], [variables[0]], LANES[1])
+        second = Task(lambda: None, LANES[0])
+        is_interrupted = interrupted_at(
+            lambda queue=queue, second=second, v=variables: queue.submit(second, [v[0]], v), Queue.submit.__code__, offset
+        )
+        reached += is_interrupted
+        first.set()
+        done = []
+
+        def read(queue=queue, done=done, v=variables):
+            for var in v:
+                with contextlib.suppress(EngineError):
+                    queue.wait_to_read(var)
+            queue.settle()
+            done.append(queue._nbytes)
+
+        other = threading.Thread(target=read, daemon=True)
+        other.start()
+        other.join(5)
+        assert done == [0], offset
+        queue.pause()
+    assert reached > 3

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import starmap
 from queue import SimpleQueue
 
 import numpy as np
@@ -57,29 +58,36 @@ def run_all(pieces: Sequence[Task]) -> None:
             # the variable would keep the piece's arrays alive until the thread has its next one
             del piece
 
-    HAND_OFFS.count += 1
-    queue, expected = _queue(), min(len(left), count()) - 1
-    _keep_off_this_core(expected)
-    for _ in range(expected):
-        queue.put(help_out)
-    # below, counts down to the number of pieces that helpers have taken: this many answers are awaited
-    theirs = len(pieces)
+    # Filled by single calls of built-in functions: an interrupt between a pop and a count would leave this thread waiting for a piece
+    # that nobody has.
+    own: list[Task] = []
+    answers: list[BaseException | None] = []
     try:
+        HAND_OFFS.count += 1
+        queue, expected = _queue(), min(len(left), count()) - 1
+        _keep_off_this_core(expected)
+        for _ in range(expected):
+            queue.put(help_out)
         while left:
-            try:
-                piece = left.pop(0)
-            except IndexError:
-                break
-            theirs -= 1
-            piece()
+            before = len(own)
+            with suppress(IndexError):  # a helper may take the last piece between the test and the pop
+                own.extend(map(left.pop, (0,)))
+            if len(own) > before:
+                own[-1]()
     finally:
         while left:  # after an error
+            with suppress(IndexError):
+                own.extend(map(left.pop, (-1,)))
+        theirs = len(pieces) - len(own)
+        interrupt: BaseException | None = None
+        while len(answers) < theirs:
             try:
-                left.pop()
-            except IndexError:
-                break
-            theirs -= 1
-        errors = [error for error in [ended.get() for _ in range(theirs)] if error is not None]
+                answers.extend(starmap(ended.get, ((),)))
+            except BaseException as error:  # Ctrl-C: helpers still write to the arrays, which the program may use again
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+    errors = [error for error in answers if error is not None]
     if errors:
         raise errors[0]
 

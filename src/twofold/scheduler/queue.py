@@ -81,22 +81,24 @@ class Queue:
         """`push` for an existing task, which other threads may already wait for."""
         try:
             self._make_room(task.nbytes)
+            with self._lock:
+                for var in reads:
+                    var.read_by(task)
+                for var in writes:
+                    var.written_by(task)
+                task.before.discard(task)  # a variable that the task both reads and writes would make it its own predecessor
+                for earlier in task.before:
+                    earlier.after.append(task)
+                self._open[task] = None
+                self._nbytes += task.nbytes
+                is_ready = not task.before
+                self._open_gates()
+                task.is_submitted = True
         except BaseException:
-            self.abandon(task, EngineError("this was pending when the program was interrupted", None, "compute it again"))
+            # the variables may name the task already: whoever waits for it must not wait for ever
+            if not task.is_submitted:
+                self.abandon(task, EngineError("this was pending when the program was interrupted", None, "compute it again"))
             raise
-        with self._lock:
-            for var in reads:
-                var.read_by(task)
-            for var in writes:
-                var.written_by(task)
-            task.before.discard(task)  # a variable that the task both reads and writes would make it its own predecessor
-            for earlier in task.before:
-                earlier.after.append(task)
-            task.is_submitted = True
-            self._open[task] = None
-            self._nbytes += task.nbytes
-            is_ready = not task.before
-            self._open_gates()
         if is_ready:
             self._start([task])
 
@@ -148,7 +150,7 @@ class Queue:
         is_new = not task.runner
         try:
             with self._lock:
-                if task.runner:
+                if task.runner or task.is_done:
                     return []
                 task.runner = get_ident()
             return self._perform(task)
@@ -186,7 +188,7 @@ class Queue:
 
     def _finish(self, task: Task, error: BaseException | None, inherited: bool) -> list[Task]:
         with self._lock:
-            task.error, task.is_done = error, True
+            task.error = error
             task.function = None  # it holds the operands, whose memory is free from now on
             if task in self._open:
                 del self._open[task]
@@ -203,6 +205,8 @@ class Queue:
             task.after.clear()
             if self._gates:
                 self._open_gates()
+            # last: a task that an interrupt keeps from coming here is finished once more, by `give_up`
+            task.is_done = True
         return sorted(ready) if ready else ready
 
     # waiting
@@ -213,7 +217,8 @@ class Queue:
         Every finished or submitted task wakes every waiting thread, for any of them may now have something to run.
         """
         for gate in self._gates:
-            gate.release()
+            if gate.locked():  # not if an interrupt has ended this loop before
+                gate.release()
         self._gates.clear()
 
     def wait(self, task: Task) -> None:
