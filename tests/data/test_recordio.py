@@ -9,6 +9,7 @@ import pickle
 import struct
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,26 @@ def test_threads_share_a_reader(tmp_path: Path):
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_threads_share_a_writer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    write = MXRecordIO.write
+
+    def slow(self: MXRecordIO, buf: bytes) -> None:  # another thread runs between the look at the place and the record
+        time.sleep(0.0005)
+        write(self, buf)
+
+    monkeypatch.setattr(MXRecordIO, "write", slow)
+    writer = MXIndexedRecordIO(tmp_path / "a.idx", tmp_path / "a.rec", "w")
+    threads = [threading.Thread(target=lambda k=k: [writer.write_idx(n, b"%d" % n * (n + 1)) for n in range(k, 40, 4)]) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.close()
+    reader = MXIndexedRecordIO(tmp_path / "a.idx", tmp_path / "a.rec", "r")
+    assert sorted(reader.keys) == list(range(40))
+    assert [key for key in range(40) if reader.read_idx(key) != b"%d" % key * (key + 1)] == []
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

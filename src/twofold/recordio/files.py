@@ -335,12 +335,14 @@ class MXIndexedRecordIO(MXRecordIO):
         """Append a record, and its key to the index."""
         # first, because a wrong key must not leave a record without an entry
         key = self.key_type(idx)
-        offset = self.tell()  # before the record is written: where it will start
-        entry = utf8(f"{key}\t{offset}\n", "a key")
-        self.write(buf)
-        self._index.write(entry)
-        self.idx[key] = offset
-        self.keys.append(key)
+        writer = self._writer()
+        with self._lock:  # another thread must not write between the look at the place and the record
+            offset = writer.offset  # before the record is written: where it will start
+            entry = utf8(f"{key}\t{offset}\n", "a key")
+            self.write(buf)
+            self._index.write(entry)
+            self.idx[key] = offset
+            self.keys.append(key)
 
     def _offset(self, key: Key) -> int:
         try:
