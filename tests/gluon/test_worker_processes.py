@@ -259,6 +259,50 @@ def test_abandoned_iterations_leave_the_loader_usable() -> None:
     assert [b.asnumpy().tolist() for b in loader] == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 
+def test_threads_share_a_loader() -> None:
+    loader, found = DataLoader(Made(lambda k: np.full(2000, k, "f"), 60), 7, num_workers=2, timeout=30), list[Any]()
+
+    def iterate() -> None:
+        try:
+            found.append([np.concatenate([batch.asnumpy()[:, 0] for batch in loader]).tolist() for _ in range(3)])
+        except EngineError as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=iterate, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [[list(range(60))] * 3] * 3
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_does_not_take_the_batches_of_its_parent() -> None:
+    loader = DataLoader(Made(lambda k: np.full(2000, k, "f"), 60), 7, num_workers=2, timeout=20)
+
+    def numbers(batches: Iterator[Any]) -> list[float]:
+        return np.concatenate([batch.asnumpy()[:, 0] for batch in batches]).tolist()
+
+    assert numbers(iter(loader)) == list(range(60))
+    begun = iter(loader)
+    next(begun)
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            signal.alarm(60)
+            with pytest.raises(EngineError, match="a fork has ended them: iterate over the loader anew"):
+                list(begun)
+            assert numbers(iter(loader)) == list(range(60))
+            loader._workers.close()  # type: ignore[union-attr]
+            status = 0
+        finally:
+            os._exit(status)
+    assert numbers(begun) == list(range(7, 60))
+    assert numbers(iter(loader)) == list(range(60))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_two_iterations_at_once() -> None:
     loader = DataLoader(Made(lambda k: k), 4, num_workers=2)
     assert [(a.asnumpy().tolist(), b.asnumpy().tolist()) for a, b in zip(loader, loader, strict=True)] == [
@@ -444,7 +488,7 @@ def test_an_interrupt_within_a_message_ends_the_workers_and_the_next_iteration_h
         left.extend([0, 1])  # the second call from now on is interrupted
         with pytest.raises(KeyboardInterrupt):
             list(loader)
-        with pytest.raises(EngineError, match="have ended; an interrupt or an error in another iteration"):
+        with pytest.raises(EngineError, match="have ended; an interrupt, an error in another iteration"):
             list(other)
         assert [batch[:, 0].asnumpy().tolist() for batch in loader] == want
 

@@ -9,6 +9,7 @@ import pickle
 import random
 import signal
 import socket
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
@@ -104,7 +105,11 @@ class WorkerProcesses:
         self._pipes: list[pipes.Connection] = []
         self._processes: list[BaseProcess] = []
         # the finalizer gets the lists, which the loop below fills, and not `self`, which it would keep alive
-        self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._pipes)
+        self._parent = os.getpid()
+        self._stop = weakref.finalize(self, _stop, self._parent, self._processes, self._pipes)
+        #: Held while jobs are handed out and messages received: several threads may iterate over one loader. Reentrant, as a signal
+        #: handler may interrupt the thread that holds it.
+        self._lock = threading.RLock()
         # by number of the batch: the worker that loads it, and the indices of its samples
         self._jobs: dict[int, tuple[int, Sequence[object]]] = {}
         self._queued: list[int] = []  # numbers of batches for which no worker's pipe has room yet
@@ -146,12 +151,12 @@ class WorkerProcesses:
         numpy
             Whether ``npx.set_np`` is in effect.
         """
-        with self._consistent():
-            self._number += 1
-            self._waiting[self._number] = (self._number, list(indices), seed, numpy)
-            self._queued.append(self._number)
+        with self._lock, self._consistent():
+            self._number = number = self._number + 1
+            self._waiting[number] = (number, list(indices), seed, numpy)
+            self._queued.append(number)
             self._hand_out()
-        return BatchInProgress(self, self._number)
+        return BatchInProgress(self, number)
 
     def _hand_out(self) -> None:
         """Send jobs to workers whose pipes have room."""
@@ -182,7 +187,10 @@ class WorkerProcesses:
         """See `BatchInProgress.result`."""
         deadline = monotonic() + timeout
         while number not in self._results:
-            self._receive(number, deadline, timeout)
+            with self._lock:
+                # another thread, which held the lock, may have received it
+                if number not in self._results:
+                    self._receive(number, deadline, timeout)
         good, value = self._results.pop(number)
         if good:
             return value
@@ -194,7 +202,7 @@ class WorkerProcesses:
     def _receive(self, number: int, deadline: float, timeout: float) -> None:
         """Wait for a worker, and keep what it sends."""
         if not self.are_alive:
-            todo = "an interrupt or an error in another iteration has ended them: iterate over the loader anew"
+            todo = "an interrupt, an error in another iteration or a fork has ended them: iterate over the loader anew"
             raise EngineError("DataLoader: the worker processes of this iteration have ended", None, todo)
         sentinels = {process.sentinel: k for k, process in enumerate(self._processes)}
         ready = pipes.wait([*self._pipes, *sentinels], max(deadline - monotonic(), 0))
@@ -254,8 +262,8 @@ class WorkerProcesses:
 
     @property
     def are_alive(self) -> bool:
-        """Whether the processes can take more work."""
-        return self._stop.alive
+        """Whether the processes can take more work; not in a forked child, whose jobs and batches would get among those of its parent."""
+        return self._stop.alive and self._parent == os.getpid()
 
     def close(self) -> None:
         """End the processes."""
