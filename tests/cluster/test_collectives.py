@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.errors import ProcessGone
 from twofold.imperative.counters import COUNTERS
 from twofold.kvstore.buckets import FIRST, MOST, buckets
 from twofold.kvstore.cluster import Cluster
@@ -375,3 +376,43 @@ def test_sums_pass_while_a_device_computes(made):
     found = [1 - (step(True, True) - step(True, False)) / step(False, True) for _ in range(5)]
     assert max(found) > 0.6, found  # 11/12 if all but the last are hidden
     assert all((out.asnumpy() == 2).all() for out in outs)
+
+
+class Finished(Alone):
+    """A group of three, of which worker 1 has finished and adds nothing; one of the other two dies in a sum of gradients."""
+
+    def __init__(self, dies: int) -> None:
+        super().__init__()
+        self.size, self.members, self.dies, self.others = 3, [0, 1, 2], dies, [2]
+
+    def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
+        if self.dies in self.members and array.dtype == np.float32:
+            raise ProcessGone("worker died")
+        array[...] = (1 + len(self.others)) * (array if source is None else source)
+
+    def gather(self, array: np.ndarray) -> np.ndarray:
+        return np.stack([array] * self.size)
+
+    def shrink(self) -> list[int]:
+        gone = [self.dies] if self.dies in self.members else []
+        self.members = [k for k in self.members if k not in gone]
+        self.others = [k for k in self.others if k not in gone]
+        self.size = len(self.members)
+        return gone
+
+
+@pytest.mark.parametrize("dies", [1, 2])
+def test_a_mean_stays_one_if_a_worker_dies_during_the_sum_that_had_finished_or_had_not(dies):
+    watch = Watch(Silence(), 60, print)
+    try:
+        group = Finished(dies)
+        calls = Collectives(group, watch, is_tolerant=True)
+        gradient = mx.nd.ones(5)
+        share = calls.agree("facts", [1], always=True)
+        assert share == (2, 3)
+        for _ in range(2):
+            ((_, (total,)),) = calls.sums("push", [gradient], share)
+            assert total.asnumpy().tolist() == [3] * 5  # as if all three workers had added ones
+            share = calls.agree("facts", [1], always=True)
+    finally:
+        watch.stop()

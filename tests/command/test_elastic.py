@@ -381,6 +381,14 @@ def test_a_slot_whose_actor_dies_is_asked_for_again(tmp_path: Path) -> None:
     assert not slots.is_lost()
 
 
+def test_a_slot_that_goes_between_the_decision_and_the_start_is_a_lost_one(tmp_path: Path) -> None:
+    slots, _ = slots_on(tmp_path, "10.0.0.1", "10.0.0.1", "10.0.0.2")
+    assert sum(host.slots for host in slots.hosts()) == 3
+    slots._slots[2].actor.is_dead = True
+    slots.use(3)
+    assert slots.is_lost()  # so that the failure to start is not taken for the program's own
+
+
 def test_a_machine_that_does_not_answer_is_given_up_when_it_is_checked(tmp_path: Path) -> None:
     slots, _ = slots_on(tmp_path, "10.0.0.1", "10.0.0.1", "10.0.0.2")
     slots.use(3)

@@ -218,8 +218,9 @@ class RaySlots:
         for k, slot in enumerate(there):
             # slots on the first machines are used first, so that a job spreads over as few machines as it can
             slot.is_used = k < count
-        self._is_lost = False
         used = [slot.address for slot in there[:count]]
+        # fewer, if a slot has gone since the decision to start: the job cannot start then, and this is no failure of the program
+        self._is_lost = len(used) < count
         hosts = [Host(name, used.count(name)) for name in order if name in used]
         # Open MPI then starts the processes itself, and asks for no daemon
         if [host.name for host in hosts] == [self._here]:

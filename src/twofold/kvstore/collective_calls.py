@@ -107,10 +107,24 @@ class CollectiveCalls:
             else:
                 contributors = self._survivors.run(partial(self._group.allreduce, out, source), out)
             self._watch.end()
+            if share is not None and contributors != share.all:  # workers have died since they were counted
+                share = self._counted_again(label, contributors)
         if share is not None:
-            live = share.active - (share.all - contributors)  # workers may have died since they were counted
+            live = share.active
             if live != self.size:  # scaled up as if all workers had contributed, so that a mean of gradients stays a mean
                 out *= out.dtype.type(self.size / live)
+
+    def _counted_again(self, label: object, contributors: int) -> Contributors:
+        """How many workers have added something to a sum of so many contributors: a worker that has died may have finished before.
+
+        All workers see the same number of contributors, so all that have not finished call this, with the same label.
+        """
+        count = np.zeros(1, np.int64)
+        self._watch.begin(label, CollectiveCall(SUM, count.dtype.num, 1))
+        left = self._survivors.run(partial(self._group.allreduce, count, np.ones(1, np.int64)), count)
+        self._watch.end()
+        # those that have died since the sum have most likely added to it
+        return Contributors(int(count[0]) + contributors - left, contributors)
 
     # agreement
 
