@@ -18,6 +18,7 @@ from twofold.kvstore.optimizer_json import optimizer_to_json
 from twofold.kvstore.server_core import ServerCore
 from twofold.kvstore.server_loop import serve
 from twofold.kvstore.transports.inprocess import connected, run_threads
+from twofold.optimizer import states as state_files
 
 from tests.cases import later_in_ci
 
@@ -238,3 +239,36 @@ def test_a_server_ends_with_a_worker_that_cannot_be_reached_unless_the_others_go
         return
     with pytest.raises(ProcessGone):
         serve(core, Cut(), goes_on=False)
+
+
+@pytest.mark.parametrize("staleness", [0, float("inf")])
+@pytest.mark.parametrize("life", later_in_ci([*range(40, 110, 7)]))
+def test_states_of_a_server_that_dies_while_they_are_asked_for_are_those_of_its_heir(staleness, life):
+    transports, dead = connected(WORKERS + len(SERVERS)), set()
+
+    def run_server(rank):
+        following = [*range(rank + 1, SERVERS[-1] + 1), *range(SERVERS[0], rank)]
+        core = ServerCore(WORKERS, staleness, rank=rank, following=following, snapshot_every=1)
+        with suppress(Death):
+            serve(core, Mortal(transports[rank], life if rank == SERVERS[0] else 1 << 60, dead), every=0.05)
+
+    def work(rank):
+        client = ServerClient(Attentive(transports[rank], dead), WORKERS, timeout=20, bound=12, is_tolerant=True)
+        weights, found = {name: np.ones(shape, np.float32) for name, shape in SHAPES.items()}, []
+        for name, value in weights.items():
+            client.init(name, value)
+        client.set_optimizer(optimizer_to_json(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9)))
+        for _ in range(4):
+            for name, value in weights.items():
+                client.push(name, np.ones_like(value))
+            pull(client, weights)
+            client.barrier()
+            found.append({key for states in client.optimizer_states() for key in state_files.load(states)[0]})
+            client.barrier()
+        client.stop()
+        return found
+
+    works = [lambda rank=rank: work(rank) for rank in range(WORKERS)] + [lambda rank=rank: run_server(rank) for rank in SERVERS]
+    found = run_threads(works)[:WORKERS]
+    # of the first step there may be no snapshot, and the states begin anew
+    assert all(len(keys) == len(found[0][-1]) for steps in found for keys in steps[1:])

@@ -311,8 +311,13 @@ class ServerClient:
         return sorted(found)
 
     def optimizer_states(self) -> list[bytes]:
-        """The optimizer's states on each server."""
-        return self._ask_all(Opcode.STATE)
+        """The optimizer's states on each server that is left."""
+        while True:
+            servers = self.servers
+            states = self._ask_all(Opcode.STATE)
+            # an heir may have answered before it got the parts of a server that died meanwhile
+            if servers == self.servers:
+                return states
 
     def stop(self) -> None:
         """Leave the servers; they stop when all workers have left."""
@@ -320,11 +325,25 @@ class ServerClient:
         self._ask_all(Opcode.STOP)
 
     def restore_optimizer_states(self, states: list[bytes]) -> None:
-        """Continue with states from `optimizer_states`, of as many servers."""
+        """Continue with states from `optimizer_states`, of as many servers.
+
+        Raises
+        ------
+        ParameterError
+            If the number of servers differs.
+        ClusterError
+            If a server dies meanwhile: the states of its parts are lost.
+        """
+        servers = self.servers
         if len(states) != len(self.servers):
             given = f"{len(states)} for {len(self.servers)}"
             raise ParameterError("load_optimizer_states: the number of servers differs", given, "launch as many")
         self._ask_all(Opcode.STATE, *states)
+        if servers != self.servers:
+            given = f"{len(servers) - len(self.servers)} of {len(servers)}"
+            raise ClusterError(
+                "load_optimizer_states: a server has died meanwhile", given, "launch again, and continue from the checkpoint"
+            )
 
     def _ask_all(self, op: Opcode, *payloads: bytes, clock: int = 0) -> list[bytes]:
         """Send a request to each server, with one payload for all or one for each, and wait for the replies."""
