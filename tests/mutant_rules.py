@@ -475,7 +475,7 @@ MUTANTS = (
         "scheduler.variable:Var.read_by",
         replace("not writer.is_done or writer.error is not None", "not writer.is_done"),
     ),
-    Mutant("a task runs once", "scheduler.queue:Queue._run", drop("if task.runner:\n    ...")),
+    Mutant("a task runs once", "scheduler.queue:Queue._run", drop("if task.runner or task.is_done:\n    ...")),
     Mutant("a task is ready when all before it are done", "scheduler.queue:Queue._finish", always("not later.before")),
     Mutant("submitting too much waits", "scheduler.queue:Queue.submit", drop("self._make_room(task.nbytes)")),
     Mutant("the queue is drained before a fork", "imperative.forks:_before_fork", drop("QUEUE.pause()")),

@@ -458,6 +458,22 @@ def first_step_of_adam(n: int) -> Iterator[Callable[[], object]]:
 
 
 @path
+def first_step_on_two_devices(n: int) -> Iterator[Callable[[], object]]:
+    parameter = gluon.Parameter("w", shape=(n,))
+    parameter.initialize(mx.init.One(), ctx=[mx.cpu(0), mx.cpu(1)])
+    trainer = gluon.Trainer({"w": parameter}, "sgd", {"learning_rate": 0.1, "momentum": 0.5}, kvstore="device")
+
+    def step() -> None:
+        with autograd.record():
+            autograd.backward([(x * 3).sum() for x in parameter.list_data()])
+        trainer.step(2)
+
+    yield step
+    step()
+    near_one_of(np.stack([x.asnumpy() for x in parameter.list_data()]), *[np.full((2, n), after_momentum(k)) for k in (1, 2)])
+
+
+@path
 def loading_states(n: int) -> Iterator[Callable[[], object]]:
     parameter, trainer, backward = trained(n, "sgd", learning_rate=0.1, momentum=0.5)
     backward()

@@ -9,7 +9,7 @@ from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, NoSample
 from ..extension_points import shown_as_text, shown_in_notebooks
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
-from ..kvstore.create import check_kvstore, spans, store_for
+from ..kvstore.create import InitialValues, check_kvstore, spans, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
 from ..optimizer.argument_errors import options_of
@@ -144,6 +144,7 @@ class Trainer(CheckedAttributes):
         self._update_on_kvstore: bool | None = None  # until there is a store, as in MXNet
         self._has_store = False
         self._unsent: set[int] = set()
+        self._initial = InitialValues()
 
     @property
     def _kv_initialized(self) -> bool:
@@ -163,15 +164,14 @@ class Trainer(CheckedAttributes):
             raise ParameterError(
                 "Please set update_on_kvstore=True when training in async mode", "update_on_kvstore=False", "omit it: the servers update"
             )
-        self._kvstore, self._update_on_kvstore, self._has_store = store, None if store is None else on_store, True
+        if store is not None and self._compression is not None:
+            store.set_gradient_compression(self._compression)
+        if store is not None and on_store:
+            store.set_optimizer(self._optimizer)
         # all of them, even those whose shape is not known yet: a later step sends these
         self._unsent = set(range(len(self._params)))
-        if store is None:
-            return
-        if self._compression is not None:
-            store.set_gradient_compression(self._compression)
-        if self._update_on_kvstore:
-            store.set_optimizer(self._optimizer)
+        # last: a store that an interrupt has kept from getting its optimizer would take gradients for weights
+        self._kvstore, self._update_on_kvstore, self._has_store = store, None if store is None else on_store, True
 
     def _store_of_workers(self) -> KVStoreBase | None:
         """The store, if it was passed in or spans several processes. It is created before the first step: spares wait in it."""
@@ -184,8 +184,7 @@ class Trainer(CheckedAttributes):
         """Send a parameter's initial value to the store, if there is one, unless it was sent or the value is not known yet."""
         if k in self._unsent and self._params[k]._data is not None:
             if self._kvstore is not None:
-                arrays = self._params[k]._initialized().arrays
-                self._kvstore.broadcast(k, arrays[0], arrays)  # all workers start from the values of the first one
+                self._initial.send(self._kvstore, k, self._params[k]._initialized().arrays)
             self._unsent.discard(k)
 
     def _invalidate_store(self, param: Parameter) -> None:

@@ -325,15 +325,7 @@ class ServerClient:
         self._ask_all(Opcode.STOP)
 
     def restore_optimizer_states(self, states: list[bytes]) -> None:
-        """Continue with states from `optimizer_states`, of as many servers.
-
-        Raises
-        ------
-        ParameterError
-            If the number of servers differs.
-        ClusterError
-            If a server dies meanwhile: the states of its parts are lost.
-        """
+        """Continue with states from `optimizer_states`, of as many servers, none of which may die meanwhile."""
         servers = self.servers
         if len(states) != len(self.servers):
             given = f"{len(states)} for {len(self.servers)}"

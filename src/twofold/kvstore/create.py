@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable
 from os import environ
 
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError, MXNetError, ParameterError
 from ..launcher_notes import launched
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from ..suggestions import did_you_mean
-from .base import KVStoreBase
+from .base import Key, KVStoreBase
 from .local import KINDS, KVStore
 
 #: How the names of stores of several processes begin, and those that are not misspelled.
@@ -130,6 +130,26 @@ def store_for(
     # MXNet's rule, see `BIG`
     is_cpu_bound = kvstore == "local" and any(p.size > BIG for p in params)
     return store, environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0" and not is_cpu_bound and store.is_capable(KVStoreBase.OPTIMIZER)
+
+
+class InitialValues:
+    """Sends initial values to a store, so that all workers start from those of the first one."""
+
+    def __init__(self) -> None:
+        #: The key that was sent last, perhaps in part.
+        self._begun: Key | None = None
+
+    def send(self, store: KVStoreBase, key: Key, arrays: list[NDArray]) -> None:
+        """Send one to a store, and write the value of the first worker into the arrays. Can be called again after an interrupt."""
+        if key == self._begun and isinstance(store, KVStore) and store.num_workers == 1 and key in store._stored:
+            store.pull(key, arrays, ignore_sparse=False)
+            return
+        self._begun = key
+        try:
+            store.broadcast(key, arrays[0], arrays)
+        except MXNetError:  # the key may be another program's
+            self._begun = None
+            raise
 
 
 def check_kvstore(kvstore: object) -> None:
