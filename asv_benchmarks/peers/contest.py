@@ -53,7 +53,7 @@ class Effort:
     patience: tuple[float, float]
 
 
-FULL = Effort(rounds=7, turn=0.1, compiled=True, patience=(2, 300))
+FULL = Effort(rounds=5, turn=0.05, compiled=True, patience=(2, 120))
 QUICK = Effort(rounds=3, turn=0.02, compiled=False, patience=(0.5, 20))
 
 
