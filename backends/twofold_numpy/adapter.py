@@ -44,9 +44,10 @@ def _product_in_machine_code(library: Blas, of: Multiplication | InnerProduct) -
     if not _compiles():
         return None
     with IMPORTING:
+        from .jit.packed_products import packed_product
         from .jit.products import bound_product
 
-    return bound_product(library, of)
+    return packed_product(library, of) or bound_product(library, of)
 
 
 def _convolutions_in_machine_code() -> direct.Binder | None:

@@ -16,6 +16,7 @@ from . import threads
 from .blas import Blas, blas
 from .jit.availability import is_loaded
 from .memory import POOL
+from .packing import is_packed
 
 #: Multiplications up to which BLAS uses one thread anyway: of matrices, of a matrix and a vector, and of two vectors.
 SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
@@ -169,6 +170,11 @@ class Multiplication(NamedTuple):
         """An estimate of its duration in one thread, which decides about speed alone."""
         return multiplications(self.batch, self.rows, self.columns, self.inner) * MULTIPLICATION
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether machine code of its own computes it, if kernels are compiled."""
+        return not self.by_rows and is_packed(self.dtype, self.batch, self.rows, self.columns, self.inner)
+
     def parts(self, piece: Piece, stacks: tuple[np.ndarray, ...]) -> list[np.ndarray]:
         """The operands and the result of a piece, out of stacks of matrices."""
         lo, hi, top, bottom, left, right = piece
@@ -248,7 +254,9 @@ class _Patience:
 
 def _in_machine_code(library: Blas, of: Multiplication | InnerProduct, otherwise: Product) -> Product:
     """A product in machine code; by BLAS where that is impossible, or until loading the compiler pays."""
-    if _Patience.used < PATIENCE and not is_loaded():
+    # other code than BLAS gives other bits, so it is compiled at once
+    is_other = isinstance(of, Multiplication) and of.is_packed
+    if _Patience.used < PATIENCE and not is_loaded() and not is_other:
         return partial(_patiently, otherwise)
     return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), otherwise)
 

@@ -28,7 +28,7 @@ def _transpose(own: Compiler, item: int) -> Transpose:
     words: dict[str, str | int] = {"LOADED": loaded_numbers(NUMBERS), "TYPE": kind, "ITEM": item, "ROWS": rows, "COLUMNS": columns}
     # the rows of a tile, one after the other
     words["POINTERS"] = "\n".join(f"  %x.{k} = getelementptr {kind}, ptr %x.{k - 1}, i64 %from.row" for k in range(1, rows))
-    words["TILE"] = "\n".join(line for first in range(0, columns, rows) for line in _square(f"<{rows} x {kind}>", kind, rows, first, item))
+    words["TILE"] = "\n".join(line for first in range(0, columns, rows) for line in square(f"<{rows} x {kind}>", kind, rows, first, item))
     code = own.function(llvm_text("transpose", **words), None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
     def run(out: np.ndarray, x: np.ndarray, sizes: tuple[int, int, int, int, int]) -> None:
@@ -37,7 +37,7 @@ def _transpose(own: Compiler, item: int) -> Transpose:
     return run
 
 
-def _square(vector: str, kind: str, n: int, first: int, item: int) -> Iterator[str]:
+def square(vector: str, kind: str, n: int, first: int, item: int) -> Iterator[str]:
     """Load ``n`` rows of ``n`` elements from column ``first`` of a tile on, interleave them until they are columns, and store these."""
     names = [f"%s{first}.{k}" for k in range(n)]
     for k, name in enumerate(names):

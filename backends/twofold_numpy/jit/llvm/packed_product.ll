@@ -1,0 +1,219 @@
+; A piece of a product of matrices of floats. Blocks of both operands are copied to scratch memory as panels, in the order in which
+; @tile_… reads them: $ROWS rows of the left operand or $COLUMNS columns of the right one side by side, for one place of the inner axis
+; after the other. The words begin like those of `pieces.ll`; the rest are named below. All steps are in bytes.
+define internal ptr @piece(ptr %words, ptr %arguments, i64 %count, i64 %piece) noinline nounwind {
+entry:
+  %index = and i64 %piece, 65535
+$WORDS
+  %own = getelementptr [6 x i64], ptr %table, i64 %index
+$PIECE
+$DATA
+  %scratch.offset = mul i64 %index, %scratch.size
+  %packed.a = getelementptr i8, ptr %scratch.first, i64 %scratch.offset
+  %packed.b = getelementptr i8, ptr %packed.a, i64 %right.offset
+  br label %product
+product:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %product.done ]
+  %a.matrix.offset = mul i64 %j, %a.step
+  %a.matrix = getelementptr i8, ptr %a.first, i64 %a.matrix.offset
+  %b.matrix.offset = mul i64 %j, %b.step
+  %b.matrix = getelementptr i8, ptr %b.first, i64 %b.matrix.offset
+  %c.matrix.offset = mul i64 %j, %c.step
+  %c.matrix = getelementptr i8, ptr %c.first, i64 %c.matrix.offset
+  br label %columns.block
+columns.block:
+  %column = phi i64 [ 0, %product ], [ %column.next, %columns.done ]
+  %columns.left = sub i64 %columns, %column
+  %columns.now = call i64 @llvm.umin.i64(i64 %columns.left, i64 $MOST_COLUMNS)
+  %b.columns.offset = mul i64 %column, %b.column
+  %b.columns = getelementptr i8, ptr %b.matrix, i64 %b.columns.offset
+  %c.columns = getelementptr float, ptr %c.matrix, i64 %column
+  br label %inner.block
+inner.block:
+  %place = phi i64 [ 0, %columns.block ], [ %place.next, %inner.done ]
+  %inner.left = sub i64 %inner, %place
+  %inner.now = call i64 @llvm.umin.i64(i64 %inner.left, i64 %depth)
+  %b.offset = mul i64 %place, %b.inner
+  %b.block = getelementptr i8, ptr %b.columns, i64 %b.offset
+  call void @pack(ptr %b.block, i64 %b.column, i64 %b.inner, i64 %columns.now, i64 %inner.now, ptr %packed.b, i64 $COLUMNS)
+  %a.inner.offset = mul i64 %place, %a.inner
+  %a.inner.first = getelementptr i8, ptr %a.matrix, i64 %a.inner.offset
+  %adds = icmp ne i64 %place, 0
+  br label %rows.block
+rows.block:
+  %row = phi i64 [ 0, %inner.block ], [ %row.next, %rows.block ]
+  %rows.left = sub i64 %rows, %row
+  %rows.now = call i64 @llvm.umin.i64(i64 %rows.left, i64 $MOST_ROWS)
+  %a.offset = mul i64 %row, %a.row
+  %a.block = getelementptr i8, ptr %a.inner.first, i64 %a.offset
+  call void @pack(ptr %a.block, i64 %a.row, i64 %a.inner, i64 %rows.now, i64 %inner.now, ptr %packed.a, i64 $ROWS)
+  %c.offset = mul i64 %row, %c.row
+  %c.block = getelementptr i8, ptr %c.columns, i64 %c.offset
+  call void @multiply(ptr %packed.a, ptr %packed.b, i64 %inner.now, ptr %c.block, i64 %c.row, i64 %rows.now, i64 %columns.now, i1 %adds)
+  %row.next = add i64 %row, %rows.now
+  %more.rows = icmp ult i64 %row.next, %rows
+  br i1 %more.rows, label %rows.block, label %inner.done
+inner.done:
+  %place.next = add i64 %place, %inner.now
+  %more.inner = icmp ult i64 %place.next, %inner
+  br i1 %more.inner, label %inner.block, label %columns.done
+columns.done:
+  %column.next = add i64 %column, %columns.now
+  %more.columns = icmp ult i64 %column.next, %columns
+  br i1 %more.columns, label %columns.block, label %product.done
+product.done:
+  %j.next = add i64 %j, 1
+  %more.products = icmp ult i64 %j.next, %products
+  br i1 %more.products, label %product, label %end
+end:
+  ret ptr null
+}
+; The products of all panels of two packed blocks; they are added to what is there if the inner axis has earlier blocks.
+define internal void @multiply(ptr %a, ptr %b, i64 %inner, ptr %c, i64 %c.row, i64 %rows, i64 %columns, i1 %adds) noinline nounwind {
+entry:
+  br label %right
+right:
+  %column = phi i64 [ 0, %entry ], [ %column.next, %right.done ]
+  %b.offset = mul i64 %column, %inner
+  %b.panel = getelementptr float, ptr %b, i64 %b.offset
+  %c.columns = getelementptr float, ptr %c, i64 %column
+  %columns.left = sub i64 %columns, %column
+  %is.narrow = icmp ule i64 %columns.left, $LANES
+  br label %left
+left:
+  %row = phi i64 [ 0, %right ], [ %row.next, %left.done ]
+  %a.offset = mul i64 %row, %inner
+  %a.panel = getelementptr float, ptr %a, i64 %a.offset
+  %c.offset = mul i64 %row, %c.row
+  %c.tile = getelementptr i8, ptr %c.columns, i64 %c.offset
+  %rows.left = sub i64 %rows, %row
+  br i1 %is.narrow, label %narrow, label %wide
+narrow:
+  call void @tile_1(ptr %a.panel, ptr %b.panel, i64 %inner, ptr %c.tile, i64 %c.row, i64 %rows.left, i64 %columns.left, i1 %adds)
+  br label %left.done
+wide:
+  call void @tile_2(ptr %a.panel, ptr %b.panel, i64 %inner, ptr %c.tile, i64 %c.row, i64 %rows.left, i64 %columns.left, i1 %adds)
+  br label %left.done
+left.done:
+  %row.next = add i64 %row, $ROWS
+  %more.rows = icmp ult i64 %row.next, %rows
+  br i1 %more.rows, label %left, label %right.done
+right.done:
+  %column.next = add i64 %column, $COLUMNS
+  %more.columns = icmp ult i64 %column.next, %columns
+  br i1 %more.columns, label %right, label %end
+end:
+  ret void
+}
+; Copies lines (rows of the left operand, columns of the right one) to panels of a width. A last panel that they do not fill has copies of
+; the last line up to whole vectors: nobody reads what is computed from them, but anything else could be numbers that slow the processor down.
+define internal void @pack(ptr %from, i64 %line.step, i64 %inner.step, i64 %lines, i64 %inner, ptr %to, i64 %width) noinline nounwind {
+entry:
+  %are.neighbors = icmp eq i64 %line.step, 4
+  %is.wide = icmp eq i64 %width, $COLUMNS
+  %copies.rows = and i1 %are.neighbors, %is.wide
+  %in.panel = sub i64 %width, 1
+  %vector = call i64 @llvm.umin.i64(i64 %width, i64 $LANES)
+  br label %look
+look:
+  %line = phi i64 [ 0, %entry ], [ %line.after.rows, %rows ], [ %line.next, %strip ]
+  %left = sub i64 %lines, %line
+  %panel.line = and i64 %line, %in.panel
+  %panel = sub i64 %line, %panel.line
+  %panel.offset = mul i64 %panel, %inner
+  %panel.first = getelementptr float, ptr %to, i64 %panel.offset
+  %is.whole = icmp sge i64 %left, $COLUMNS
+  %is.copied = and i1 %is.whole, %copies.rows
+  br i1 %is.copied, label %rows, label %strip
+rows:
+  %rows.offset = mul i64 %line, 4
+  %rows.from = getelementptr i8, ptr %from, i64 %rows.offset
+  call void @copy_rows(ptr %rows.from, i64 %inner.step, i64 %inner, ptr %panel.first)
+  %line.after.rows = add i64 %line, $COLUMNS
+  %more.rows = icmp ult i64 %line.after.rows, %lines
+  br i1 %more.rows, label %look, label %end
+strip:
+  %strip.to = getelementptr float, ptr %panel.first, i64 %panel.line
+  call void @strip(ptr %from, i64 %line.step, i64 %inner.step, i64 %line, i64 %lines, i64 %inner, ptr %strip.to, i64 %width)
+  %line.next = add i64 %line, $ROWS
+  %line.in.vector = urem i64 %line.next, %vector
+  %ends.vector = icmp eq i64 %line.in.vector, 0
+  %is.over = icmp uge i64 %line.next, %lines
+  %is.end = and i1 %is.over, %ends.vector
+  br i1 %is.end, label %end, label %look
+end:
+  ret void
+}
+; Copies $COLUMNS columns that are neighbors.
+define internal void @copy_rows(ptr %from, i64 %inner.step, i64 %inner, ptr %to) noinline nounwind {
+entry:
+  br label %copy
+copy:
+  %p = phi i64 [ 0, %entry ], [ %p.next, %copy ]
+  %offset = mul i64 %p, %inner.step
+  %row = getelementptr i8, ptr %from, i64 %offset
+  %row.to = getelementptr [$COLUMNS x float], ptr %to, i64 %p
+  %values = load <$COLUMNS x float>, ptr %row, align 4
+  store <$COLUMNS x float> %values, ptr %row.to, align 4
+  %p.next = add i64 %p, 1
+  %more = icmp ult i64 %p.next, %inner
+  br i1 %more, label %copy, label %end
+end:
+  ret void
+}
+; Copies $ROWS lines side by side, into a panel of a width; beyond the last line that line again.
+define internal void @strip(ptr %from, i64 %line.step, i64 %inner.step, i64 %first, i64 %lines, i64 %inner, ptr %to, i64 %width) noinline nounwind {
+entry:
+  %last = sub i64 %lines, 1
+$LINES
+  %left = sub i64 %lines, %first
+  %is.whole = icmp sge i64 %left, $ROWS
+  %are.neighbors = icmp eq i64 %line.step, 4
+  %is.copied = and i1 %is.whole, %are.neighbors
+  br i1 %is.copied, label %copy, label %other
+copy:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %copy ]
+  %c.offset = mul i64 %c, %inner.step
+  %c.from = getelementptr i8, ptr %line.0, i64 %c.offset
+  %c.values = load <$ROWS x float>, ptr %c.from, align 4
+  %c.row = mul i64 %c, %width
+  %c.to = getelementptr float, ptr %to, i64 %c.row
+  store <$ROWS x float> %c.values, ptr %c.to, align 4
+  %c.next = add i64 %c, 1
+  %more.c = icmp ult i64 %c.next, %inner
+  br i1 %more.c, label %copy, label %end
+other:
+  %is.run = icmp eq i64 %inner.step, 4
+  %squares = and i64 %inner, -$ROWS
+  %transposed = select i1 %is.run, i64 %squares, i64 0
+  br label %square.look
+square.look:
+  %s = phi i64 [ 0, %other ], [ %s.next, %square ]
+  %more.s = icmp ult i64 %s, %transposed
+  br i1 %more.s, label %square, label %one.look
+square:
+  %s.row = mul i64 %s, %width
+  %tile.to = getelementptr float, ptr %to, i64 %s.row
+$SQUARE
+  %s.next = add i64 %s, $ROWS
+  br label %square.look
+one.look:
+  %p = phi i64 [ %transposed, %square.look ], [ %p.next, %one ]
+  %more.p = icmp ult i64 %p, %inner
+  br i1 %more.p, label %one, label %end
+one:
+  %p.offset = mul i64 %p, %inner.step
+  %p.row = mul i64 %p, %width
+  %p.to = getelementptr float, ptr %to, i64 %p.row
+$ONE
+  %p.next = add i64 %p, 1
+  br label %one.look
+end:
+  ret void
+}
+$TILES
+declare i64 @llvm.umin.i64(i64, i64)
+declare <$LANES x float> @llvm.fma.v${LANES}f32(<$LANES x float>, <$LANES x float>, <$LANES x float>)
+declare <$LANES x float> @llvm.masked.load.v${LANES}f32.p0(ptr, i32 immarg, <$LANES x i1>, <$LANES x float>)
+declare void @llvm.masked.store.v${LANES}f32.p0(<$LANES x float>, ptr, i32 immarg, <$LANES x i1>)
+declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)

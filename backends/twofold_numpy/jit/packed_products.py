@@ -1,0 +1,175 @@
+"""Products of float32 matrices in machine code that packs both operands itself; ``llvm/packed_product.ll`` has it.
+
+It is for processors with vectors of 512 bits (`twofold_numpy.packing`). OpenBLAS' kernels for them take up to twice as long for operands
+with few rows, and a few percent longer for most others. A sum is one chain of fused multiply-adds for each block of the inner axis, and
+the blocks' sums are added in their order: bits depend neither on threads nor on other rows and columns.
+"""
+
+import ctypes
+from collections.abc import Iterator
+
+import numpy as np
+
+from twofold.backend import workers
+from twofold.backend.ledger import HAND_OFFS
+
+from ..blas import Blas
+from ..memory import scratch_memory
+from ..packing import LANES, ROWS, rounded
+from ..products import InnerProduct, Multiplication, Product
+from .callables import KEEP_GIL, builtin_of
+from .compiler import compiler
+from .handoff import board, code_of, start
+from .ir import splat
+from .llvm_text import FIELDS, SHARED_WORDS, loaded_words
+from .products import HOLD, WAKE, hold_words, never
+from .transpose import square
+
+#: Vectors of columns that are multiplied at once, and their floats.
+VECTORS = 2
+COLUMNS = LANES * VECTORS
+#: The largest blocks that are packed: rows of the left operand, which fit the L2 cache, columns of the right one, and places of the inner
+#: axis.
+MOST_ROWS, MOST_COLUMNS, DEPTH = 128, 512, 512
+#: Bytes of a cache line.
+LINE = 64
+#: Numbers of a product. Steps are in bytes.
+NUMBERS = (
+    "scratch.size",
+    "right.offset",
+    "inner",
+    "depth",
+    "a.row",
+    "a.inner",
+    "b.inner",
+    "b.column",
+    "c.row",
+    "a.step",
+    "b.step",
+    "c.step",
+)
+#: Numbers of a piece: its sizes, the offsets in bytes of operands and result, and how many products it has.
+PIECE = ("rows", "columns", "a.from", "b.from", "c.from", "products")
+#: The arrays in the order in which they are given.
+ARRAYS = ("a", "b", "c", "scratch")
+
+
+def packed_product(library: Blas, of: Multiplication | InnerProduct) -> Product | None:
+    """A function ``product(a, b, out)`` for arrays of these layouts, which it does not check; None for products that BLAS computes."""
+    own = compiler()
+    if own is None or own.machine.vector_bits != 32 * LANES or not isinstance(of, Multiplication) or not of.is_packed:
+        return None
+    code = code_of(own, "packed_product", **_words(own.machine.head))
+    blocks = -(-of.inner // DEPTH)
+    depth = -(-of.inner // blocks)
+    left = rounded(rounded(min(of.rows, MOST_ROWS), ROWS) * depth * of.dtype.itemsize, LINE)
+    scratch = left + rounded(min(of.columns, MOST_COLUMNS), COLUMNS) * depth * of.dtype.itemsize
+    # a single thread packs nothing twice; the bits are the same
+    pieces = of.pieces if workers.count() > 1 else ((0, of.batch, 0, of.rows, 0, of.columns),)
+    number = len(pieces)
+    shares = workers.count() > 1 and number > 1
+    if shares:
+        start(own)
+    a, b, out = of.strides
+    wakes = number - 1 if of.nanoseconds >= WAKE else 0
+    numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, number, wakes, int(shares), ctypes.addressof(HOLD)]
+    numbers += [scratch, left, of.inner, depth, a[1], a[2], b[1], b[2], out[1], a[0], b[0], out[0]]
+    for lo, hi, top, bottom, first, last in pieces:
+        starts = lo * a[0] + top * a[1], lo * b[0] + first * b[2], lo * out[0] + top * out[1] + first * out[2]
+        numbers += [bottom - top, last - first, *starts, hi - lo]
+    run, size = builtin_of(code.address, code.library, numbers, never, KEEP_GIL), number * scratch + LINE
+
+    def product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+        run(a, b, out, scratch_memory(size))
+
+    return product
+
+
+def _words(head: int) -> dict[str, str | int]:
+    """What fills in the text."""
+    words: dict[str, str | int] = {"LANES": LANES, "ROWS": ROWS, "COLUMNS": COLUMNS, "MOST_ROWS": MOST_ROWS, "MOST_COLUMNS": MOST_COLUMNS}
+    table = f"  %table = getelementptr i64, ptr %words, i64 {SHARED_WORDS + len(NUMBERS)}"
+    words |= {"WORDS": "\n".join([*loaded_words(NUMBERS), table]), "PIECE": "\n".join(_piece()), "DATA": "\n".join(_data(head))}
+    words |= {"LINES": "\n".join(_lines()), "ONE": "\n".join(_one_place()), "SQUARE": "\n".join(_square())}
+    return words | {"TILES": "\n".join(line for vectors in range(1, VECTORS + 1) for line in _tile(vectors))}
+
+
+def _piece() -> Iterator[str]:
+    """The numbers of a piece as values named like them."""
+    for k, name in enumerate(PIECE):
+        yield f"  %{name}.at = getelementptr i64, ptr %own, i64 {k}\n  %{name} = load i64, ptr %{name}.at"
+
+
+def _data(head: int) -> Iterator[str]:
+    """The addresses of the arrays' elements, and where those of this piece begin."""
+    for k, name in enumerate(ARRAYS):
+        yield f"  %{name}.object.at = getelementptr ptr, ptr %arguments, i64 {k}\n  %{name}.object = load ptr, ptr %{name}.object.at"
+        yield f"  %{name}.data.at = getelementptr i8, ptr %{name}.object, i64 {head + FIELDS['data']}"
+        yield f"  %{name}.data = load ptr, ptr %{name}.data.at"
+    for name in ARRAYS[:3]:
+        yield f"  %{name}.first = getelementptr i8, ptr %{name}.data, i64 %{name}.from"
+    yield f"  %scratch.address = ptrtoint ptr %scratch.data to i64\n  %scratch.above = add i64 %scratch.address, {LINE - 1}"
+    yield f"  %scratch.aligned = and i64 %scratch.above, {-LINE}\n  %scratch.first = inttoptr i64 %scratch.aligned to ptr"
+
+
+def _lines() -> Iterator[str]:
+    """The addresses of the lines of a strip."""
+    for q in range(ROWS):
+        yield f"  %line.{q}.number = add i64 %first, {q}\n  %line.{q}.known = call i64 @llvm.umin.i64(i64 %line.{q}.number, i64 %last)"
+        yield f"  %line.{q}.offset = mul i64 %line.{q}.known, %line.step"
+        yield f"  %line.{q} = getelementptr i8, ptr %from, i64 %line.{q}.offset"
+
+
+def _one_place() -> Iterator[str]:
+    """Copy one number of each line."""
+    for q in range(ROWS):
+        yield f"  %one.{q}.at = getelementptr i8, ptr %line.{q}, i64 %p.offset\n  %one.{q} = load float, ptr %one.{q}.at, align 4"
+        yield f"  %one.{q}.to = getelementptr float, ptr %p.to, i64 {q}\n  store float %one.{q}, ptr %one.{q}.to, align 4"
+
+
+def _square() -> Iterator[str]:
+    """Copy as many numbers of each line as there are lines."""
+    for q in range(ROWS):
+        yield f"  %x.{q} = getelementptr float, ptr %line.{q}, i64 %s"
+    yield from (line.replace("%rows", "%width") for line in square(f"<{ROWS} x float>", "float", ROWS, 0, 4))
+
+
+def _tile(vectors: int) -> Iterator[str]:
+    """The function that multiplies a panel of the left operand with some vectors of one of the right operand, in registers."""
+    vector, mask = f"<{LANES} x float>", f"<{LANES} x i1>"
+    cells = [(r, v) for r in range(ROWS) for v in range(vectors)]
+    yield f"define internal void @tile_{vectors}(ptr %a, ptr %b, i64 %inner, ptr %c, i64 %c.row, i64 %rows, i64 %columns, i1 %adds)"
+    yield "noinline nounwind {\nentry:"
+    for r in range(ROWS):
+        yield f"  %c.{r}.offset = mul i64 %c.row, {r}\n  %c.{r} = getelementptr i8, ptr %c, i64 %c.{r}.offset"
+        yield f"  call void @llvm.prefetch.p0(ptr %c.{r}, i32 1, i32 3, i32 1)"
+    yield "  br label %place\nplace:\n  %p = phi i64 [ 0, %entry ], [ %p.next, %place ]"
+    yield from (f"  %sum.{r}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %next.{r}.{v}, %place ]" for r, v in cells)
+    yield f"  %a.place = getelementptr [{ROWS} x float], ptr %a, i64 %p\n  %b.place = getelementptr [{COLUMNS} x float], ptr %b, i64 %p"
+    for v in range(vectors):
+        yield f"  %b.{v}.at = getelementptr float, ptr %b.place, i64 {v * LANES}\n  %b.{v} = load {vector}, ptr %b.{v}.at, align 4"
+    for r in range(ROWS):
+        yield f"  %a.{r}.at = getelementptr float, ptr %a.place, i64 {r}\n  %a.{r} = load float, ptr %a.{r}.at, align 4"
+        yield from (f"  {line}" for line in splat(f"%a.{r}.all", f"%a.{r}", "float", LANES))
+        for v in range(vectors):
+            operands = f"{vector} %a.{r}.all, {vector} %b.{v}, {vector} %sum.{r}.{v}"
+            yield f"  %next.{r}.{v} = call {vector} @llvm.fma.v{LANES}f32({operands})"
+    yield "  %p.next = add i64 %p, 1\n  %more = icmp ult i64 %p.next, %inner\n  br i1 %more, label %place, label %store\nstore:"
+    yield from (f"  {line}" for line in splat("%adds.all", "%adds", "i1", LANES))
+    for v in range(vectors):
+        # the lanes inside the result, and of these the ones that already hold a sum
+        yield f"  %left.{v} = sub i64 %columns, {v * LANES}"
+        yield from (f"  {line}" for line in splat(f"%left.{v}.all", f"%left.{v}", "i64", LANES))
+        numbers = ", ".join(f"i64 {k}" for k in range(LANES))
+        yield f"  %mask.{v} = icmp slt <{LANES} x i64> <{numbers}>, %left.{v}.all\n  %known.{v} = and {mask} %mask.{v}, %adds.all"
+    yield "  br label %row.0"
+    for r in range(ROWS):
+        yield f"row.{r}:"
+        for v in range(vectors):
+            yield f"  %to.{r}.{v} = getelementptr float, ptr %c.{r}, i64 {v * LANES}"
+            load = f"@llvm.masked.load.v{LANES}f32.p0(ptr %to.{r}.{v}, i32 4, {mask} %known.{v}, {vector} zeroinitializer)"
+            yield f"  %before.{r}.{v} = call {vector} {load}\n  %all.{r}.{v} = fadd {vector} %before.{r}.{v}, %next.{r}.{v}"
+            yield f"  call void @llvm.masked.store.v{LANES}f32.p0({vector} %all.{r}.{v}, ptr %to.{r}.{v}, i32 4, {mask} %mask.{v})"
+        yield f"  %is.more.{r} = icmp ugt i64 %rows, {r + 1}" if r + 1 < ROWS else ""
+        yield f"  br i1 %is.more.{r}, label %row.{r + 1}, label %end" if r + 1 < ROWS else "  br label %end"
+    yield "end:\n  ret void\n}"
