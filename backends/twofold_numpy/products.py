@@ -154,6 +154,9 @@ class Multiplication(NamedTuple):
         How it is cut.
     by_rows
         Whether the rows of each piece are multiplied one by one, see `FEW`.
+    stack, apart
+        How many matrices follow one another by these strides, and the bytes from one such stack to the next of both operands; 0 if there is
+        one stack.
     """
 
     dtype: np.dtype[np.generic]
@@ -164,6 +167,8 @@ class Multiplication(NamedTuple):
     strides: tuple[Strides, Strides, Strides]
     pieces: tuple[Piece, ...]
     by_rows: bool = False
+    stack: int = 0
+    apart: tuple[int, int] = (0, 0)
 
     @property
     def nanoseconds(self) -> float:
@@ -230,7 +235,7 @@ def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
         return _by_numpy
     stacks = _stacks(a, b)
     if stacks is None:
-        return _held
+        return _of_several_stacks(library, a, b) or _held
     (batch, rows, inner), columns = stacks[0].shape, stacks[1].shape[2]
     if batch == rows == columns == 1:
         return _of_vectors(library, InnerProduct(a.dtype, (stacks[0].strides[2], stacks[1].strides[1]), bounds_of(inner)))
@@ -266,6 +271,28 @@ def _patiently(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) 
     if _Patience.used == PATIENCE:
         _bound.clear()  # later products with the same layouts run in machine code
     product(a, b, out)
+
+
+def _of_several_stacks(library: Blas, a: np.ndarray, b: np.ndarray) -> Product | None:
+    """A product of stacks of matrices that lie apart, as those of attention's heads do; None without code of its own for it."""
+    if min(a.ndim, b.ndim) < 2:
+        return None
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    wide = [np.broadcast_to(x, lead + x.shape[-2:]).strides for x in (a, b)]
+    axes: list[tuple[int, int, int]] = []
+    for count, *steps in zip(lead, *wide, strict=False):
+        if axes and axes[-1][1:] == (steps[0] * count, steps[1] * count):
+            axes[-1] = (axes[-1][0] * count, *steps)
+        elif count > 1:
+            axes.append((count, *steps))
+    if len(axes) != 2:
+        return None
+    (number, *apart), (stack, *steps) = axes
+    rows, inner, columns, item = *a.shape[-2:], b.shape[-1], a.dtype.itemsize
+    strides = (steps[0], *a.strides[-2:]), (steps[1], *b.strides[-2:]), (rows * columns * item, columns * item, item)
+    pieces = pieces_of(number * stack, rows, columns, inner)
+    of = Multiplication(a.dtype, number * stack, rows, columns, inner, strides, pieces, False, stack, (apart[0], apart[1]))
+    return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), None) if of.is_packed else None
 
 
 def _of_vectors(library: Blas, of: InnerProduct) -> Product:

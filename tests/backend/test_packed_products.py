@@ -135,6 +135,29 @@ def test_results_are_written_inside_their_bounds():
     assert (memory[32 + 11 * 19 :] == 7).all()
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_stacks_that_lie_apart(count, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "threads", count)
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    draw = np.random.default_rng(0)
+    # (texts, words, heads, size), as attention has them
+    q, k = (draw.normal(size=(3, 80, 5, 32)).astype("float32") for _ in range(2))
+    cases = [
+        (q.transpose(0, 2, 1, 3), k.transpose(0, 2, 3, 1)),
+        (q.transpose(0, 2, 1, 3), np.ascontiguousarray(k.transpose(0, 2, 3, 1))),
+        (q.transpose(0, 2, 1, 3)[:, :, None], k.transpose(0, 2, 3, 1)[:, :, None]),
+        (q.transpose(0, 2, 1, 3), np.broadcast_to(k[:1].transpose(0, 2, 3, 1), (3, 5, 32, 80))),
+        (q.transpose(0, 2, 1, 3)[::-1], k.transpose(0, 2, 3, 1)[:, ::-1]),
+    ]
+    for a, b in cases:
+        assert _stacks(a, b) is None
+        found = products.multiply(a, b)
+        assert isinstance(products._bound[a.dtype, a.shape, a.strides, b.shape, b.strides], type(drawn))
+        plain = np.ascontiguousarray(a).reshape(-1, *a.shape[-2:]), np.ascontiguousarray(b).reshape(-1, *b.shape[-2:])
+        np.testing.assert_array_equal(found.reshape(-1, *found.shape[-2:]), computed(*plain))
+        np.testing.assert_allclose(found, a.astype("float64") @ b.astype("float64"), rtol=1e-3, atol=1e-4)
+
+
 def test_a_matrix_that_is_broadcast_is_read_for_every_product():
     a, b = drawn(4, 64, 200, 64)
     same = np.broadcast_to(b[:1], b.shape)

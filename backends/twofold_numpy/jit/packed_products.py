@@ -34,22 +34,10 @@ MOST_ROWS, MOST_COLUMNS, DEPTH = 128, 512, 512
 #: Bytes of a cache line.
 LINE = 64
 #: Numbers of a product. Steps are in bytes.
-NUMBERS = (
-    "scratch.size",
-    "right.offset",
-    "inner",
-    "depth",
-    "a.row",
-    "a.inner",
-    "b.inner",
-    "b.column",
-    "c.row",
-    "a.step",
-    "b.step",
-    "c.step",
-)
-#: Numbers of a piece: its sizes, the offsets in bytes of operands and result, and how many products it has.
-PIECE = ("rows", "columns", "a.from", "b.from", "c.from", "products")
+STEPS = ("a.row", "a.inner", "b.inner", "b.column", "c.row", "a.step", "b.step", "c.step", "a.apart", "b.apart")
+NUMBERS = ("scratch.size", "right.offset", "inner", "depth", "stack", *STEPS)
+#: Numbers of a piece: its sizes, its offsets in bytes within the matrices of operands and result, and where its products begin and end.
+PIECE = ("rows", "columns", "a.from", "b.from", "c.from", "first", "end")
 #: The arrays in the order in which they are given.
 ARRAYS = ("a", "b", "c", "scratch")
 
@@ -73,10 +61,9 @@ def packed_product(library: Blas, of: Multiplication | InnerProduct) -> Product 
     a, b, out = of.strides
     wakes = number - 1 if of.nanoseconds >= WAKE else 0
     numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, number, wakes, int(shares), ctypes.addressof(HOLD)]
-    numbers += [scratch, left, of.inner, depth, a[1], a[2], b[1], b[2], out[1], a[0], b[0], out[0]]
+    numbers += [scratch, left, of.inner, depth, of.stack or of.batch, a[1], a[2], b[1], b[2], out[1], a[0], b[0], out[0], *of.apart]
     for lo, hi, top, bottom, first, last in pieces:
-        starts = lo * a[0] + top * a[1], lo * b[0] + first * b[2], lo * out[0] + top * out[1] + first * out[2]
-        numbers += [bottom - top, last - first, *starts, hi - lo]
+        numbers += [bottom - top, last - first, top * a[1], first * b[2], top * out[1] + first * out[2], lo, hi]
     run, size = builtin_of(code.address, code.library, numbers, never, KEEP_GIL), number * scratch + LINE
 
     def product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:

@@ -81,6 +81,8 @@ def _call_of(of: Multiplication | InnerProduct) -> Call | None:
     item = of.dtype.itemsize
     if not isinstance(of, Multiplication):
         return _of_vectors(of, item)
+    if of.stack:
+        return None
     if of.rows == 1 or of.columns == 1 or of.by_rows:
         return _of_matrix_and_vector(of, item) if of.batch == 1 else None
     a, b, out = of.strides

@@ -5,7 +5,7 @@ define internal ptr @piece(ptr %words, ptr %arguments, i64 %count, i64 %piece) n
 entry:
   %index = and i64 %piece, 65535
 $WORDS
-  %own = getelementptr [6 x i64], ptr %table, i64 %index
+  %own = getelementptr [7 x i64], ptr %table, i64 %index
 $PIECE
 $DATA
   %scratch.offset = mul i64 %index, %scratch.size
@@ -13,11 +13,17 @@ $DATA
   %packed.b = getelementptr i8, ptr %packed.a, i64 %right.offset
   br label %product
 product:
-  %j = phi i64 [ 0, %entry ], [ %j.next, %product.done ]
-  %a.matrix.offset = mul i64 %j, %a.step
-  %a.matrix = getelementptr i8, ptr %a.first, i64 %a.matrix.offset
-  %b.matrix.offset = mul i64 %j, %b.step
-  %b.matrix = getelementptr i8, ptr %b.first, i64 %b.matrix.offset
+  %j = phi i64 [ %first, %entry ], [ %j.next, %product.done ]
+  %outer = udiv i64 %j, %stack
+  %in.stack = urem i64 %j, %stack
+  %a.stack.offset = mul i64 %outer, %a.apart
+  %a.stack = getelementptr i8, ptr %a.first, i64 %a.stack.offset
+  %a.matrix.offset = mul i64 %in.stack, %a.step
+  %a.matrix = getelementptr i8, ptr %a.stack, i64 %a.matrix.offset
+  %b.stack.offset = mul i64 %outer, %b.apart
+  %b.stack = getelementptr i8, ptr %b.first, i64 %b.stack.offset
+  %b.matrix.offset = mul i64 %in.stack, %b.step
+  %b.matrix = getelementptr i8, ptr %b.stack, i64 %b.matrix.offset
   %c.matrix.offset = mul i64 %j, %c.step
   %c.matrix = getelementptr i8, ptr %c.first, i64 %c.matrix.offset
   br label %columns.block
@@ -63,9 +69,9 @@ columns.done:
   br i1 %more.columns, label %columns.block, label %product.done
 product.done:
   %j.next = add i64 %j, 1
-  %more.products = icmp ult i64 %j.next, %products
-  br i1 %more.products, label %product, label %end
-end:
+  %more.products = icmp ult i64 %j.next, %end
+  br i1 %more.products, label %product, label %over
+over:
   ret ptr null
 }
 ; The products of all panels of two packed blocks; they are added to what is there if the inner axis has earlier blocks.
