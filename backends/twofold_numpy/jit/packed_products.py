@@ -50,10 +50,12 @@ def packed_product(library: Blas, of: Multiplication | InnerProduct) -> Product 
     code = code_of(own, "packed_product", **_words(own.machine.head))
     blocks = -(-of.inner // DEPTH)
     depth = -(-of.inner // blocks)
-    left = rounded(rounded(min(of.rows, MOST_ROWS), ROWS) * depth * of.dtype.itemsize, LINE)
-    scratch = left + rounded(min(of.columns, MOST_COLUMNS), COLUMNS) * depth * of.dtype.itemsize
     # a single thread packs nothing twice; the bits are the same
     pieces = of.pieces if workers.count() > 1 else ((0, of.batch, 0, of.rows, 0, of.columns),)
+    rows = min(max(bottom - top for _, _, top, bottom, _, _ in pieces), MOST_ROWS)
+    columns = min(max(last - first for _, _, _, _, first, last in pieces), MOST_COLUMNS)
+    left = rounded(rounded(rows, ROWS) * depth * of.dtype.itemsize, LINE)
+    scratch = left + rounded(columns, COLUMNS) * depth * of.dtype.itemsize
     number = len(pieces)
     shares = workers.count() > 1 and number > 1
     if shares:
