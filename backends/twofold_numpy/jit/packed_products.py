@@ -6,7 +6,7 @@ the blocks' sums are added in their order: bits depend neither on threads nor on
 """
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from twofold.backend.ledger import HAND_OFFS
 from ..blas import Blas
 from ..memory import scratch_memory
 from ..packing import LANES, ROWS, rounded
-from ..products import InnerProduct, Multiplication, Product
+from ..products import InnerProduct, Multiplication, Piece, Product
 from .callables import KEEP_GIL, builtin_of
 from .compiler import compiler
 from .handoff import board, code_of, start
@@ -31,8 +31,8 @@ COLUMNS = LANES * VECTORS
 #: The largest blocks that are packed: rows of the left operand, which fit the L2 cache, columns of the right one, and places of the inner
 #: axis.
 MOST_ROWS, MOST_COLUMNS, DEPTH = 128, 512, 512
-#: Bytes of a cache line.
-LINE = 64
+#: Bytes of a number, and of a cache line.
+ITEM, LINE = 4, 64
 #: Numbers of a product. Steps are in bytes.
 STEPS = ("a.row", "a.inner", "b.inner", "b.column", "c.row", "a.step", "b.step", "c.step", "a.apart", "b.apart")
 NUMBERS = ("scratch.size", "right.offset", "inner", "depth", "stack", *STEPS)
@@ -48,30 +48,34 @@ def packed_product(library: Blas, of: Multiplication | InnerProduct) -> Product 
     if own is None or own.machine.vector_bits != 32 * LANES or not isinstance(of, Multiplication) or not of.is_packed:
         return None
     code = code_of(own, "packed_product", **_words(own.machine.head))
-    blocks = -(-of.inner // DEPTH)
-    depth = -(-of.inner // blocks)
     # a single thread packs nothing twice; the bits are the same
     pieces = of.pieces if workers.count() > 1 else ((0, of.batch, 0, of.rows, 0, of.columns),)
-    rows = min(max(bottom - top for _, _, top, bottom, _, _ in pieces), MOST_ROWS)
-    columns = min(max(last - first for _, _, _, _, first, last in pieces), MOST_COLUMNS)
-    left = rounded(rounded(rows, ROWS) * depth * of.dtype.itemsize, LINE)
-    scratch = left + rounded(columns, COLUMNS) * depth * of.dtype.itemsize
     number = len(pieces)
-    shares = workers.count() > 1 and number > 1
+    shares = number > 1
     if shares:
         start(own)
-    a, b, out = of.strides
     wakes = number - 1 if of.nanoseconds >= WAKE else 0
     numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, number, wakes, int(shares), ctypes.addressof(HOLD)]
-    numbers += [scratch, left, of.inner, depth, of.stack or of.batch, a[1], a[2], b[1], b[2], out[1], a[0], b[0], out[0], *of.apart]
+    depth = -(-of.inner // -(-of.inner // DEPTH))
+    left, scratch = _scratch(pieces, depth)
+    (a_step, *a), (b_step, *b), (out_step, row, item) = of.strides
+    numbers += [scratch, left, of.inner, depth, of.stack or of.batch, *a, *b, row, a_step, b_step, out_step, *of.apart]
     for lo, hi, top, bottom, first, last in pieces:
-        numbers += [bottom - top, last - first, top * a[1], first * b[2], top * out[1] + first * out[2], lo, hi]
+        numbers += [bottom - top, last - first, top * a[0], first * b[1], top * row + first * item, lo, hi]
     run, size = builtin_of(code.address, code.library, numbers, never, KEEP_GIL), number * scratch + LINE
 
     def product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         run(a, b, out, scratch_memory(size))
 
     return product
+
+
+def _scratch(pieces: Sequence[Piece], depth: int) -> tuple[int, int]:
+    """Bytes of the packed left operand, and of both, of the largest piece; ``depth`` is the length of a block of the inner axis."""
+    rows = min(max(bottom - top for _, _, top, bottom, _, _ in pieces), MOST_ROWS)
+    columns = min(max(last - first for *_, first, last in pieces), MOST_COLUMNS)
+    left = rounded(rounded(rows, ROWS) * depth * ITEM, LINE)
+    return left, left + rounded(columns, COLUMNS) * depth * ITEM
 
 
 def _words(head: int) -> dict[str, str | int]:
