@@ -20,7 +20,10 @@ from twofold.config import SETTINGS
 from twofold.errors import FormatError, ParameterError, ShapeError
 from twofold.image.detection_records import DetectionAugmenter
 from twofold.image.record_augmenter import RecordAugmenter, _hls, _rgb
+from twofold.image.record_loader import RecordLoader
 
+from tests.core.signals import interrupted_at
+from tests.core.test_other_threads import after_calls
 from tests.data.programs.images import _list_file, _pixels, _png
 from tests.data.programs.record_iterators import _records
 
@@ -68,6 +71,33 @@ def test_results_do_not_depend_on_the_threads(path: str) -> None:
     for a, b in zip(one, many, strict=True):
         np.testing.assert_array_equal(a[0], b[0])
         np.testing.assert_array_equal(a[1], b[1])
+
+
+def test_an_interrupt_while_a_batch_is_awaited_neither_loses_nor_repeats_one(path: str) -> None:
+    code, firsts = mx.io.ImageRecordIter.iter_next.__code__, []
+    for offset in after_calls(code):
+        iterator = make(path, prefetch_buffer=1)
+        if interrupted_at(iterator.next, code, offset):
+            firsts.append(int(iterator.next().label[0].asnumpy()[0]))
+            assert labels(iterator) == [float(k) for k in range(firsts[-1] + 4, 11)], offset
+    assert firsts == [0] * firsts.count(0) + [4] * firsts.count(4)  # from the last call on the batch has been taken
+    assert firsts.count(0) > 5
+    assert firsts.count(4) < 5
+
+
+def test_a_batch_that_cannot_be_loaded_is_passed(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    iterator, load = make(path), RecordLoader.load
+
+    def broken(self: RecordLoader, key: Any, *given: Any) -> int:
+        if key == iterator._keys[5]:
+            raise ZeroDivisionError
+        return load(self, key, *given)
+
+    monkeypatch.setattr(RecordLoader, "load", broken)
+    assert iterator.next().label[0].asnumpy().tolist() == [0, 1, 2, 3]
+    with pytest.raises(ZeroDivisionError):
+        iterator.next()
+    assert labels(iterator) == [8, 9, 10]
 
 
 @pytest.mark.parametrize("batch_size", [22, 30])

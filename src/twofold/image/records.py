@@ -223,42 +223,48 @@ class ImageRecordIter(LoadingIter):
         self.skipped.begin(any_read=start > 0)
         for error in self._loader.damage:
             self.skipped.add(str(error), error)
-        # `_at` is the position after the current batch, and `_ahead` that after the last batch that threads were given
         self._epoch, self._start = epoch, start
-        self._at = self._ahead = start if at is None else at
+        # the position after the current batch
+        self._at = start if at is None else at
 
     def iter_next(self) -> bool:
         """Advance to the next batch; return whether there is one."""
         while True:
-            if not self._in_flight:
-                self._ahead = self._at
             # one more than the buffer: the first of them is returned below
             while len(self._in_flight) <= max(self._batching.prefetch_buffer, 1) and self._ahead < len(self._keys):
                 self._in_flight.append(self._begin(self._ahead))
-                self._ahead = self._in_flight[-1].end
             if not self._in_flight:
                 self.skipped.report()
                 return False
-            batch = self._in_flight.popleft()
-            with timed("wait for images"):
-                numbers = batch.numbers()
-            if not any(isinstance(number, Exception) for number in numbers):
-                break
-            self._begin_again(batch)
+            batch = self._in_flight[0]
+            try:
+                with timed("wait for images"):
+                    numbers = batch.numbers()
+                if not any(isinstance(number, Exception) for number in numbers):
+                    break
+                self._begin_again()
+            except Exception:  # not Ctrl-C, after which the next call returns this batch
+                self._in_flight.popleft()
+                raise
         for position in batch.skipped:
             self.skipped.add(position, self._bad[position])
+        if batch.rows:
+            self._current, self.skipped.any_read = batch, True
+            self._ids = np.zeros(self.batch_size, "uint64")
+            self._ids[: len(numbers)] = numbers
         self._at = batch.end
-        # all images that the epoch has left are bad: the next round reports them and ends the epoch
-        if not batch.rows:
-            return self.iter_next()
-        self._current, self.skipped.any_read = batch, True
-        self._ids = np.zeros(self.batch_size, "uint64")
-        self._ids[: len(numbers)] = numbers
-        return True
+        self._in_flight.popleft()
+        # without rows all images that the epoch has left are bad: the next round reports them and ends the epoch
+        return bool(batch.rows) or self.iter_next()
 
-    def _begin_again(self, first: InFlight) -> None:
+    @property
+    def _ahead(self) -> int:
+        """The position after the last batch that threads were given."""
+        return self._in_flight[-1].end if self._in_flight else self._at
+
+    def _begin_again(self) -> None:
         """Let the batches in flight begin again without the images that turned out to be bad. No other is loaded twice."""
-        for batch in (first, *self._in_flight):
+        for batch in self._in_flight:
             # all threads must have ended before: they write into the arrays whose rows are copied here
             for row, number in zip(batch.rows, batch.numbers(), strict=True):
                 if isinstance(number, Exception):
