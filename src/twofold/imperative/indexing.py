@@ -5,7 +5,9 @@ include index arrays, slices are taken and new axes inserted first. The remainin
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from operator import index as integer
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,27 +64,31 @@ class Indexer:
         items = index if isinstance(index, tuple) else (index,)
         # classes are part of the key: True, 1 and 1.0 are equal
         parts: list[object] = [shape]
+        cached = True
         i: Any
         for i in items:
             if i.__class__ is int:
                 parts.append(i)
             elif i.__class__ is slice:
                 parts.append((slice, i.start, i.stop, i.step))
+                # an array may change, and some have a hash
+                cached = cached and not (isinstance(i.start, Array) or isinstance(i.stop, Array) or isinstance(i.step, Array))
             elif i is None or i is Ellipsis or self.rules.is_basic(i):
                 parts.append((i.__class__, i))
             else:
                 return None
+        if not cached:
+            return self._parsed(shape, items)
         key = tuple(parts)
         try:
             found = self._known.get(key)
-        except TypeError:  # arrays without axes in a slice are not hashable
-            key, found = None, None
+        except TypeError:  # a slice of anything else that is not hashable
+            return self._parsed(shape, items)
         if found is None:
             found = self._parsed(shape, items)
-            if key is not None:
-                if len(self._known) >= _MOST:
-                    self._known.clear()
-                self._known[key] = found
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[key] = found
         return found
 
     def _parsed(self, shape: tuple[int, ...], items: Sequence[Any]) -> Basic:
@@ -93,7 +99,7 @@ class Indexer:
                 kept.append(None)
             elif isinstance(item, slice):
                 kept.append(len(key))
-                key.append(_triple(item))
+                key.append(self._triple(item))
             else:
                 at = checked_index(int(item), shape[len(key)], len(key))
                 key.append((at, at + 1, None))
@@ -104,6 +110,17 @@ class Indexer:
             chain.append(primitive_shape.reshape.bind(shape=result))
         takes_target = len(kept) == len(target) or (self.rules.takes_whole and target == shape)
         return Basic(tuple(key), tuple(kept), tuple(chain), self.rules.is_view(shape, items, key, target), target, takes_target)
+
+    def _triple(self, item: slice) -> Triple:
+        """The bounds and the step of a slice as integers or None. A float in an array is one where it would be an index."""
+        found: list[int | None] = []
+        for bound in (item.start, item.stop, item.step):
+            place = bound
+            if isinstance(bound, Array) and is_float(bound._dtype):
+                with suppress(IndexingError):
+                    place = self.rules.places(bound)
+            found.append(None if place is None else integer(place))
+        return found[0], found[1], found[2]
 
     # index arrays
 
@@ -127,7 +144,7 @@ class Indexer:
                 shape.append(1)
                 continue
             for a in [None] if isinstance(item, slice) else _index_arrays(item, source, len(key), x):
-                triple = _triple(item) if isinstance(item, slice) else FULL
+                triple = self._triple(item) if isinstance(item, slice) else FULL
                 key.append(triple)
                 shape.append(len(range(*slice(*triple).indices(source[len(key) - 1]))))
                 arrays.append(a)
@@ -266,10 +283,6 @@ def _as_given(x: Array, index: Any) -> tuple[BoundOp, list[Any]] | None:
 def _index_of(key: tuple[int | None, ...], ndim: int) -> BoundOp:
     """``index`` with a key for the first axes; the others are whole."""
     return primitive_gather.index.bind(key=(*key, *[None] * (ndim - len(key))))
-
-
-def _triple(item: slice) -> Triple:
-    return tuple(None if k is None else k.__index__() for k in (item.start, item.stop, item.step))  # type: ignore[return-value]
 
 
 def _expanded(items: Sequence[Any], ndim: int, separates: bool = False) -> list[Any]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..calls import items
+from ..calls.host_calls import is_recorded
 from ..device import Device
-from ..dtype import dtype_name, is_float
+from ..dtype import INTEGERS, dtype_name, is_float
 from ..errors import DTypeError, NotSupported, ParameterError
 from ..imperative.cell import Cell, wrap
 from ..imperative.index_rules import Rules
@@ -27,6 +28,7 @@ from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array
 from ..numpy.indexing import INDEXER as NUMPY_INDEXER
 from ..opdef import BoundOp, filled_shape
+from ..opdef.conventions import legacy_scalar
 from ..ops import primitive_arithmetic, primitive_shape
 
 
@@ -37,9 +39,23 @@ def _places(item: object) -> np.ndarray:
     return NUMPY_INDEXER.rules.places(item)
 
 
-INDEXER = MXNetIndexer(
-    Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True, takes_whole=True)
-)
+def _value(value: Any, x: Any) -> Any:
+    """The value of an assignment. Numbers wrap around in arrays of integers, as in the rest of MXNet; NumPy raises.
+
+    Raises
+    ------
+    ParameterError
+        If it is infinite or NaN and the array holds integers.
+    """
+    if x._dtype in INTEGERS and isinstance(value, (int, float, np.bool, np.number, list, tuple)) and not is_recorded(value):
+        host = np.asarray(value)
+        if not host.ndim and host.dtype.kind in "biufO":
+            return legacy_scalar(host.item(), x._dtype)
+        value = host  # NumPy's arrays wrap around
+    return NUMPY_INDEXER.rules.value(value, x)
+
+
+INDEXER = MXNetIndexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, _value, ellipsis_separates=True, takes_whole=True))
 
 
 # As in MXNet a script may ask whether an array is an `NDArray`; its methods are replaced, or refused (`methods`).

@@ -213,7 +213,7 @@ class ArrayFunctions(Elementwise[ndarray], OrderStatistics[ndarray], Shapes[ndar
         places = host_of(self.operand(indices))
         kind = places.dtype if places.dtype.kind in "iu" else np.dtype(np.int64)
         found = np.unravel_index(places.astype(np.int64), shape, order)  # type: ignore[call-overload]
-        return tuple(from_host(ndarray, np.ascontiguousarray(k, kind)) for k in found)
+        return tuple(from_host(ndarray, np.asarray(k, kind, order="C")) for k in found)
 
     def _rows(self, found: Sequence[ndarray]) -> tuple[ndarray, ...]:
         return tuple(found)

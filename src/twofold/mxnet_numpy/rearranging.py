@@ -74,7 +74,7 @@ class Shapes(Functions[Array]):
         x = self.operand(ary)
         if isinstance(indices_or_sections, int):
             size, count = self._size(x, axis), indices_or_sections
-            # a symbol's size is not known: the operator splits it, into equal parts only
+            # a symbol's size is not known: the operator makes the first parts larger too
             if size is not None and size % count:
                 sizes = [size // count + (k < size % count) for k in range(count)]
                 indices_or_sections = list(accumulate(sizes))[:-1]

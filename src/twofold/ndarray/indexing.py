@@ -17,7 +17,18 @@ from ..opdef.conventions import legacy_scalar
 from ..strictness import tolerate
 from .types import ArrayLike
 
-WHOLE = (slice(None), slice(None, None, 1))
+
+def _is_whole(index: object) -> bool:
+    """Whether an index is empty or the slice of everything."""
+    if index.__class__ is tuple:
+        return index == ()
+    # not by comparing slices: their bounds may be arrays
+    return (
+        isinstance(index, slice)
+        and index.start is None
+        and index.stop is None
+        and (index.step is None or (index.step.__class__ is int and index.step == 1))
+    )
 
 
 def _is_basic(item: object) -> bool:
@@ -92,8 +103,7 @@ class MXNetIndexer(Indexer):
 
     def get(self, x: Array, index: object) -> Any:
         """``x[index]``."""
-        is_whole = index == () if index.__class__ is tuple else index.__class__ is slice and index in WHOLE
-        return x if is_whole else super().get(x, index)
+        return x if _is_whole(index) else super().get(x, index)
 
 
 INDEXER = MXNetIndexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False, takes_whole=True))

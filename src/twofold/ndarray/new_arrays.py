@@ -413,12 +413,12 @@ def arange(
     if step == 0:
         raise ParameterError("arange: the step is zero", None, "pass a non-zero step")
     target = NUMPY[dtype_name(dtype)]
-    scalar: Any = target.type
     try:
         count = max(0, int(np.ceil((stop - start) / step)))
     except (ValueError, OverflowError) as error:
         raise ParameterError("arange: the number of values is not finite", f"{start}, {stop}, {step}", "pass finite numbers") from error
     # MXNet rounds each product and sum to the dtype, where ``np.arange`` computes in float64; integers may wrap around
-    values = HOST.quietly(lambda: scalar(start) + np.arange(count).astype(target) * scalar(step))
+    first, spacing = [HOST.quietly(np.asarray(number).astype, target) for number in (start, step)]
+    values = HOST.quietly(lambda: first + np.arange(count).astype(target) * spacing)
     refuse_cut("arange", (start, stop, step), values)
     return adopted(NDArray, HOST.quietly(np.repeat, values.astype(target, copy=False), repeat), chosen_device(ctx))

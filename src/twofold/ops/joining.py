@@ -126,26 +126,33 @@ def _(xp, dout, out, data, *, num_outputs, axis, squeeze_axis):
 slice_channel.sample(lambda draw: [draw(draw.real((2, 4)), num_outputs=2), draw(draw.real((2, 3)), num_outputs=3, squeeze_axis=True)])
 
 
+def section_edges(size, sections):
+    """Where ``sections`` pieces of an axis begin, and its end; the first pieces are larger by one if they cannot be equal."""
+    step, larger = divmod(size, sections)
+    return [k * step + min(k, larger) for k in range(sections + 1)]
+
+
 def section_count(indices, sections, **_):
     """The number of pieces of `split_v2`."""
     return sections or len(indices)
 
 
 @op("_split_v2", "_npi_split", outputs=section_count, faithful=True)
-def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
-    """``sections`` equal pieces along an axis, or if that is 0, pieces that begin at ``indices``; the first index must be 0."""
+def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: Count = 0):
+    """``sections`` pieces along an axis, or if that is 0, pieces that begin at ``indices``; the first index must be 0.
+
+    Sections are of equal size, or the first ones are larger by one.
+    """
     at = normalized_axis(axis, len(data.shape), "_split_v2: axis")
     size = data.shape[at]
-    if sections:
-        return slice_channel(xp, data, num_outputs=sections, axis=axis, squeeze_axis=squeeze_axis)
     # MXNet's indices begin with 0, NumPy's with the second piece; the front ends add the 0
-    edges = [*[k + size if k < 0 else k for k in indices], size]
+    edges = section_edges(size, sections) if sections else [*[k + size if k < 0 else k for k in indices], size]
     if edges[0] != 0 or edges != sorted(edges):
         raise ParameterError(
             "_split_v2: the indices do not ascend from 0", f"indices={indices} of size {size}", "pass ascending indices that start with 0"
         )
     parts = pieces(xp, data, edges, at, squeeze_axis, "_split_v2")
-    return parts if len(indices) > 1 else parts[0]
+    return parts if section_count(indices, sections) > 1 else parts[0]
 
 
 @split_v2.grad
@@ -155,3 +162,4 @@ def _(xp, dout, out, data, *, indices, axis, squeeze_axis, sections):
 
 
 split_v2.sample(lambda draw: [draw(draw.real((2, 5)), indices=(0, 1, 3)), draw(draw.real((4, 2)), indices=(), sections=2, axis=0)])
+split_v2.sample(lambda draw: draw(draw.real((2, 7)), indices=(), sections=3))

@@ -6,7 +6,7 @@ Sums and deviations of integers stay integers; means of integers are float32, su
 import math
 from typing import Literal
 
-from ..dtype import FLOATS
+from ..dtype import FLOATS, HALVES
 from ..errors import ParameterError
 from ..opdef import Axis, Count, Derived, DType, Operand, normalized_axes, normalized_axis, numpy_op
 from .mxnet_numpy_arithmetic import MaybeDType
@@ -292,6 +292,11 @@ def weights_of(xp: Derived, q: Operand, size: int, interpolation: Interpolation)
     return below, xp.clip(below + 1, 0, size - 1), weight
 
 
+def percentile_dtype(dtype: str | None) -> str | None:
+    """The dtype of percentiles: those of 16-bit floats are float32, as those of integers are."""
+    return "float32" if dtype in HALVES else mean_dtype(dtype)
+
+
 @numpy_op("_npi_percentile")
 def npi_percentile(
     xp,
@@ -303,11 +308,11 @@ def npi_percentile(
     keepdims: bool = False,
     q_scalar: float | None = None,
 ):
-    """The percentiles ``q`` (an array, or a scalar ``q_scalar``) along axes, of all elements if None; of integers in float32.
+    """The percentiles ``q`` (an array, or a scalar ``q_scalar``) along axes, of all elements if None; in float32, of float64 in float64.
 
     ``interpolation`` decides the result between two elements. The axes of ``q`` come first.
     """
-    dtype = mean_dtype(xp.dtype_of(a))
+    dtype = percentile_dtype(xp.dtype_of(a))
     axes = normalized_axes(axis, len(a.shape))
     rest = [k for k in range(len(a.shape)) if k not in axes]
     size = math.prod([a.shape[k] for k in axes])
@@ -325,7 +330,7 @@ def npi_percentile(
     return xp.reshape(found, shape=(*wanted.shape, *kept))
 
 
-npi_percentile.dtypes(lambda dtypes, **_: [mean_dtype(dtypes[0])])
+npi_percentile.dtypes(lambda dtypes, **_: [percentile_dtype(dtypes[0])])
 npi_percentile.sample(lambda draw: draw(draw.real((4, 3), distinct=True), q_scalar=30.0, axis=0))
 npi_percentile.sample(lambda draw: draw(draw.real((4, 3), distinct=True), draw.real((2,), 10, 90), gradient=False))
 

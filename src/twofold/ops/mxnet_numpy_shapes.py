@@ -24,7 +24,7 @@ from ..opdef import (
     reshaped,
 )
 from .creation import diagonal, diagonal_matrix
-from .joining import pieces, pieces_grad, section_count
+from .joining import pieces, pieces_grad, section_count, section_edges
 from .linear_algebra import tril
 from .mxnet_numpy_arithmetic import common_dtype
 
@@ -345,15 +345,15 @@ AT_LEAST = {ndim: declare_at_least(ndim) for ndim in (1, 2, 3)}
 
 
 def declare_splitting(name: str, axis: int) -> Op:
-    """Declare ``hsplit`` or ``dsplit``: split at indices that begin with 0, or into equal sections."""
+    """Declare ``hsplit`` or ``dsplit``: split at indices that begin with 0, or into sections."""
 
-    def rule(xp, data, *, indices: Shape, axis: int = axis, squeeze_axis: bool = False, sections: int = 0):
+    def rule(xp, data, *, indices: Shape, axis: int = axis, squeeze_axis: bool = False, sections: Count = 0):
         # a vector is split along its only axis
         at = 0 if name == "hsplit" and len(data.shape) == 1 else normalized_axis(axis, len(data.shape), f"{name}: axis")
         size = data.shape[at]
-        if sections and size % sections:
+        if name == "dsplit" and sections and size % sections:  # MXNet's `hsplit` accepts it
             raise ShapeError(f"{name}: the array does not split evenly", f"size {size} into {sections}", "pass a divisor of the size")
-        edges = [k * (size // sections) for k in range(sections + 1)] if sections else [*indices, size]
+        edges = section_edges(size, sections) if sections else [*indices, size]
         parts = pieces(xp, data, [min(e, size) for e in edges], at, squeeze_axis, name)
         return parts if len(parts) != 1 else parts[0]
 

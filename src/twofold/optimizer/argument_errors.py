@@ -1,4 +1,4 @@
-"""What optimizers are given: their arguments as a dict, and the errors for names and kinds of arguments that they do not take."""
+"""What optimizers are given: arguments as a dict, arrays of every front end, and the errors for what they do not take."""
 
 from collections.abc import Iterable
 from inspect import signature
@@ -6,7 +6,9 @@ from typing import Any
 
 from ..errors import WrongArgument, WrongType
 from ..imperative.array import Array
+from ..imperative.views import view_of
 from ..lr_scheduler import LRScheduler
+from ..ndarray.array import NDArray
 from ..suggestions import argument_here, arguments_of, module_of
 
 
@@ -52,6 +54,19 @@ def check_arrays(*given: object) -> None:
     for x in given:
         if not isinstance(x, Array):
             raise WrongType("update: weights and gradients must be arrays", type(x).__name__, "pass an NDArray")
+
+
+def classic(value: Any) -> Any:
+    """An array of ``mx.np`` or ``twofold.np`` as a view of class `NDArray`, with which optimizers compute; anything else as it is.
+
+    Parameters
+    ----------
+    value
+        An array, or a state: None, an array, or a tuple or list of these.
+    """
+    if isinstance(value, Array):
+        return value if value._legacy else view_of(NDArray, value, ())
+    return type(value)(map(classic, value)) if isinstance(value, (tuple, list)) else value
 
 
 def check_numbers(optimizer: object, **given: object) -> None:

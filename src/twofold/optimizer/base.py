@@ -12,7 +12,7 @@ from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
 from ..suggestions import did_you_mean
-from .argument_errors import check_arguments, check_arrays, check_numbers, wrong_argument
+from .argument_errors import check_arguments, check_arrays, check_numbers, classic, wrong_argument
 from .attempt import Attempt
 from .hyperparameters import Common, Scaling
 
@@ -223,7 +223,7 @@ class Optimizer:
 
     def update_multi_precision(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Like `update`, for states from `create_state_multi_precision`."""
-        weights = (weight,) if isinstance(weight, NDArray) else weight
+        weights: Any = weight if isinstance(weight, (list, tuple)) else (weight,)
         if not self.multi_precision or not any(map(self._has_master, weights)):
             self.update(index, weight, grad, state)
             return
@@ -438,7 +438,7 @@ def each(index: Indices, weight: Weights, grad: Weights, state: State) -> Iterat
     """(index, weight, gradient, state) of each weight, given one of each or lists of them."""
     columns: Any = (index, weight, grad, state) if isinstance(index, (list, tuple)) else ([index], [weight], [grad], [state])
     check_arrays(*columns[1], *columns[2])
-    return zip(*columns, strict=True)
+    return zip(*map(classic, columns), strict=True)
 
 
 def zeros_like(weight: NDArray) -> NDArray:

@@ -25,7 +25,7 @@ class Independent(tuple[NDArray, ...]):
 def independent(weights: Sequence[NDArray]) -> Sequence[NDArray]:
     """The weights as `Independent` if they are, else as a tuple. The same array twice would need the first update before the second."""
     devices = {device_of(w._content) for w in weights}
-    distinct = len(set(map(id, weights))) == len(weights)
+    distinct = len({id(owner_of(w)) for w in weights}) == len(weights)
     # parameters that users see as arrays of ``mx.np`` are whole views of these
     dense = all((w.__class__ is NDArray and w._held is not None) or owner_of(w) is not w for w in weights)
     return Independent(weights) if distinct and len(devices) == 1 and dense else tuple(weights)

@@ -8,7 +8,7 @@ from ..errors import WrongArgument
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from . import states as state_files
-from .argument_errors import check_numbers
+from .argument_errors import check_numbers, classic
 from .attempt import Attempt
 from .base import Index, Optimizer, State
 from .multi_tensor import independent
@@ -95,10 +95,11 @@ class Updater:
 
     def _call(self, index: Sequence[Index], grad: Sequence[NDArray], weight: Sequence[NDArray], size: int) -> "_Call":
         """Create missing states, and group the weights. Kept for the next call with the same tuples: their arrays keep their types."""
-        for i, w in zip(index, weight, strict=True):
+        weights, grads = list(map(classic, weight)), list(map(classic, grad))
+        for i, w in zip(index, weights, strict=True):
             if i not in self.states or not self.states_synced.get(i):
                 self._prepare(i, w)
-        call = _Call(index, grad, weight, size, weight[0].context.device_id, _groups(index, weight, grad, size))
+        call = _Call(index, grad, weight, size, weights[0].context.device_id, _groups(index, weights, grads, size))
         # a tuple that is the same object has the same items; a list may have changed, so lists are grouped in each call
         if index.__class__ is grad.__class__ is weight.__class__ is tuple:
             self._calls[index[0], len(index)] = call
