@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import wait
 
@@ -12,6 +14,10 @@ import pytest
 
 import twofold as mx
 from twofold.io.iterator import REGISTERED
+from twofold.io.wrappers import PrefetchingIter, _Reader
+
+from tests.core.signals import interrupted_at
+from tests.core.test_other_threads import after_calls
 
 
 @pytest.fixture(params=sorted(REGISTERED))
@@ -201,3 +207,41 @@ def test_prefetching_in_a_forked_process_goes_on_or_says_why_not(is_reading):
     slow.may_end.set()
     assert status == (2 if is_reading else 0)
     assert [b.data[0].asnumpy().tolist() for b in (first, batches.next())] == [[1.0, 1.0], [2.0, 2.0]]
+
+
+def test_a_program_ends_although_an_iterator_waits_for_data_in_a_thread():
+    program = """
+import threading
+import twofold as mx
+
+class Endless(mx.io.DataIter):
+    provide_data, provide_label = [mx.io.DataDesc("data", (2, 3))], []
+    batches = 0
+
+    def next(self):
+        self.batches += 1
+        if self.batches > 1:
+            threading.Event().wait()
+        return mx.io.DataBatch([mx.nd.ones((2, 3))], [], 0)
+
+iterator = mx.io.PrefetchingIter(Endless())
+print(iterator.next().data[0].shape)
+raise ValueError("a mistake")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout) == (1, "(2, 3)\n")
+    assert done.stderr.endswith("ValueError: a mistake\n")
+
+
+@pytest.mark.parametrize("resets", [False, True])
+def test_an_interrupt_of_one_that_reads_ahead_leaves_its_iterators_in_step(resets):
+    for code in (PrefetchingIter.iter_next.__code__, PrefetchingIter._fetch.__code__, _Reader.next.__code__):
+        for offset in after_calls(code):
+            sources = [mx.io.NDArrayIter(np.arange(10.0) + 100 * k, batch_size=2, data_name=f"x{k}") for k in range(2)]
+            iterator = PrefetchingIter(sources)
+            interrupted_at(iterator.next, code, offset)
+            if resets:
+                iterator.reset()
+            first, second = np.array([[x.asnumpy() for x in batch.data] for batch in iterator]).transpose(1, 0, 2)
+            np.testing.assert_array_equal(second, first + 100)
+            assert np.array_equal(first.ravel(), np.arange(10.0)) or (not resets and np.array_equal(first.ravel(), np.arange(2.0, 10.0)))

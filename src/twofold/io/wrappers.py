@@ -1,9 +1,14 @@
 """Iterators over the batches of other iterators: `ResizeIter` changes the length of an epoch, `PrefetchingIter` reads ahead in threads."""
 
+import atexit
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
+from itertools import filterfalse
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
+from weakref import WeakSet, finalize
 
 from ..device import Device, current_device
 from ..errors import EngineError, InvalidValue, MXNetError
@@ -13,6 +18,8 @@ from .iterator import DataBatch, DataDesc, DataIter, Indices, describe, register
 from .states import checked_state, is_state, whole_number
 
 Names = Sequence[Mapping[str, str]]
+#: Seconds that a thread has at the end of the program to finish the batch that it reads.
+GRACE = 0.5
 
 
 class OneBatchAhead(DataIter):
@@ -140,11 +147,12 @@ class PrefetchingIter(OneBatchAhead):
         # of a description or a (name, shape) pair alike: the shape is the second item, and its first axis is the batch's
         self.batch_size = self.provide_data[0][1][0]
         self._device = current_device()
+        self._pending: list[Future[DataBatch | None]] = []
         self._start_threads()
         self._begin_epoch()
 
     def _start_threads(self) -> None:
-        self._threads = [ThreadPoolExecutor(1, "prefetch") for _ in self.iters]
+        self._threads = [_Reader(x, self._device) for x in self.iters]
         self._process = os.getpid()
 
     def _check_process(self) -> None:
@@ -184,12 +192,20 @@ class PrefetchingIter(OneBatchAhead):
 
     def _fetch(self) -> list[Future[DataBatch | None]]:
         # one thread each: the iterators' reads overlap, and no iterator is ever read by two threads
-        return [thread.submit(_next_of, x, self._device) for thread, x in zip(self._threads, self.iters, strict=True)]
+        for reader, future in zip(self._threads, self._pending, strict=False):
+            reader.took(future)
+        return [reader.next() for reader in self._threads]
+
+    def _drop_batches(self) -> None:
+        """Wait for the threads, which must not read while their iterators are moved, and drop what they have read."""
+        wait(self._pending)
+        for reader in self._threads:
+            reader.drop()
 
     def reset(self) -> None:
         """Start a new epoch."""
         self._check_process()
-        wait(self._pending)  # an iterator must not be reset while its thread reads it
+        self._drop_batches()
         for x in self.iters:
             x.reset()
         self._begin_epoch()
@@ -223,8 +239,7 @@ class PrefetchingIter(OneBatchAhead):
 
     def _go_to(self, state: Mapping[str, Any]) -> None:
         self._check_process()
-        # an iterator must not be moved while its thread reads it
-        wait(self._pending)
+        self._drop_batches()
         for x, began in zip(self.iters, state["iters"], strict=True):
             x.load_state_dict(began)
         self._begin_epoch()
@@ -265,13 +280,66 @@ class PrefetchingIter(OneBatchAhead):
         return True
 
 
-def _next_of(source: Any, device: Device) -> DataBatch | None:
-    """The next batch; None at the end."""
-    with device:  # the current device is per thread: use the one of the thread that created the iterator
+Batches = SimpleQueue[Future[DataBatch | None] | None]
+
+
+class _Reader:
+    """A thread that reads an iterator, one batch for each call of `next`.
+
+    It is a daemon: one that waits for data for ever does not keep the program from ending.
+    """
+
+    def __init__(self, source: Any, device: Device) -> None:
+        self._wanted: Batches = SimpleQueue()
+        #: The batch that was asked for last, until `took`.
+        self._asked: list[Future[DataBatch | None]] = []
+        # the thread holds the queue and not `self`, whose end ends it
+        self.thread = Thread(target=_read, args=(source, device, self._wanted), name="prefetch", daemon=True)
+        self.end = finalize(self, self._wanted.put, None)
+        self.thread.start()
+        _readers.add(self)
+
+    def next(self) -> "Future[DataBatch | None]":
+        """The next batch, once it is read; None at the end. The same one until `took`."""
+        if not self._asked:
+            # asked for and noted by a single call of built-in functions: an interrupt between the two would lose a batch
+            self._asked.extend(filterfalse(self._wanted.put, (Future(),)))
+        return self._asked[0]
+
+    def took(self, future: "Future[DataBatch | None]") -> None:
+        """Note that a batch is used."""
+        if self._asked and self._asked[0] is future:
+            self._asked.clear()
+
+    def drop(self) -> None:
+        """Wait for the batch that was asked for, and drop it."""
+        wait(self._asked)
+        self._asked.clear()
+
+
+_readers: "WeakSet[_Reader]" = WeakSet()
+
+
+def _read(source: Any, device: Device, wanted: Batches) -> None:
+    while (future := wanted.get()) is not None:
         try:
-            return source.next()
+            with device:  # the current device is per thread: use the one of the thread that created the iterator
+                future.set_result(source.next())
         except StopIteration:
-            return None
+            future.set_result(None)
+        except BaseException as error:
+            future.set_exception(error)
+        del future  # it holds the batch
+
+
+@atexit.register
+def _end_all() -> None:
+    """End all threads. The interpreter stops daemons wherever they are, so those that are at work get time to finish."""
+    readers = list(_readers)
+    for reader in readers:
+        reader.end()
+    for reader in readers:
+        reader.thread.join(GRACE)
 
 
 def _rename(descriptions: Sequence[Sequence[Any]], names: Names | None) -> list[DataDesc]:
