@@ -18,7 +18,7 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import copies, depthwise_gradients, direct, integer_products, planning, scatter, threads, window_reductions
+from . import copies, depthwise_gradients, direct, integer_products, planning, scatter, threads, window_reductions, winograd
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -100,6 +100,16 @@ def _transposed_in_machine_code(itemsize: int) -> copies.Transpose | None:
     return transpose(itemsize)
 
 
+def _tile_transforms_in_machine_code(matrix: winograd.Matrix) -> winograd.Transform | None:
+    """What applies a matrix along both axes of tiles in machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.tile_transforms import tile_transform
+
+    return tile_transform(matrix)
+
+
 def _windows_in_machine_code(
     kind: window_reductions.Kind, dtype: np.dtype[np.generic], part: window_reductions.Part, lowest: float, pieces: int
 ) -> window_reductions.Code | None:
@@ -117,6 +127,7 @@ direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
 depthwise_gradients.IN_MACHINE_CODE.append(_run_products_in_machine_code)
 copies.IN_MACHINE_CODE.append(_transposed_in_machine_code)
 scatter.IN_MACHINE_CODE.append(_rows_added_in_machine_code)
+winograd.IN_MACHINE_CODE.append(_tile_transforms_in_machine_code)
 window_reductions.IN_MACHINE_CODE.append(_windows_in_machine_code)
 integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
 

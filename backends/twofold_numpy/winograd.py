@@ -10,8 +10,8 @@ Winograd convolution for deep neural networks", 2020), with a quarter of the err
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -23,6 +23,12 @@ from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_i
 from .memory import POOL
 from .products import multiply
 
+#: A 1-d transform, by rows.
+Matrix = tuple[tuple[float, ...], ...]
+#: ``transform(to, steps, source, steps, sizes)`` applies a matrix along both axes of tiles: see `Tiles.steps`.
+Transform = Callable[[np.ndarray, Sequence[int], np.ndarray, Sequence[int], Sequence[int]], None]
+#: Filled by the adapter: give the transform of a matrix in machine code, or None.
+IN_MACHINE_CODE: list[Callable[[Matrix], Transform | None]] = []
 POINTS = (0.0, 0.75, -0.75, 1.5, -1.5)
 #: Along one axis: results per tile, size of the kernel, and pixels per tile.
 RESULTS, KERNEL, TILE = 4, 3, 6
@@ -55,6 +61,21 @@ OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
 POSITIONS = TILE * TILE
 
 
+@cache
+def _matrices() -> tuple[Matrix, Matrix, Matrix]:
+    """The 1-d transforms of data, to results, and the transpose of that."""
+    of_data, _, to_results = _transforms()
+    first, second, third = (tuple(map(tuple, matrix.tolist())) for matrix in (of_data, to_results, to_results.T))
+    return first, second, third
+
+
+def _in_machine_code() -> list[Transform] | None:
+    """The transforms of `_matrices` in machine code, or None."""
+    made = [next(filter(None, (make(matrix) for make in IN_MACHINE_CODE)), None) for matrix in _matrices()]
+    found = [transform for transform in made if transform is not None]
+    return found if len(found) == len(made) else None
+
+
 def is_applicable(g: Geometry) -> bool:
     """Whether the algorithm applies: 3x3 kernels, stride 1, no dilation, one group, and padding of at most 2."""
     return g.kernel == (3, 3) and g.is_dense and g.dilate == (1, 1) and g.groups == 1 and max(g.pad) <= 2
@@ -80,9 +101,11 @@ class Tiles(ImageBlocks):
         self.image = _empty(self.images, *[RESULTS * t + KERNEL - 1 for t in (down, self.across)], before)
         self.image.fill(0)
         most = self.images * self.band * self.across
-        self.tiles, self.data = _empty(POSITIONS * most * before), _empty(POSITIONS * most * before)
-        self.sums = _empty(POSITIONS * most * after)
-        self.cells, self.places = _empty(RESULTS**2 * most * after), _empty(RESULTS**2 * most * after)
+        self.data, self.sums = _empty(POSITIONS * most * before), _empty(POSITIONS * most * after)
+        self.places = _empty(RESULTS**2 * most * after)
+        self.code = _in_machine_code()
+        if self.code is None:
+            self.tiles, self.cells = _empty(POSITIONS * most * before), _empty(RESULTS**2 * most * after)
 
     def number(self, block: ImageBlock) -> int:
         """The number of tiles of a block."""
@@ -99,12 +122,25 @@ class Tiles(ImageBlocks):
 
     def transform(self, block: ImageBlock) -> np.ndarray:
         """Transform a block's tiles of the loaded images: (36, tiles, channels)."""
-        n, y, x, c = self.image.strides
+        found = self.data[: POSITIONS * self.number(block) * self.before].reshape(POSITIONS, -1)
+        image = self.image[:, RESULTS * block.top :]
+        if self.code is not None:
+            steps = self.steps(block, TILE, self.before)
+            self.code[0](found, steps, image, _steps_of_tiles(image), (block.images, block.rows, self.across, self.before))
+            return found.reshape(POSITIONS, self.number(block), self.before)
+        n, y, x, c = image.strides
         shape = (TILE, TILE, block.images, block.rows, self.across, self.before)
         tiles = self.tiles[: math.prod(shape)].reshape(shape)
-        np.copyto(tiles, as_strided(self.image[:, RESULTS * block.top :], shape, (y, x, n, RESULTS * y, RESULTS * x, c)))
-        found = self.data[: tiles.size].reshape(POSITIONS, self.number(block) * self.before)
+        np.copyto(tiles, as_strided(image, shape, (y, x, n, RESULTS * y, RESULTS * x, c)))
         return self.product(OF_DATA, tiles.reshape(found.shape), found).reshape(POSITIONS, self.number(block), self.before)
+
+    def steps(self, block: ImageBlock, side: int, channels: int) -> tuple[int, ...]:
+        """Bytes from image to image, from row to row and from column to column of tiles, and between the rows and the columns of a tile.
+
+        They are those of an array (side², tiles, channels).
+        """
+        step = 4 * channels
+        return (block.rows * self.across * step, self.across * step, step, side * self.number(block) * step, self.number(block) * step)
 
     def multiply(self, data: np.ndarray, kernels: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Multiply transformed tiles by transformed kernels (36, before, after): (36, tiles, after)."""
@@ -112,23 +148,31 @@ class Tiles(ImageBlocks):
 
     def inverse_transform(self, sums: np.ndarray, block: ImageBlock, out: np.ndarray) -> None:
         """Transform a block's products back, and write them into its part of a result (n, channels, h, w)."""
-        cells, places = self._cells(block), self._places(block)
-        self.product(TO_RESULTS, sums.reshape(POSITIONS, -1), cells)
-        part = self.part(block, out).transpose(0, 2, 3, 1)
+        places, part = self._places(block), self.part(block, out).transpose(0, 2, 3, 1)
         # tiles may overhang the image, and channels may be first in memory: then the results take a detour through the buffer
         whole = part.shape == places.shape and part.strides[3] == part.itemsize
-        _in_tiles(part if whole else places)[...] = self._as_tiles(cells, block)
+        target = part if whole else places
+        if self.code is not None:
+            steps = self.steps(block, TILE, self.after)
+            self.code[1](target, _steps_of_tiles(target), sums, steps, (block.images, block.rows, self.across, self.after))
+        else:
+            cells = self.product(TO_RESULTS, sums.reshape(POSITIONS, -1), self._cells(block))
+            _in_tiles(target)[...] = self._as_tiles(cells, block)
         if not whole:
             part[...] = places[:, : part.shape[1], : part.shape[2]]
 
     def inverse_transform_transposed(self, result: np.ndarray, block: ImageBlock) -> np.ndarray:
         """The transpose of `inverse_transform`: a block's part of a result as (36, tiles, channels)."""
-        cells, places, part = self._cells(block), self._places(block), self.part(block, result).transpose(0, 2, 3, 1)
+        places, part, sums = self._places(block), self.part(block, result).transpose(0, 2, 3, 1), self._sums(block)
         if part.shape != places.shape:
             places.fill(0)
         places[:, : part.shape[1], : part.shape[2]] = part
+        if self.code is not None:
+            steps = self.steps(block, TILE, self.after)
+            self.code[2](sums, steps, places, _steps_of_tiles(places), (block.images, block.rows, self.across, self.after))
+            return sums
+        cells = self._cells(block)
         self._as_tiles(cells, block)[...] = _in_tiles(places)
-        sums = self._sums(block)
         self.product(TO_RESULTS.T, cells, sums.reshape(POSITIONS, -1))
         return sums
 
@@ -148,6 +192,12 @@ class Tiles(ImageBlocks):
         """Results by tile as (count, tile rows, row in the tile, tile columns, column in the tile, channels), a view."""
         shape = (RESULTS, RESULTS, block.images, block.rows, self.across, self.after)
         return cells.reshape(shape).transpose(2, 3, 0, 4, 1, 5)
+
+
+def _steps_of_tiles(image: np.ndarray) -> tuple[int, ...]:
+    """As `Tiles.steps`, of tiles in images (count, h, w, channels)."""
+    n, y, x, _ = image.strides
+    return n, RESULTS * y, RESULTS * x, y, x
 
 
 def _in_tiles(places: np.ndarray) -> np.ndarray:

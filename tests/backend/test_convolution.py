@@ -16,8 +16,12 @@ from twofold_numpy import convolution, image_blocks, tune, winograd
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
+from twofold_numpy.jit.availability import is_installed
+from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.memory import POOL
 
+#: Without and with machine code.
+WAYS = [False, True] if is_installed() and compiler() is not None else [False]
 KINDS = get_args(Kind)
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 #: n, channels, filters, groups, size, kernel, stride, dilate, pad.
@@ -136,8 +140,10 @@ def test_winograds_algorithm_is_used(name, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("channels", "side"), [(16, 30), (64, 14), (256, 9)])
-def test_winograds_error_is_below_its_bound(channels, side, kind):
+@pytest.mark.parametrize("is_compiled", WAYS)
+def test_winograds_error_is_below_its_bound(channels, side, kind, is_compiled, monkeypatch):
     """The bound that docs/inside/convolutions.md states: 2e-5 of the largest magnitude among the results."""
+    monkeypatch.setattr(SETTINGS, "jit", is_compiled)
     g = tune.geometry(4, channels, side, 32, 3, pad=1)
     draw = np.random.default_rng(1)
     first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
@@ -145,6 +151,28 @@ def test_winograds_error_is_below_its_bound(channels, side, kind):
     algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, exact)
     algorithm(kind, Choice("winograd", 1 << 22))(g, first.astype(F32), second.astype(F32), out)
     assert 1e-8 < abs(out - exact).max() / abs(exact).max() < 2e-5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("count", "channels", "filters", "side"), [(1, 1, 3, 5), (2, 5, 16, 11), (3, 19, 33, 8), (2, 40, 24, 17)])
+def test_winograds_transforms_are_the_same_in_machine_code(count, channels, filters, side, kind, monkeypatch):
+    g = tune.geometry(count, channels, side, filters, 3, pad=1)
+    draw = np.random.default_rng(2)
+    first, second = (draw.standard_normal(a.shape) for a in operands(kind, g))
+    exact = np.empty(shape_of(kind, g))
+    algorithm(kind, Choice("gathered", 1 << 22))(g, first, second, exact)
+    for is_compiled in WAYS:
+        monkeypatch.setattr(SETTINGS, "jit", is_compiled)
+        assert (winograd._in_machine_code() is not None) is is_compiled
+        # channels first and last in memory, in one block and in many
+        for order in ((0, 1, 2, 3), (0, 2, 3, 1)):
+            for nbytes in (1, 1 << 22):
+                a, b = (x.astype(F32).transpose(order).copy().transpose(np.argsort(order)) for x in (first, second))
+                # the gradient of a weight is always contiguous
+                last = (0, 1, 2, 3) if kind == "weight" else order
+                out = np.full([exact.shape[k] for k in last], np.nan, F32).transpose(np.argsort(last))
+                algorithm(kind, Choice("winograd", nbytes))(g, a, b, out)
+                np.testing.assert_allclose(out, exact, rtol=0, atol=2e-5 * abs(exact).max())
 
 
 def test_winograd_transforms_match_their_interpolation_points():
