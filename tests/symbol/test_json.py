@@ -180,6 +180,10 @@ def dense():
         ({"op": "SliceChannel", "inputs": [[0, 0, 0]], "attrs": {"num_outputs": "99999999"}}, r"node 'fc' .*num_outputs .*more than 32768"),
         (
             {"op": "_split_v2", "inputs": [[0, 0, 0]], "attrs": {"indices": "()", "sections": "99999999"}},
+            r"node 'fc' .*sections .*more than 32768",
+        ),
+        (
+            {"op": "_split_v2", "inputs": [[0, 0, 0]], "attrs": {"indices": str(tuple(range(70_000)))}},
             r"node 'fc' .*more outputs",
         ),
     ],
