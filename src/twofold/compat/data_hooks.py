@@ -81,7 +81,7 @@ class PrefetchingState(PrefetchingIter):
     @property
     def prefetch_threads(self) -> list[Thread]:
         """The threads."""
-        return [thread for pool in self._threads for thread in pool._threads]
+        return [reader.thread for reader in self._threads]
 
 
 class BatchMethods(NDArrayIter):
