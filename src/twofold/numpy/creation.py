@@ -4,7 +4,6 @@ NumPy arrays are copied, never shared. Data without a dtype here (text, objects,
 ``subok`` never have an effect: arrays are in row-major order, and there is one class. ``device`` and ``ctx`` are synonyms.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -218,14 +217,10 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
     Raises
     ------
     UnsupportedDType
-        If it remains a NumPy array, or has a mask.
+        If it remains a NumPy array.
     """
     if isinstance(a, ndarray):
         return a
-    # NumPy imports its masked arrays when somebody asks for them
-    masked = sys.modules.get("numpy.ma")
-    if masked is not None and isinstance(a, masked.MaskedArray):
-        raise UnsupportedDType("an operand has a mask, which would be lost", repr(a)[:60], "pass a.filled(value), or compute with numpy.ma")
     found = array(a, copy=None, device=None if isinstance(a, Array) else device)
     if not isinstance(found, ndarray):
         raise UnsupportedDType("an operand is not an array of numbers", repr(a)[:60], "compute with numpy")
