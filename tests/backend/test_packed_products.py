@@ -1,5 +1,7 @@
 """Products of float32 matrices in machine code that packs its operands: values, and bits that depend on nothing else."""
 
+from types import FunctionType
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from twofold_numpy.blas import blas
 from twofold_numpy.jit.availability import is_installed
 from twofold_numpy.products import Multiplication, _stacks, pieces_of
 
+from .matrices import layouts, operands
 from tests.cases import spread_in_ci
 
 if not is_installed() or not packing._has_wide_vectors() or blas() is None:
@@ -38,19 +41,13 @@ def _two_threads(monkeypatch):
     monkeypatch.setattr(SETTINGS, "threads", 2)
 
 
-def drawn(batch, m, k, n, seed=0):
-    draw = np.random.default_rng(seed)
-    a, b = draw.normal(size=(batch, m, k)).astype("float32"), draw.normal(size=(batch, k, n)).astype("float32")
-    return (a[0], b[0]) if batch == 1 else (a, b)
-
-
 def transposed(x):
     return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
-def layouts(x):
-    """A matrix, or a stack of them: rows one after the other, columns one after the other, with gaps, and backwards."""
-    return [x, transposed(x), np.repeat(x, 2, -1)[..., ::2], x[..., ::-1, ::-1].copy()[..., ::-1, ::-1]]
+def all_layouts(x):
+    """`layouts`, and rows and columns backwards."""
+    return [*layouts(x), x[..., ::-1, ::-1].copy()[..., ::-1, ::-1]]
 
 
 def computed(a, b, pieces=None):
@@ -73,13 +70,13 @@ def every_size(monkeypatch):
 
 @pytest.mark.parametrize(("batch", "m", "k", "n"), spread_in_ci(SIZES))
 def test_products_are_right_in_all_layouts_and_by_any_number_of_threads(batch, m, k, n, monkeypatch):
-    a, b = drawn(batch, m, k, n)
+    a, b = operands(batch, m, k, n)
     want = a.astype("float64") @ b.astype("float64")
     # each of k additions is rounded, relative to the sum of absolute products
     bound = 2 * np.finfo("float32").eps * np.sqrt(k) * (np.abs(a).astype("float64") @ np.abs(b).astype("float64"))
     bits = set()
-    for first in layouts(a):
-        for second in layouts(b):
+    for first in all_layouts(a):
+        for second in all_layouts(b):
             for count in (1, 2):
                 monkeypatch.setattr(SETTINGS, "threads", count)
                 found = computed(first, second)
@@ -90,7 +87,7 @@ def test_products_are_right_in_all_layouts_and_by_any_number_of_threads(batch, m
 
 @pytest.mark.usefixtures("every_size")
 def test_every_number_of_rows_and_columns_around_tiles():
-    a, b = drawn(1, 19, 21, 70)
+    a, b = operands(1, 19, 21, 70)
     whole = computed(a, b)
     np.testing.assert_allclose(whole, a.astype("float64") @ b.astype("float64"), rtol=1e-4, atol=1e-5)
     for rows in range(1, 20):
@@ -104,16 +101,16 @@ def test_every_number_of_rows_and_columns_around_tiles():
 @pytest.mark.usefixtures("every_size")
 @pytest.mark.parametrize("inner", [1, 7, 8, 9, 511, 512, 513, 1030])
 def test_every_length_of_sums(inner):
-    a, b = drawn(1, 24, inner, 40)
+    a, b = operands(1, 24, inner, 40)
     want = a.astype("float64") @ b.astype("float64")
-    for first in layouts(a):
-        for second in layouts(b):
+    for first in all_layouts(a):
+        for second in all_layouts(b):
             np.testing.assert_allclose(computed(first, second), want, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.usefixtures("every_size")
 def test_numbers_that_are_not_finite_stay_in_their_rows_and_columns():
-    a, b = drawn(1, 21, 530, 37)
+    a, b = operands(1, 21, 530, 37)
     a[20], b[:, 36] = np.nan, np.inf
     found = computed(a, b)
     assert np.isnan(found[20]).all()
@@ -124,7 +121,7 @@ def test_numbers_that_are_not_finite_stay_in_their_rows_and_columns():
 
 @pytest.mark.usefixtures("every_size")
 def test_results_are_written_inside_their_bounds():
-    a, b = drawn(1, 11, 33, 19)
+    a, b = operands(1, 11, 33, 19)
     memory = np.full(11 * 19 + 64, 7, "float32")
     out = memory[32 : 32 + 11 * 19].reshape(11, 19)
     first, second = _stacks(a, b)
@@ -152,14 +149,14 @@ def test_stacks_that_lie_apart(count, monkeypatch):
     for a, b in cases:
         assert _stacks(a, b) is None
         found = products.multiply(a, b)
-        assert isinstance(products._bound[a.dtype, a.shape, a.strides, b.shape, b.strides], type(drawn))
+        assert isinstance(products._bound[a.dtype, a.shape, a.strides, b.shape, b.strides], FunctionType)
         plain = np.ascontiguousarray(a).reshape(-1, *a.shape[-2:]), np.ascontiguousarray(b).reshape(-1, *b.shape[-2:])
         np.testing.assert_array_equal(found.reshape(-1, *found.shape[-2:]), computed(*plain))
         np.testing.assert_allclose(found, a.astype("float64") @ b.astype("float64"), rtol=1e-3, atol=1e-4)
 
 
 def test_a_matrix_that_is_broadcast_is_read_for_every_product():
-    a, b = drawn(4, 64, 200, 64)
+    a, b = operands(4, 64, 200, 64)
     same = np.broadcast_to(b[:1], b.shape)
     np.testing.assert_array_equal(computed(a, same), computed(a, np.ascontiguousarray(same)))
 
@@ -184,7 +181,7 @@ def test_a_program_gets_the_same_bits_from_its_first_product_on(monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit", True)
     monkeypatch.setattr(products._Patience, "used", 0)
     products._bound.clear()
-    a, b = (mx.nd.array(x) for x in drawn(1, 64, 784, 128))
+    a, b = (mx.nd.array(x) for x in operands(1, 64, 784, 128))
     first = mx.nd.dot(a, b).asnumpy()
     np.testing.assert_array_equal(first, computed(a.asnumpy(), b.asnumpy()))
     assert workers.count() == 2

@@ -21,6 +21,7 @@ from twofold_numpy.jit.availability import is_installed
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.products import CUT, blocks_of, multiply, pieces_of
 
+from .matrices import layouts, operands
 from tests.cases import spread_in_ci
 from tests.conftest import absent
 
@@ -59,22 +60,6 @@ def _two_threads_of_blas(monkeypatch):
     yield
     assert library.get_threads() == 2
     library.set_threads(before)
-
-
-def operands(batch, m, k, n, dtype="float32", seed=0):
-    draw = np.random.default_rng(seed)
-    a, b = draw.normal(size=(batch, m, k)), draw.normal(size=(batch, k, n))
-    if np.dtype(dtype).kind == "c":
-        a, b = a + 1j * draw.normal(size=a.shape), b - 1j * draw.normal(size=b.shape)
-    a, b = a.astype(dtype), b.astype(dtype)
-    return (a[0], b[0]) if batch == 1 else (a, b)
-
-
-def layouts(x):
-    """A matrix, or a stack of them, in several memory layouts."""
-    wide = np.repeat(x, 2, -1)[..., ::2]  # every second element: BLAS cannot read it in place
-    padded = np.concatenate([x, x], -1)[..., : x.shape[-1]]
-    return [x, np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2), padded, wide, x[::-1].copy()[::-1]]
 
 
 @pytest.mark.parametrize("sizes", [*SIZES, (100, 64, 64, 64), (3, 1, 500, 1000), (1, 5000, 5000, 5000)], ids=str)

@@ -1,7 +1,6 @@
 """Other threads may act between any two instructions: a function runs once for each place, with the other thread's step put there."""
 
 import dis
-import sys
 import threading
 from itertools import pairwise
 from types import CodeType
@@ -24,6 +23,7 @@ from twofold.imperative.residuals import NodeCache
 from twofold.imperative.tape import Tape, TapeEntry
 
 from .operators import SIZE, in_thread, ramp
+from .signals import at_instruction
 from tests.probe import captured
 
 
@@ -38,32 +38,6 @@ def after_calls(code: CodeType) -> list[int]:
     return [b.offset for a, b in pairwise(found) if a.opname.startswith(("CALL", "RESUME"))]
 
 
-def interrupted(work, code: CodeType, offset: int, action):
-    """Run a function, with an action before an instruction of a code object when that is first reached; returns whether it is."""
-    done = []
-
-    def opcode(frame, event, argument):
-        if event == "opcode" and frame.f_lasti == offset and not done:
-            done.append(True)
-            sys.settrace(None)
-            action()
-        return opcode
-
-    def trace(frame, event, argument):
-        if frame.f_code is not code or done:
-            return None
-        frame.f_trace_opcodes = True
-        return opcode
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return bool(done)
-
-
 @pytest.mark.usefixtures("deferred")
 def test_a_head_gradient_of_another_thread_may_be_read_while_backward_joins_a_window():
     for offset in instructions(join_backward.__code__):
@@ -72,7 +46,7 @@ def test_a_head_gradient_of_another_thread_may_be_read_while_backward_joins_a_wi
         with autograd.record():
             y = x * 2.0
         head = in_thread(lambda: nd.array(ramp()) * 3.0).result()
-        interrupted(lambda y=y, head=head: y.backward(head), join_backward.__code__, offset, head.asnumpy)
+        at_instruction(lambda y=y, head=head: y.backward(head), join_backward.__code__, offset, head.asnumpy)
         np.testing.assert_array_equal(x.grad.asnumpy(), ramp() * np.float32(6))
 
 
@@ -83,7 +57,7 @@ def test_a_reader_may_finish_while_another_thread_waits_to_write():
         x = nd.array(ramp())
         y = x * 2.0
         v = captured(x)
-        interrupted(x.wait_to_write, code, offset, lambda v=v: setattr(v, "producer", None))
+        at_instruction(x.wait_to_write, code, offset, lambda v=v: setattr(v, "producer", None))
         np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2))
 
 
@@ -105,7 +79,7 @@ def test_of_two_threads_that_record_an_operand_neither_loses_its_borrow(lend, co
         v, first, second = Value(ramp()), Tape(), Tape()
         if lent_before:
             v.lend(Tape())  # which is gone
-        second_has = interrupted(lambda v=v, first=first: lend(v, first), code, offset, lambda v=v, second=second: v.lend(second))
+        second_has = at_instruction(lambda v=v, first=first: lend(v, first), code, offset, lambda v=v, second=second: v.lend(second))
         if second_has:
             assert v.sharing is ALWAYS
 
@@ -148,7 +122,7 @@ def test_threads_may_write_different_rows_of_an_array(module, is_read, is_ready,
                 others.append(in_thread(lambda: other(third)))
                 threading.Thread.join(others[0], 0.003)  # it may have to wait until this thread has written
 
-            reached += interrupted(lambda first=first: mine(first), code, offset, act)
+            reached += at_instruction(lambda first=first: mine(first), code, offset, act)
             for thread in others:
                 thread.result()
             want = np.ones((4, SIZE))

@@ -3,7 +3,6 @@
 `twofold_numpy.direct_tiling` cuts a convolution into items; this module prints the code that computes them, and binds it to a geometry.
 """
 
-import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache, partial
@@ -13,7 +12,6 @@ import numpy as np
 
 from twofold.backend import workers
 from twofold.backend.kernel import RowProgram
-from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
 from ..direct import Binder, Bound, Work
@@ -25,10 +23,10 @@ from . import depthwise, depthwise_weights
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
 from .epilogue import Epilogue, epilogue_ir, epilogue_of
-from .handoff import board, module, start
+from .handoff import module
 from .ir import splat
 from .llvm_text import FIELDS, SHARED_WORDS, loaded_words
-from .products import HOLD, WAKE, hold_words, never
+from .products import never, shared_words
 
 #: Bits of a float32.
 FLOAT = 32
@@ -177,12 +175,7 @@ def _in_pieces(
 ) -> BuiltinFunctionType:
     """The function that computes the pieces of a tiling; it keeps an object alive that its code reads."""
     steps = None if epilogue is None else _steps(own, epilogue)
-    shares = workers.count() > 1 and tiling.pieces > 1
-    if shares:
-        start(own)
-    # a helper that is awake takes pieces of any convolution; a sleeping helper is woken only for a large one
-    wakes = tiling.pieces - 1 if tiling.nanoseconds >= WAKE else 0
-    numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, tiling.pieces, wakes, int(shares), ctypes.addressof(HOLD)]
+    numbers = shared_words(own, library, tiling.pieces, tiling.nanoseconds)
     words = tiling.numbers(0 if steps is None else steps.address)
     return builtin_of(code.address, (code.library, steps, keep), [*numbers, *words], never, KEEP_GIL)
 

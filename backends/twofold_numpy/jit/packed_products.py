@@ -5,13 +5,11 @@ with few rows, and a few percent longer for most others. A sum is one chain of f
 the blocks' sums are added in their order: bits depend neither on threads nor on other rows and columns.
 """
 
-import ctypes
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from twofold.backend import workers
-from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas
 from ..memory import scratch_memory
@@ -19,10 +17,10 @@ from ..packing import LANES, ROWS, rounded
 from ..products import InnerProduct, Multiplication, Piece, Product
 from .callables import KEEP_GIL, builtin_of
 from .compiler import compiler
-from .handoff import board, code_of, start
+from .handoff import code_of
 from .ir import splat
 from .llvm_text import FIELDS, SHARED_WORDS, loaded_words
-from .products import HOLD, WAKE, hold_words, never
+from .products import never, shared_words
 from .transpose import square
 
 #: Vectors of columns that are multiplied at once, and their floats.
@@ -50,19 +48,14 @@ def packed_product(library: Blas, of: Multiplication | InnerProduct) -> Product 
     code = code_of(own, "packed_product", **_words(own.machine.head))
     # a single thread packs nothing twice; the bits are the same
     pieces = of.pieces if workers.count() > 1 else ((0, of.batch, 0, of.rows, 0, of.columns),)
-    number = len(pieces)
-    shares = number > 1
-    if shares:
-        start(own)
-    wakes = number - 1 if of.nanoseconds >= WAKE else 0
-    numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, number, wakes, int(shares), ctypes.addressof(HOLD)]
+    numbers = shared_words(own, library, len(pieces), of.nanoseconds)
     depth = -(-of.inner // -(-of.inner // DEPTH))
     left, scratch = _scratch(pieces, depth)
     (a_step, *a), (b_step, *b), (out_step, row, item) = of.strides
     numbers += [scratch, left, of.inner, depth, of.stack or of.batch, *a, *b, row, a_step, b_step, out_step, *of.apart]
     for lo, hi, top, bottom, first, last in pieces:
         numbers += [bottom - top, last - first, top * a[0], first * b[1], top * row + first * item, lo, hi]
-    run, size = builtin_of(code.address, code.library, numbers, never, KEEP_GIL), number * scratch + LINE
+    run, size = builtin_of(code.address, code.library, numbers, never, KEEP_GIL), len(pieces) * scratch + LINE
 
     def product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         run(a, b, out, scratch_memory(size))

@@ -11,7 +11,7 @@ from twofold.backend.ledger import HAND_OFFS
 from ..blas import Blas
 from ..products import InnerProduct, Multiplication, Product, Strides
 from .callables import KEEP_GIL, builtin_of
-from .compiler import compiler
+from .compiler import Compiler, compiler
 from .handoff import board, code_of, start
 from .llvm_text import FIELDS
 
@@ -66,13 +66,8 @@ def bound_product(library: Blas, of: Multiplication | InnerProduct) -> Product |
     if address is None:
         return None
     code = code_of(own, "product", **_words(call, of.dtype.char, library.integer, own.machine.head))
-    number = len(call.pieces)
-    shares = workers.count() > 1 and number > 1
-    if shares:
-        start(own)
-    wakes = number - 1 if of.nanoseconds >= WAKE else 0
-    numbers = [board(), HAND_OFFS.address, *hold_words(library), address]
-    numbers += [number, wakes, int(shares), ctypes.addressof(HOLD), *call.numbers, *[n for piece in call.pieces for n in piece]]
+    numbers = [*shared_words(own, library, len(call.pieces), of.nanoseconds, address), *call.numbers]
+    numbers += [n for piece in call.pieces for n in piece]
     return builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
 
@@ -162,6 +157,18 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def hold_words(library: Blas) -> tuple[int, int]:
+def shared_words(own: Compiler, library: Blas, pieces: int, nanoseconds: float, function: int = 0) -> list[int]:
+    """The words that all computations in pieces begin with (``llvm/pieces.ll``); starts helpers, if there are pieces to share.
+
+    A helper that is awake takes pieces of any of them; a sleeping one is woken only for work of many nanoseconds.
+    """
+    shares = workers.count() > 1 and pieces > 1
+    if shares:
+        start(own)
+    wakes = pieces - 1 if nanoseconds >= WAKE else 0
+    return [board(), HAND_OFFS.address, *_hold_words(library), function, pieces, wakes, int(shares), ctypes.addressof(HOLD)]
+
+
+def _hold_words(library: Blas) -> tuple[int, int]:
     """The addresses of BLAS' functions that get and set its number of threads."""
     return _address(library.get_threads), _address(library.set_threads)

@@ -1,22 +1,19 @@
 """Machine code of maxima and sums of windows, and of their transposes; ``llvm/windows.ll`` and those beside it have it."""
 
-import ctypes
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 import numpy as np
 
-from twofold.backend.ledger import HAND_OFFS
-
 from ..blas import blas
 from ..window_tables import Kind, Part
 from .callables import KEEP_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
-from .handoff import board, module, start
+from .handoff import module
 from .ir import splat
 from .llvm_text import FIELDS, llvm_text, loaded_words
-from .products import HOLD, WAKE, hold_words, never
+from .products import never, shared_words
 
 #: The numbers that the code reads after those of all computations in pieces: how many planes, and how many of them are of one image; for
 #: the three arrays the offset of the first plane, and the distances of images and of planes of one image; scratch memory; and the table
@@ -54,10 +51,7 @@ def bound_part(kind: Kind, dtype: np.dtype[np.generic], part: Part, lowest: floa
     # the place of a maximum along an axis
     bits = 16 if kind == "max transposed" and max(part.windows.kernel) > 1 << 8 else 8
     code = _code_of(own, KINDS[kind], dtype.name, bits)
-    if pieces > 1:
-        start(own)
-    wakes = pieces - 1 if part.elements * ELEMENT >= WAKE else 0
-    numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, pieces, wakes, int(pieces > 1), ctypes.addressof(HOLD)]
+    numbers = shared_words(own, library, pieces, part.elements * ELEMENT)
     (value,) = struct.unpack("q", struct.pack("d", lowest))
     first, given, last = part.arrays(kind)
     words = [part.planes, part.blocks, *first, *given, *last, part.table.elements, *part.table.padding, value]
