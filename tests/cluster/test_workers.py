@@ -73,9 +73,9 @@ def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):
 
 
 @pytest.mark.ci
-def test_all_workers_are_told_of_a_mistake_of_one(run):
-    """Other shapes, a parameter that is skipped, a store that needs a server, weights that drift apart."""
-    done = run(2, "mistakes", "told", TWOFOLD_KV_CHECKSUM="2")
+def test_all_workers_are_told_of_a_mistake_of_one(run, tmp_path):
+    """Other shapes, a parameter that is skipped, other keys at a later push, a store that needs a server, weights that drift apart."""
+    done = run(2, "mistakes", "told", tmp_path, TWOFOLD_KV_CHECKSUM="2")
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["worker 0 was told", "worker 1 was told"]
 

@@ -69,8 +69,6 @@ class CollectiveCalls:
         #: Held while an operation runs, in the program's thread or the communication thread. It is the first lock to be taken: the watch's
         #: and then the channel's come after it.
         self._lock = RLock()
-        #: The labels of the facts that all workers have agreed on and need not compare again.
-        self._agreed: set[object] = set()
 
     @property
     def finished(self) -> frozenset[int]:
@@ -128,23 +126,19 @@ class CollectiveCalls:
 
     # agreement
 
-    def agree(self, label: object, facts: Iterable[object], *, always: bool = False) -> Contributors | None:
-        """Check that all workers state the same facts, once for each label or at every call.
+    def agree(self, label: object, facts: Iterable[object]) -> Contributors:
+        """Check that all workers state the same facts.
 
         Returns
         -------
-        Contributors or None
-            How many workers have not finished; None if the workers were not asked.
+        Contributors
+            How many workers have not finished.
 
         Raises
         ------
         ClusterError
             If the facts differ; the error names the difference.
         """
-        if not always:
-            if label in self._agreed:
-                return None
-            self._agreed.add(label)
         text = repr(tuple(facts))
         share, is_same = self._compare(label, crc32(text.encode()))
         if not is_same:  # the same answer on all workers, so all of them gather the texts
@@ -201,8 +195,14 @@ class CollectiveCalls:
         return int(self.gather(np.array([number]), label).max())
 
     def barrier(self) -> None:
-        """Wait until all workers that have not finished have called this, and everything they have sent is summed."""
-        self._in_order("barrier", CollectiveCall(BARRIER, np.dtype(np.int8).num), self._group.barrier, NOTHING)
+        """Wait until all workers that have not finished have called this, and everything they have sent is summed.
+
+        Raises
+        ------
+        ClusterError
+            If a worker does something else.
+        """
+        self.agree("barrier", ("barrier",))  # not MPI's barrier: beside another operation that would wait for ever
 
     def _in_order(self, label: object, operation: CollectiveCall, function: Callable[[], object], out: np.ndarray) -> int:
         """Run a function that writes to ``out`` after all earlier calls, and wait for it. Returns the number of contributors."""
@@ -239,9 +239,9 @@ class CollectiveCalls:
         bool
             Whether a spare has joined.
         """
-        share = self.agree(label, facts, always=True)
+        share = self.agree(label, facts)
         pool = self._pool
-        if pool is None or share is None or share.active != share.all or share.all == self.size or not pool.has_spares:
+        if pool is None or share.active != share.all or share.all == self.size or not pool.has_spares:
             return False
         with self._lock:
             self._watch.begin("spares joining", CollectiveCall(BARRIER, np.dtype(np.int8).num))
@@ -260,7 +260,6 @@ class CollectiveCalls:
         self.rank = joined.members[joined.comm.rank]
         count, self._survivors.completed = joined.facts
         self._watch.regroup(joined.notices, joined.members, self.size, count)
-        self._agreed.clear()  # newcomers have agreed on nothing yet, and an agreement takes all workers
 
     def handed_over(self, state: Callable[[], bytes] | None) -> bytes:
         """The state that newcomers need, returned on all workers: the bytes of the first worker that has a state."""

@@ -170,7 +170,8 @@ class DistributedStore(KVStore):
                 everyone.connect_devices(merged[0].context)
                 self._is_connected = True
             facts = [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, merged, strict=True)]
-            share = everyone.agree(label, facts, always=is_gradient or len(keys) > 1)
+            # at every push: workers that push in different orders, as servers allow, would add the values of different keys
+            share = everyone.agree(label, facts)
         dense: tuple[list[Key], list[NDArray]] = ([], [])
         for k, x in zip(keys, merged, strict=True):
             if x.stype != "default" or self._compression is not None:
@@ -299,7 +300,7 @@ class DistributedStore(KVStore):
         """
         self._compression = compression_of(compression_params)
         if self._all is not None and not (self._inherited is not None and self._inherited.stored):
-            self._all.agree("set_gradient_compression", sorted(compression_params.items()), always=True)
+            self._all.agree("set_gradient_compression", sorted(compression_params.items()))
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update stored arrays with an optimizer; see `KVStore.set_optimizer`.
@@ -314,7 +315,7 @@ class DistributedStore(KVStore):
         check_optimizer(optimizer)
         # a spare comes when the others have long agreed: it gets their states
         if self._all is not None and (self._inherited is None or self._inherited.updates is None):
-            self._all.agree("set_optimizer", optimizer_facts(optimizer), always=True)
+            self._all.agree("set_optimizer", optimizer_facts(optimizer))
         super().set_optimizer(optimizer)
 
     def set_updater(self, updater: UpdateFunction) -> None:
@@ -395,6 +396,7 @@ class DistributedStore(KVStore):
         """Wait at a barrier, and return the workers that came to it, the same list on all of them."""
         if self._all is None:
             return [0]
+        self._all.barrier()  # names the workers that do something else
         return np.flatnonzero(self._all.gather(np.ones(1, np.int64), "barrier")).tolist()
 
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:

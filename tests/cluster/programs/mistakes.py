@@ -67,6 +67,17 @@ if MISTAKE == "told":
     store.push(KEYS, [mx.nd.ones(2) for _ in KEYS])
     keys = KEYS if rank == 0 else ["a", "c"]
     told(lambda: store.push(keys, [mx.nd.ones(2) for _ in keys]), r"push of keys .*: the workers do not do the same.*worker 1: .*'c'")
+    for key in KEYS:
+        store.push(key, mx.nd.ones(2))  # alike: what the workers agreed on once says nothing of the next push
+    told(lambda: store.push(KEYS[rank], mx.nd.ones(2)), r"push of key '[ab]': the workers do not do the same.*worker 1: .*'b'")
+    told(lambda: store.pushpull(KEYS[rank], mx.nd.ones(2)), r"push of key '[ab]': the workers do not do the same")
+    half = mx.nd.ones(2, dtype="float16" if rank else "float32")
+    told(lambda: store.push("a", half), r"push of key 'a': the workers do not do the same.*'float32'.*; worker 1: .*'float16'")
+    rows = mx.nd.ones((2, 1)).tostype("row_sparse") if rank else mx.nd.ones((2, 1))
+    store.init("rows", mx.nd.zeros((2, 1)))
+    told(lambda: store.push("rows", rows), r"push of key 'rows': the workers do not do the same.*'row_sparse'")
+    for others in (store.barrier, lambda: mx.kv.save_checkpoint(sys.argv[2], 1, store, {})):
+        told(others if rank else lambda: store.push("a", mx.nd.ones(2)), r"do not do the same.*'a'.*; worker 1: .*'barrier'")
     told(lambda: mx.kv.create("dist_async"), "asynchronous updates need a server")
     others = r"set_optimizer: the workers do not do the same: given worker 0: .*'learning_rate', 0.1.*worker 1: .*'learning_rate', 0.2"
     told(lambda: store.set_optimizer(mx.optimizer.AdaGrad(learning_rate=0.1 + 0.1 * rank)), others.replace("learning_rate", "lr"))
