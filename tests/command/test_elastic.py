@@ -422,6 +422,26 @@ def test_the_note_of_the_last_checkpoint_comes_from_the_machine_of_worker_0(tmp_
     assert ray.runs == [("10.0.0.2", "remove"), ("10.0.0.3", "remove")] or ray.runs == [("10.0.0.3", "remove"), ("10.0.0.2", "remove")]
 
 
+def test_a_note_that_an_earlier_run_has_left_replaces_no_newer_one(tmp_path: Path) -> None:
+    slots, ray = slots_on(tmp_path, "10.0.0.2", "10.0.0.3", count=2)
+    there, here = str(tmp_path / "last-checkpoint"), tmp_path / "last-checkpoint"
+    slots.use(2)
+    ray.files[there] = "step-1"
+    slots.attend()
+    slots._slots[0].actor.is_frozen = True  # an answer that is on its way when worker 0 moves
+    slots.attend()
+    # worker 0 was on another machine, where it wrote step-2, and comes back to one that has the note of step-1
+    here.write_text("step-2")
+    slots._slots[0].actor.is_frozen = False
+    slots.use(2)
+    for _ in range(3):
+        slots.attend()
+        assert here.read_text() == "step-2"
+    ray.files[there] = "step-3"
+    slots.attend()
+    assert here.read_text() == "step-3"
+
+
 def launched(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "twofold", "launch", *map(str, words)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)

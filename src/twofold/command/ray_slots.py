@@ -192,7 +192,9 @@ class RaySlots:
             scheduling_strategy="DEFAULT",
         )
         self._slots = [self._asked() for _ in range(request.slots)]
+        #: The promised text of worker 0's note, and its first text since the job was started, which an earlier run has left there.
         self._reading: Any = None
+        self._left_note: str | None = None
         self._is_lost = False
         self._starter = folder / "starter"
         self._starter.write_text(STARTER, encoding="utf-8")
@@ -225,6 +227,7 @@ class RaySlots:
         # Open MPI then starts the processes itself, and asks for no daemon
         if [host.name for host in hosts] == [self._here]:
             hosts = [Host("localhost", count)]
+        self._begin_note()
         # `STARTER` stands in for ssh. Without a tree this process, which knows the actors, starts every daemon.
         starter = {"PRTE_MCA_plm": "ssh", "PRTE_MCA_plm_ssh_agent": str(self._starter), "PRTE_MCA_plm_ssh_no_tree_spawn": "1"}
         threads = {name: os.environ.get(name, str(self._request.cpus)) for name in THREADS}
@@ -271,6 +274,15 @@ class RaySlots:
             return {}
         return {"CUDA_VISIBLE_DEVICES": ",".join(k for slot in self._slots if slot.address == address and slot.is_used for k in slot.gpus)}
 
+    def _begin_note(self) -> None:
+        """Read what an earlier run has left on the machine where worker 0 will be started."""
+        self._reading = self._left_note = None
+        self._bring_note()
+        if self._reading is not None:
+            # before the job is started: what the machine answers later may be the job's own note
+            self._ray.wait([self._reading], timeout=ANSWER)
+            self._bring_note()
+
     def _bring_note(self) -> None:
         first = next((slot for slot in self._slots if slot.is_used), None)
         if first is None or any(slot.is_used and slot.address == self._here for slot in self._slots):
@@ -278,10 +290,13 @@ class RaySlots:
         if self._reading is None:
             self._reading = first.actor.read.remote(str(self._folder / LAST_CHECKPOINT))
         text = self._result(self._reading, "")
-        if text is not None:
-            self._reading = None
-            if text:
-                (self._folder / LAST_CHECKPOINT).write_text(text, encoding="utf-8")
+        if text is None:
+            return
+        self._reading = None
+        if self._left_note is None:
+            self._left_note = text
+        elif text not in ("", self._left_note):  # the note that was left there is older than the one that is here
+            (self._folder / LAST_CHECKPOINT).write_text(text, encoding="utf-8")
 
     def _look(self) -> None:
         """Learn the machines of slots that Ray has started, and request a new slot for each that has died."""
