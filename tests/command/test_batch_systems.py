@@ -46,6 +46,15 @@ def test_slurms_tasks_are_the_workers_and_find_one_another(tmp_path: Path) -> No
     assert sorted(found.stdout.splitlines()) == [f"worker {k} | summed {k} 2 [3.0, 3.0] {k}" for k in range(2)]
 
 
+@needs_mpi
+def test_the_local_launcher_stays_on_this_machine_inside_an_allocation(tmp_path: Path) -> None:
+    words = "--launcher", "local", "-n", "2", "program.py", "pass", "OMPI_COMM_WORLD_RANK"
+    found = launched(tmp_path, SUM_ONCE.read_text(), *words, SLURM_JOB_ID="7", SLURM_NTASKS="4")
+    assert found.returncode == 0, found.stderr
+    assert found.stderr.startswith("launch: 2 workers on localhost")
+    assert sorted(found.stdout.splitlines()) == [f"worker {k} | summed {k} 2 [3.0, 3.0] {k}" for k in range(2)]
+
+
 @pytest.mark.ci
 @needs_mpi
 @pytest.mark.parametrize(("failure", "status"), later_in_ci([("sys.exit(7)", 7), ("os.kill(os.getpid(), 9)", 137)]))

@@ -152,6 +152,10 @@ def test_slurm_starts_the_processes_inside_its_allocation(tmp_path: Path) -> Non
     assert found.stdout.splitlines() == [f"worker 0 | {options} python -m twofold run program.py", "worker 1 | 3 1"]
 
 
+#: What prints an MPIJob.
+POD = ["-n", "2", "--k8s", "--image", "train:1"]
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -166,7 +170,16 @@ def test_slurm_starts_the_processes_inside_its_allocation(tmp_path: Path) -> Non
         (["-n", "2", "--allow", "optimizer", "program.py"], "--allow: not a class: given 'optimizer'"),
         (["-n", "2", "--k8s", "program.py"], "pass --image NAME"),
         (["-n", "2", "--image", "train:1", "program.py"], "--image needs --k8s"),
-        (["-n", "2", "--step-ms", "3", "program.py"], "--bytes, --model, --shape, --step-ms and --days need --plan"),
+        (["-n", "2", "--step-ms", "3", "program.py"], "--network, --bytes, --model, --shape, --step-ms and --days need --plan"),
+        (["-n", "2", "--network", "10GbE", "program.py"], "--network, --bytes, --model, --shape, --step-ms and --days need --plan"),
+        ([*POD, "--trace", "all.json", "program.py"], "--k8s and --trace exclude each other"),
+        ([*POD, "--hosts", "localhost:2", "program.py"], "--k8s and --hosts exclude each other"),
+        ([*POD, "--hostfile", "hosts", "program.py"], "--k8s and --hostfile exclude each other"),
+        ([*POD, "--launcher", "ssh", "program.py"], "--k8s and --launcher exclude each other"),
+        ([*POD, "--plan", "--bytes", "8", "program.py"], "--k8s and --plan exclude each other"),
+        ([*POD, "--allow", "optimizer", "program.py"], "--allow: not a class: given 'optimizer'"),
+        (["-n", "2", "--launcher", "local", "--hosts", "a:2", "program.py"], "--launcher local and --hosts exclude each other"),
+        (["-n", "2", "--launcher", "mpi", "--ray", "local", "program.py"], "--ray and --launcher exclude each other"),
         (["-n", "2", "--iface", "nosuch0", "program.py"], "no such network interface: given 'nosuch0'; use one of "),
         (["-n", "2", "--trace", "missing/x.json", "program.py"], "--trace: there is no such folder: given missing"),
         (["-n", "2", "--launcher", "yarn", "program.py"], "unsupported launcher: given yarn"),

@@ -389,7 +389,7 @@ def execute(given: argparse.Namespace, workers: int, servers: int, command: Call
 def check(given: argparse.Namespace) -> None:
     """Refuse options that exclude each other."""
     if given.ray:
-        for name in ("hosts", "hostfile", "ft", "k8s", "plan"):
+        for name in ("hosts", "hostfile", "ft", "k8s", "plan", "launcher"):
             if getattr(given, name):
                 given.usage_error(f"--ray and --{name} exclude each other")
         return

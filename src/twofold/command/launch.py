@@ -40,6 +40,8 @@ DRAWN = 24
 PODS = 300.0
 PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
 CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+#: Options that an MPIJob cannot honour: the operator chooses the machines, and the pods share no folder in which traces would meet.
+NOT_IN_PODS = ("hosts", "hostfile", "trace", "plan", "launcher")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,9 +125,6 @@ def execute(given: argparse.Namespace) -> int:
     if given.ray:
         return elastic.execute(given, workers, servers, partial(_command, given, servers, program))
     check_names(hosts, PODS if "KUBERNETES_SERVICE_HOST" in os.environ else 0)
-    for name in given.allow:
-        if not CLASS.fullmatch(name):
-            raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
     with _folder_of_notes(given) as folder:
         job = Job(workers, servers, hosts or allocated_hosts(), given.iface, given.ft, spares=given.spares)
         found = engine(hosts)
@@ -149,6 +148,12 @@ def _check_options(given: argparse.Namespace) -> None:
     if given.image and not given.k8s:
         given.usage_error("--image needs --k8s")
     check_plan_arguments(given)
+    for name in NOT_IN_PODS if given.k8s else ("hosts", "hostfile") if given.launcher == "local" else ():
+        if getattr(given, name):
+            given.usage_error(f"--{'k8s' if given.k8s else 'launcher local'} and --{name} exclude each other")
+    for name in given.allow:
+        if not CLASS.fullmatch(name):
+            raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
     if given.trace and not Path(given.trace).absolute().parent.is_dir():
         raise LaunchError("launch: --trace: there is no such folder", str(Path(given.trace).parent), "make it first: mkdir -p")
 
@@ -195,7 +200,9 @@ def _hosts(given: argparse.Namespace) -> tuple[Host, ...]:
     if given.hosts:
         return hosts_of(given.hosts)
     if given.hostfile:
-        return () if given.k8s else hosts_of_file(given.hostfile)
+        return hosts_of_file(given.hostfile)
+    if given.launcher == "local" and is_allocation():
+        return (Host("localhost", sum(_counts(given, ())) + given.spares),)
     # Slurm's srun ends all processes when one dies, so that Open MPI has to start them
     return allocated_hosts(must_be_known=True) if given.ft and not (given.k8s or given.ray) else ()
 

@@ -29,7 +29,7 @@ def print_plan(given: argparse.Namespace) -> int:
         If the network, the model or its size is missing or unknown.
     """
     try:
-        over = network(given.network)
+        over = network(given.network or "10GbE")
         step = TrainingStep(_nbytes(given), (given.step_ms or 0.0) / 1e3)
     except LaunchError:
         raise

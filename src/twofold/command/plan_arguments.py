@@ -9,9 +9,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``--plan``, and those of its ``--days``."""
     plan = parser.add_argument_group("plan")
     plan.add_argument("--plan", action="store_true", help="print how many workers pay off, and start nothing")
-    plan.add_argument(
-        "--network", default="10GbE", metavar="NAME", help="10GbE (default), 25GbE, IB100, or latency and bandwidth: a=40us,B=1.17GB/s"
-    )
+    plan.add_argument("--network", metavar="NAME", help="10GbE (default), 25GbE, IB100, or latency and bandwidth: a=40us,B=1.17GB/s")
     size = plan.add_mutually_exclusive_group()
     size.add_argument("--model", metavar="FILE", help="the model: its .params file, or its -symbol.json with --shape")
     size.add_argument("--bytes", type=positive_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
@@ -39,8 +37,8 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check_plan_arguments(given: argparse.Namespace) -> None:
     """Refuse options that would be ignored."""
-    if not given.plan and (given.bytes or given.model or given.shape or given.step_ms or given.days):
-        given.usage_error("--bytes, --model, --shape, --step-ms and --days need --plan")
+    if not given.plan and (given.bytes or given.model or given.shape or given.step_ms or given.days or given.network):
+        given.usage_error("--network, --bytes, --model, --shape, --step-ms and --days need --plan")
     of_days = given.per_machine, given.storage, given.checkpoint, given.restart, given.failures, given.slow
     if not given.days and any(of_days):
         given.usage_error("--per-machine, --storage, --checkpoint, --restart, --failures and --slow need --days")
