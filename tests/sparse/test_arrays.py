@@ -225,3 +225,13 @@ def test_assignment_to_what_is_neither_a_slice_nor_a_number_is_an_assertion(key)
     x = mx.nd.ones((2, 3)).tostype("csr")
     with pytest.raises(AssertionError):
         x[key] = 1
+
+
+@pytest.mark.parametrize("rows", [[4], [-1], [0, 9], [float("nan")]])
+def test_a_store_has_no_rows_outside_its_array(rows):
+    store, out = mx.kv.create("local"), mx.nd.sparse.zeros("row_sparse", (4, 2))
+    store.init("w", mx.nd.ones((4, 2)).tostype("row_sparse"))
+    with pytest.raises(ShapeError, match=r"row_sparse_pull: key 'w' has no such row: given row_ids from .*; pass row numbers from 0 to 3"):
+        store.row_sparse_pull("w", out=out, row_ids=mx.nd.array(rows))
+    store.row_sparse_pull("w", out=out, row_ids=mx.nd.array([3, 0]))
+    assert out.indices.asnumpy().tolist() == [0, 3]

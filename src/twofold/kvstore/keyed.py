@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
+import numpy as np
+
 from ..device import CPU
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError, WrongArgument, WrongType
 from ..imperative.array import Array
 from ..imperative.cell import Value
 from ..imperative.deferral import twin_of
+from ..imperative.invoke import host_of
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from .base import Key, Keys, KVStoreBase, Values
@@ -160,6 +163,8 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
             If ``out`` or ``row_ids`` is missing, or they differ in number.
         MXNetError
             If a key was not initialized, or its array or one of ``out`` is not row-sparse.
+        ShapeError
+            If there is no row of a number.
         """
         if out is None or row_ids is None:
             missing = "out" if out is None else "row_ids"
@@ -179,7 +184,9 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
             if stored.stype != "row_sparse" or target.stype != "row_sparse":
                 given = f"key {k!r}: stored {stored.stype}, out {target.stype}"
                 raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
-            yield k, stored, target, ids[n if len(ids) > 1 else 0]
+            numbers = ids[n if len(ids) > 1 else 0]
+            _check_rows(k, host_of(numbers), stored.shape[0])
+            yield k, stored, target, numbers
 
     def _check_key(self, key: object) -> None:
         kind = str if isinstance(key, str) else int if isinstance(key, int) else None
@@ -192,6 +199,13 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
                 "use one type",
             )
         self._key_type = kind
+
+
+def _check_rows(key: Key, numbers: np.ndarray, rows: int) -> None:
+    """Raise a `ShapeError` if a row does not exist: MXNet would read other memory, and the result have rows outside its shape."""
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < rows):  # NaN is no row either
+        given = f"row_ids from {numbers.min():g} to {numbers.max():g}"
+        raise ShapeError(f"KVStore.row_sparse_pull: key {key!r} has no such row", given, f"pass row numbers from 0 to {rows - 1}")
 
 
 def _arrays(key: Key, value: Any) -> list[NDArray]:

@@ -184,6 +184,8 @@ class KVStore(KeyedStore[NDArray]):
             If ``out`` or ``row_ids`` is missing, or they differ in number.
         MXNetError
             If a key was not initialized, or its array or one of ``out`` is not row-sparse.
+        ShapeError
+            If there is no row of a number.
         """
         for _, stored, target, numbers in self._row_requests(key, out, row_ids):
             retained(cast("Any", stored), numbers.as_in_context(stored.context)).copyto(target)
