@@ -24,6 +24,7 @@ import twofold.ops
 import twofold.symbol
 from twofold.symbol.naming import open_managers
 
+import tests.core.interrupted_updates  # noqa: F401  its paths
 from tests.core.interrupted_paths import PATHS
 
 if TYPE_CHECKING:

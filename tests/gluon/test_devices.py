@@ -74,3 +74,43 @@ def test_a_batch_is_loaded_on_one_device_given_alone():
     (part,) = mx.gluon.utils.split_and_load(mx.nd.ones((4, 2)), mx.cpu(1))
     assert part.context == mx.cpu(1)
     assert part.shape == (4, 2)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+@pytest.mark.parametrize("fails_on", [0, 1, 2])
+def test_copies_of_a_weight_are_equal_after_an_update_that_did_not_end(error: type[BaseException], fails_on: int) -> None:
+    devices = [mx.cpu(k) for k in range(3)]
+
+    class Interrupted(mx.optimizer.SGD):
+        stops = False
+
+        def update_multi_precision(self, index, weight, grad, state):
+            if self.stops and weight[0].context == devices[fails_on]:
+                raise error
+            super().update_multi_precision(index, weight, grad, state)
+
+    parameter = mx.gluon.Parameter("w", shape=(2,))
+    parameter.initialize(mx.init.One(), ctx=devices)
+    optimizer = Interrupted(learning_rate=0.1, momentum=0.5)
+    trainer = mx.gluon.Trainer({"w": parameter}, optimizer, update_on_kvstore=False)
+    values = [1.0]
+    for momentum in (-0.1, -0.15, -0.175, -0.1875):
+        values.append(values[-1] + momentum)
+
+    def step() -> None:
+        with autograd.record():
+            losses = [x.sum() for x in parameter.list_data()]
+        autograd.backward(losses)
+        trainer.step(3)
+
+    step()
+    optimizer.stops = True
+    with pytest.raises(error):
+        step()
+    optimizer.stops = False
+    done = 1 if fails_on == 0 else 2
+    for count in (done, done + 1):
+        found = [x.asnumpy() for x in parameter.list_data()]
+        np.testing.assert_allclose(found, np.full((3, 2), values[count]), rtol=1e-5)
+        assert {counts[0] for counts in optimizer._all_index_update_counts.values()} == {count}
+        step()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..device import Device
 from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, NoSamples, ParameterError
@@ -17,6 +17,7 @@ from .checked_attributes import CheckedAttributes
 from .copies import RENEWALS
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
+from .updates import Work, make_copies_equal
 
 __all__ = ["StaleGradient", "Trainer"]
 
@@ -97,7 +98,7 @@ class Trainer(CheckedAttributes):
         self._wanted_update = update_on_kvstore
         self._compression = compression_params
         self._reset_kvstore()
-        self._cache: tuple[int, list[_Work]] = -1, []
+        self._cache: tuple[int, list[Work]] = -1, []
         self._amp_loss_scaler: OverflowCheck | None = None  # set by `contrib.amp.init_trainer`
         self._amp_original_scale = self._scale
         for param in self._params:
@@ -339,14 +340,18 @@ class Trainer(CheckedAttributes):
         if not all([(g := w._gradient) is not None and g.fresh for w in owners]):  # noqa: C419  one frame, not one each
             works = [self._fresh_part(work, ignore_stale_grad) for work in works]
         store = self._kvstore
-        for updater, work in zip(self._updaters, works, strict=True):
-            if work.indices:
-                updater(*work) if store is None else store.update_with(updater, *work)
-            # used up: the next step needs another backward pass
-            for weight in work.weights:
-                (weight if weight._held is not None else weight._base)._gradient.fresh = False
+        try:
+            for updater, work in zip(self._updaters, works, strict=True):
+                if work.indices:
+                    updater(*work) if store is None else store.update_with(updater, *work)
+                # used up: the next step needs another backward pass
+                for weight in work.weights:
+                    (weight if weight._held is not None else weight._base)._gradient.fresh = False
+        except BaseException as error:
+            make_copies_equal(self._updaters, works, error)
+            raise
 
-    def _new_works(self) -> list["_Work"]:
+    def _new_works(self) -> list[Work]:
         """The weights and gradients to update, by device: all weights in one call, so that the optimizer can update them in one program.
 
         Cached until arrays of some parameter are replaced.
@@ -357,18 +362,18 @@ class Trainer(CheckedAttributes):
             # one row per updater; a parameter has as many copies as there are devices
             for row, weight, grad in zip(rows, param._initialized().arrays, param._gradients(), strict=False):
                 row.append((k, grad, weight))
-        works = [_Work(*zip(*row, strict=True)) if row else _Work((), (), ()) for row in rows]
+        works = [Work(*zip(*row, strict=True)) if row else Work((), (), ()) for row in rows]
         self._cache = count, works
         return works
 
-    def _fresh_part(self, work: "_Work", ignore_stale_grad: bool) -> "_Work":
+    def _fresh_part(self, work: Work, ignore_stale_grad: bool) -> Work:
         """The weights whose gradients are new; raises for the others unless they may be skipped."""
         fresh = [k for k, weight in enumerate(work.weights) if weight._fresh_grad]
         if not ignore_stale_grad and len(fresh) < len(work.weights):
             k = next(k for k in range(len(work.weights)) if k not in fresh)
             raise self._stale(self._params[work.indices[k]], work.weights[k])
         indices, grads, weights = work
-        return _Work(tuple([indices[k] for k in fresh]), tuple([grads[k] for k in fresh]), tuple([weights[k] for k in fresh]))
+        return Work(tuple([indices[k] for k in fresh]), tuple([grads[k] for k in fresh]), tuple([weights[k] for k in fresh]))
 
     # files
 
@@ -425,14 +430,6 @@ class Trainer(CheckedAttributes):
         if self._unsent:
             self._init_params()
         return self._kvstore
-
-
-class _Work(NamedTuple):
-    """The weights to update on a device: their indices, gradients and arrays."""
-
-    indices: tuple[int, ...]
-    grads: tuple[NDArray, ...]
-    weights: tuple[NDArray, ...]
 
 
 def _parameter_list(params: Any) -> list[Parameter]:
