@@ -503,3 +503,42 @@ def test_states_that_are_not_detached_are_constants_of_the_next_step(numpy_switc
         gradients.append([p.grad().asnumpy() for p in layer.collect_params().values()])
     for one, other in zip(*gradients, strict=True):
         numpy.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_float16_network_that_begins_with_batch_normalization_stays_float16(hybridized):
+    for array in (np.ones, nd.ones):
+        net = nn.HybridSequential()
+        net.add(nn.BatchNorm(), nn.Conv2D(2, 3), nn.BatchNorm())
+        net.initialize()
+        net.cast("float16")
+        net.hybridize(hybridized)
+        assert numpy.dtype(net(array((2, 3, 5, 5), dtype="float16")).dtype) == "float16"
+        assert numpy.dtype(net[0].gamma.data().dtype) == "float32"
+
+
+def test_batch_normalization_keeps_16_bits_and_casts_the_other_floats():
+    layer = nn.BatchNorm(in_channels=3)
+    layer.initialize()
+    net = nn.HybridSequential()
+    net.add(layer, nn.Activation("relu"))
+    for block in (layer, net):
+        dtypes = [str(block(np.ones((2, 3), dtype=dtype)).dtype) for dtype in ("float16", "float32", "float64")]
+        assert dtypes == ["float16", "float32", "float32"]
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize(
+    "layer",
+    [nn.Swish(), nn.SELU(), nn.GELU(), nn.ELU(), nn.LeakyReLU(0.1), nn.Dropout(0.5), nn.Activation("tanh"), nn.HybridLambda("relu")],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_the_result_of_an_array_without_axes_has_none(layer, hybridized):
+    layer.hybridize(hybridized)
+    x = np.array(2.0)
+    x.attach_grad()
+    with autograd.record(train_mode=False):
+        y = layer(x)
+    y.backward()
+    assert y.shape == x.grad.shape == ()
+    assert float(y) == pytest.approx(float(layer(np.array([2.0]))[0]))

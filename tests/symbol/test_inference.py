@@ -109,6 +109,15 @@ def test_statistics_of_half_precision_data_are_single_precision():
     assert (arguments, outputs, states) == ([np.float16, np.float32, np.float32], [np.float16], [np.float32, np.float32])
 
 
+def test_single_precision_scales_do_not_tell_the_dtype_of_the_data():
+    normalized = sym.BatchNorm(sym.var("a"), sym.var("gamma", dtype="float32"), name="n")
+    with pytest.warns(UserWarning, match="Cannot decide type"):
+        assert normalized.infer_type() == (None, None, None)
+    net = sym.FullyConnected(normalized, sym.var("w", dtype="float16"), num_hidden=2, no_bias=True)
+    assert net.infer_type()[0] == [np.float16, np.float32, np.float32, np.float16]
+    assert net.infer_shape(a=(5, 3))[1] == [(5, 2)]
+
+
 def test_operands_of_mixed_dtypes_raise_naming_the_node():
     with pytest.raises(DTypeError, match="node _plus0"):
         (sym.var("a") + sym.var("b")).infer_type(a="float32", b="float64")

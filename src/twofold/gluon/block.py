@@ -15,6 +15,7 @@ from ..suggestions import argument_here
 from . import block_files, model_files
 from .hooks import HookHandle, Hooks
 from .inputs_by_name import in_order
+from .numpy_arrays import OrHalf, first_told
 from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict
 from .scope import BlockScope
@@ -155,12 +156,11 @@ class Block:
             found.update(child.collect_params(select))
         return found
 
-    def _input_dtype(self) -> DTypeLike | None:
+    def _input_dtype(self) -> DTypeLike | OrHalf | None:
         """The dtype of the first parameter of this block or its descendants; None if there are no parameters."""
         for param in self._reg_params.values():
             return param.dtype
-        dtypes = (child._input_dtype() for child in self._children.values())
-        return next((dtype for dtype in dtypes if dtype is not None), None)
+        return first_told(child._input_dtype() for child in self._children.values())
 
     @property
     def _is_hybridized(self) -> bool:

@@ -1,11 +1,13 @@
 """Support for arrays of `mx.np` in Gluon: blocks compute with arrays of `mx.nd` that share their memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..dtype import is_float
 from ..imperative.array import Array
+from ..imperative.views import view_of
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..numpy_extension import is_np_array
@@ -16,6 +18,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@dataclass(frozen=True)
+class OrHalf:
+    """The dtype of the inputs of batch normalization: that of its parameters, or any 16-bit one."""
+
+    dtype: DTypeLike
+
+
 def has_numpy(values: Iterable[object]) -> bool:
     """Whether nested lists contain an array of `mx.np`."""
     return any(isinstance(v, ndarray) or (isinstance(v, (list, tuple)) and has_numpy(v)) for v in values)
@@ -23,7 +32,8 @@ def has_numpy(values: Iterable[object]) -> bool:
 
 def as_legacy(values: object) -> Any:
     """Convert the arrays of `mx.np` in nested lists to arrays of `mx.nd`, as views."""
-    return _map(lambda a: a.as_nd_ndarray() if isinstance(a, (ndarray, Symbol)) else a, values)
+    # not by `as_nd_ndarray`, which gives a 0-d array an axis: the result of a layer has its input's shape
+    return _map(lambda a: view_of(NDArray, a, ()) if isinstance(a, ndarray) else a.as_nd_ndarray() if isinstance(a, Symbol) else a, values)
 
 
 def as_numpy(values: object) -> Any:
@@ -56,7 +66,20 @@ def as_active_class(values: object) -> Any:
     return into_numpy(values) if is_np_array() else values
 
 
-def cast_inputs(values: object, dtype: DTypeLike | None) -> Any:
+def first_told(dtypes: Iterable[DTypeLike | OrHalf | None]) -> DTypeLike | OrHalf | None:
+    """The first of the dtypes that the layers of a network take; that of batch normalization only if the others have none.
+
+    Its parameters are float32 in a float16 network too.
+    """
+    found = None
+    for dtype in dtypes:
+        if dtype is not None and not isinstance(dtype, OrHalf):
+            return dtype
+        found = found or dtype
+    return found
+
+
+def cast_inputs(values: object, dtype: DTypeLike | OrHalf | None) -> Any:
     """Convert the inputs of a block to arrays of `mx.nd` with one floating-point dtype.
 
     Operators of `mx.nd` require equal dtypes; callers with arrays of `mx.np` expect promotion.
@@ -70,6 +93,9 @@ def cast_inputs(values: object, dtype: DTypeLike | None) -> Any:
         are cast to the dtype of the first floating-point one.
     """
     arrays = as_legacy(values)
+    if isinstance(dtype, OrHalf):
+        wanted = dtype.dtype
+        return _map(lambda a: a.astype(wanted, copy=False) if isinstance(a, NDArray) and a._dtype in ("float32", "float64") else a, arrays)
     # Integers do not change: they are indices or labels, which operators take directly.
     if dtype is not None:
         return _map(lambda a: a.astype(dtype, copy=False) if isinstance(a, NDArray) and is_float(a._dtype) else a, arrays)

@@ -38,7 +38,8 @@ def _finish(xp: Derived, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> 
     if out.shape:
         return out
     # only MXNet's NumPy arrays can be 0-d, and results computed from one may be 0-d too; without operands a parameter says so
-    arrays = [i for i in inputs[op.random :] if i is not None and not isinstance(i, (int, float)) and xp.dtype_of(i) not in WEAK]
+    given = [i for i, declared in zip(inputs, op.inputs, strict=False) if not declared.injected] if op.random else inputs
+    arrays = [i for i in given if i is not None and not isinstance(i, (int, float)) and xp.dtype_of(i) not in WEAK]
     return xp.reshape(out, shape=(1,)) if arrays and all(i.shape for i in arrays) else out
 
 

@@ -74,11 +74,13 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
             known.dtype = known.dtype or agreed or dtype
     declared = _declared(node, inputs, outputs)[0] if outputs else None
     follows = declared is None and op.result in ("promote", "first", "tail", "ufunc", "float", "bool") and op.elementwise
-    common = next((k.dtype for k in shared if k.dtype is not None), None)
+    # parameters that stay float32 beside 16-bit data do not tell the dtype of the data
+    wide = [k for k, fact in zip(inputs, facts, strict=False) if fact.wide]
+    common = next((k.dtype for k in shared if k.dtype is not None and (k.dtype != "float32" or k not in wide)), None)
     if common is None and declared is None and op.result != "index" and outputs:
         common = outputs[0].dtype
     for known, name in zip(inputs, names, strict=True):
-        if known in shared and (op.elementwise or known.dtype is None):
+        if known in shared and known not in wide and (op.elementwise or known.dtype is None):
             known.learn_dtype(common, f"input {name}")
     for k, (known, own) in enumerate(zip(outputs, _declared(node, inputs, outputs), strict=False)):
         if follows:

@@ -7,6 +7,7 @@ from ...dtype import dtype_name
 from ...errors import WrongArgument
 from ..hybrid_block import HybridBlock, Mistake, Naming, Shape
 from ..layer import Layer
+from ..numpy_arrays import OrHalf
 from ..parameter import Parameter
 from ..parameter_dict import ParameterDict
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
@@ -88,6 +89,9 @@ class _BatchNorm(Layer, arrays="nd"):
     def cast(self, dtype: DTypeLike) -> None:
         """Cast the parameters. They stay float32 in a float16 model, as 16-bit moving averages lose too much precision."""
         super().cast("float32" if dtype_name(dtype) == "float16" else dtype)
+
+    def _input_dtype(self) -> OrHalf:
+        return OrHalf(self.gamma.dtype)
 
     def hybrid_forward(
         self, F: Functions, x: Operand, gamma: Operand, beta: Operand, running_mean: Operand, running_var: Operand
