@@ -138,12 +138,12 @@ def _axis(axis: Any) -> Axis:
     return tuple(axis) if isinstance(axis, list) else index(axis)
 
 
-def _axis_of(x: ndarray, axis: Axis) -> Axis:
+def _axis_of(x: ndarray, axis: Axis, is_mean: bool = False) -> Axis:
     """The axes of a reduction, which may be 0 or -1 for a 0-d array. NumPy allows that for all reductions but means."""
     if axis is None:
         return None
     given = _axis(axis)
-    if x.ndim == 0 and isinstance(given, tuple) and given:
+    if x.ndim == 0 and (bool(given) if isinstance(given, tuple) else is_mean):
         raise ShapeError("axis is out of range", f"{axis} for 0 dimensions", "leave axis out")
     return None if x.ndim == 0 and given in (0, -1) else given
 
@@ -277,9 +277,10 @@ def mean(
         return deliver(function_of("divide")(total, counted).astype(total.dtype, copy=False), out, "unsafe")
     if not _is_real(x, dtype):  # the operator is for real numbers
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
+    along = _axis_of(x, axis, True)
     if dtype is None:
-        return deliver(_mean(x, _axis(axis), bool(keepdims)), out, "unsafe")
-    return deliver(run(numpy_reduction.numpy_mean, x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out, "unsafe")
+        return deliver(_mean(x, along, bool(keepdims)), out, "unsafe")
+    return deliver(run(numpy_reduction.numpy_mean, x, axis=along, keepdims=bool(keepdims), dtype=dtype_name(dtype)), out, "unsafe")
 
 
 def _dtype_param(dtype: DTypeLike) -> dict[str, Any]:
@@ -309,7 +310,8 @@ def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
         if where is not True or mean is not None or not _is_real(x, dtype):
             options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
             return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
-        return deliver(run(op, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_dtype_param(dtype)), out, "unsafe")
+        along = _axis_of(x, axis, True)
+        return deliver(run(op, x, axis=along, ddof=float(ddof), keepdims=bool(keepdims), **_dtype_param(dtype)), out, "unsafe")
 
     return spread
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ShapeError
 from ..imperative.array import Array, adopted
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Index, Order, Shape
-from ..opdef import broadcast_shapes, distinct_axes, moved_axes, normalized_axes, normalized_axis
+from ..opdef import broadcast_shapes, distinct_axes, moved_axes, normalized_axis
 from ..opdef.frontend import named
 from ..ops import creation, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
@@ -128,7 +128,7 @@ def flip(m: ArrayLike, axis: Axis = None) -> ndarray:
     x = operand(m)
     if axis is None:
         return x[(_REVERSED,) * x.ndim]
-    axes = normalized_axes(axis, x.ndim)
+    axes = distinct_axes(axis, x.ndim)
     return x[tuple([_REVERSED if k in axes else _WHOLE for k in range(x.ndim)])]
 
 
@@ -307,7 +307,7 @@ def isscalar(element: object) -> bool:
 def size(a: ArrayLike, axis: int | Iterable[int] | None = None) -> int:
     """Number of elements, in total or along axes."""
     x = operand(a)
-    return x.size if axis is None else math.prod(x.shape[k] for k in normalized_axes(axis, x.ndim))
+    return x.size if axis is None else math.prod(x.shape[k] for k in distinct_axes(axis, x.ndim))
 
 
 def _memory(a: ndarray) -> tuple[Array, np.ndarray]:

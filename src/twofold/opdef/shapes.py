@@ -45,8 +45,8 @@ def normalized_axis(axis: int, ndim: int, name: str = "axis") -> int:
 
 
 def normalized_axes(axis: int | Iterable[int] | None, ndim: int) -> Shape:
-    """Axes counted from the front, sorted, each once; None means all."""
-    if axis is None:
+    """Axes counted from the front, sorted, each once; None means all. An array without axes takes 0 and -1 too, as NumPy's ``sum`` does."""
+    if axis is None or (ndim == 0 and axis in (0, -1, (0,), (-1,))):
         return tuple(range(ndim))
     return tuple(sorted(distinct_axes(axis, ndim)))
 

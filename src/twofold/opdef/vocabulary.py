@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 from ..dtype import FLOATS, HALVES, float_of
 from ..errors import ShapeError
 from .rules import Rule
-from .shapes import normalized_axes, reduced_shape
+from .shapes import distinct_axes, normalized_axes, reduced_shape
 from .spec import Op
 
 
@@ -93,7 +93,7 @@ class Derived:
     def flip(self, x: Array, axis: Axes = None) -> Array:
         """``x`` reversed along axes."""
         ndim = len(x.shape)
-        axes = range(ndim) if axis is None else normalized_axes(axis, ndim)
+        axes = range(ndim) if axis is None else distinct_axes(axis, ndim)
         return self.slice(x, key=tuple((None, None, -1) if k in axes else (None, None, None) for k in range(ndim)))
 
     def take_slice(self, x: Array, start: int | None, stop: int | None, axis: int, step: int | None = None) -> Array:

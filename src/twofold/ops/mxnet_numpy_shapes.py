@@ -17,7 +17,6 @@ from ..opdef import (
     distinct_axes,
     filled_shape,
     moved_axes,
-    normalized_axes,
     normalized_axis,
     numpy_op,
     permuted,
@@ -202,7 +201,7 @@ np_roll.sample(lambda draw: [draw(draw.real((2, 3)), shift=1), draw(draw.real((2
 @numpy_op("_npi_flip", keeps_shape=True, row="flip(m, axis=None, out=None)", writes="axis")
 def npi_flip(xp, data, *, axis: Axis):
     """The elements in reversed order along axes, all if None."""
-    return xp.flip(data, None if axis is None else normalized_axes(axis, len(data.shape)))
+    return xp.flip(data, None if axis is None else distinct_axes(axis, len(data.shape)))
 
 
 npi_flip.sample(lambda draw: [draw(draw.real((2, 3)), axis=None), draw(draw.real((2, 3)), axis=-1)])
