@@ -114,3 +114,31 @@ def test_copies_of_a_weight_are_equal_after_an_update_that_did_not_end(error: ty
         np.testing.assert_allclose(found, np.full((3, 2), values[count]), rtol=1e-5)
         assert {counts[0] for counts in optimizer._all_index_update_counts.values()} == {count}
         step()
+
+
+@pytest.mark.parametrize("saved", [[0], [0, 1], [1]])
+@pytest.mark.parametrize("loaded", [[0], [1], [0, 1], [1, 2]])
+@pytest.mark.parametrize("on_store", [(True, False), (False, True), (False, False)])
+def test_states_continue_on_other_devices(tmp_path, saved: list[int], loaded: list[int], on_store: tuple[bool, bool]) -> None:
+    def made(devices: list[int], updates: bool) -> tuple[mx.gluon.Parameter, mx.gluon.Trainer]:
+        parameter = mx.gluon.Parameter("w", shape=(1,))
+        parameter.initialize(mx.init.One(), ctx=[mx.cpu(k) for k in devices])
+        settings: dict[str, Any] = {"update_on_kvstore": updates} if len(devices) > 1 else {}
+        return parameter, mx.gluon.Trainer({"w": parameter}, "adam", {"learning_rate": 0.1}, **settings)
+
+    def steps(parameter: mx.gluon.Parameter, trainer: mx.gluon.Trainer, numbers: range) -> list[list[float]]:
+        for number in numbers:
+            with autograd.record():
+                losses = [x * number / len(parameter.list_data()) for x in parameter.list_data()]
+            autograd.backward(losses)
+            trainer.step(1)
+        return [x.asnumpy().tolist() for x in parameter.list_data()]
+
+    (want,) = steps(*made([0], updates=False), range(1, 6))
+    parameter, trainer = made(saved, on_store[0])
+    weight = steps(parameter, trainer, range(1, 4))[0]
+    trainer.save_states(tmp_path / "states")
+    parameter, trainer = made(loaded, on_store[1])
+    parameter.set_data(nd.array(weight))
+    trainer.load_states(tmp_path / "states")
+    np.testing.assert_allclose(steps(parameter, trainer, range(4, 6)), [want] * len(loaded), rtol=1e-5)

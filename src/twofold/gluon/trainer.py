@@ -418,6 +418,8 @@ class Trainer(CheckedAttributes):
                     raise FormatError(what, error.given, "pass a file that Trainer.save_states wrote") from error
                 updater.optimizer = self._updaters[0].optimizer  # one for all: its counts of updates must not diverge
         self._optimizer = (self._updaters[0] if store is None else store._updater).optimizer
+        if store is None or "dist" not in store.type:  # the file may be from other devices, or from a store, which counts on one
+            self._optimizer.move_progress(dict, [device.device_id for device in self._contexts])
         # The optimizer of the file has none: multipliers of learning rates are read from the parameters.
         self._optimizer.param_dict = dict(enumerate(self._params))
 
