@@ -209,6 +209,37 @@ def test_prefetching_in_a_forked_process_goes_on_or_says_why_not(is_reading):
     assert [b.data[0].asnumpy().tolist() for b in (first, batches.next())] == [[1.0, 1.0], [2.0, 2.0]]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_is_forked_while_it_waits_for_a_batch_does_not_wait_for_ever():
+    slow, children = _Slow(), []
+    batches = mx.io.PrefetchingIter(slow)
+    batches.next()
+    assert slow.begun.wait(60)
+
+    def fork(*_):
+        children.append(os.fork())
+        if children[0]:
+            slow.may_end.set()
+        else:
+            signal.alarm(30)
+
+    before = signal.signal(signal.SIGUSR1, fork)
+    timer = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGUSR1))
+    timer.start()
+    status = 3
+    try:
+        found = batches.next().data[0].asnumpy().tolist()
+        status = 4
+    except mx.errors.EngineError:
+        status = 2
+    finally:
+        if children == [0]:
+            os._exit(status)
+        signal.signal(signal.SIGUSR1, before)
+    assert found == [2.0, 2.0]
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 2
+
+
 def test_a_program_ends_although_an_iterator_waits_for_data_in_a_thread():
     program = """
 import threading

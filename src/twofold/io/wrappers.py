@@ -20,6 +20,8 @@ from .states import checked_state, is_state, whole_number
 Names = Sequence[Mapping[str, str]]
 #: Seconds that a thread has at the end of the program to finish the batch that it reads.
 GRACE = 0.5
+#: Seconds between looks whether the process that waits for a batch was forked meanwhile, as by a handler of signals.
+LOOK = 1.0
 
 
 class OneBatchAhead(DataIter):
@@ -196,9 +198,15 @@ class PrefetchingIter(OneBatchAhead):
             reader.took(future)
         return [reader.next() for reader in self._threads]
 
+    def _wait(self) -> None:
+        """Wait for the batches that are read, but not for threads that stayed in this process's parent."""
+        while not all(future.done() for future in self._pending):
+            wait(self._pending, LOOK)
+            self._check_process()
+
     def _drop_batches(self) -> None:
         """Wait for the threads, which must not read while their iterators are moved, and drop what they have read."""
-        wait(self._pending)
+        self._wait()
         for reader in self._threads:
             reader.drop()
 
@@ -259,6 +267,7 @@ class PrefetchingIter(OneBatchAhead):
         """
         self._check_process()
         # waits for all before an error of one is raised: no thread may still read when `reset` is called
+        self._wait()
         batches = [future.result() for future in self._pending]
         found = [batch for batch in batches if batch is not None]
         if len(found) not in (0, self.n_iter):
