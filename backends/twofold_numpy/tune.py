@@ -26,7 +26,7 @@ SPARED: dict[Kind, float] = {"forward": 4e-10}
 #: Block sizes to try: from those that fit a core's cache to those that fit none. Winograd's products are small: in blocks smaller than
 #: LEAST the threads of BLAS would wait for each other longer than they compute.
 BYTES = (1 << 19, 1 << 21, 1 << 23, 1 << 25)
-LEAST = {"winograd": 1 << 23}
+LEAST = {"winograd": 1 << 21}
 
 
 def geometry(n: int, c: int, side: int, f: int, kernel: int, stride: int = 1, pad: int = 0, groups: int = 1) -> Geometry:

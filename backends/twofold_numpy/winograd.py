@@ -12,12 +12,14 @@ Winograd convolution for deep neural networks", 2020), with a quarter of the err
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes
 
+from .copies import copy_alone, packed
 from .geometry import Geometry
 from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
@@ -59,21 +61,32 @@ def _in_a_plane(matrix: np.ndarray) -> np.ndarray:
 #: The 2-d transforms: (36, 36) of a tile of data, (36, 9) of a kernel, (16, 36) to a tile of results.
 OF_DATA, OF_KERNEL, TO_RESULTS = map(_in_a_plane, _transforms())
 POSITIONS = TILE * TILE
+#: Numbers in a line of a cache.
+LINE = 16
+
+
+class InMachineCode(NamedTuple):
+    """The transforms in machine code; ``of_rotated`` is that of kernels rotated by half a turn."""
+
+    of_data: Transform
+    to_results: Transform
+    from_results: Transform
+    of_kernel: Transform
+    of_rotated: Transform
 
 
 @cache
-def _matrices() -> tuple[Matrix, Matrix, Matrix]:
-    """The 1-d transforms of data, to results, and the transpose of that."""
-    of_data, _, to_results = _transforms()
-    first, second, third = (tuple(map(tuple, matrix.tolist())) for matrix in (of_data, to_results, to_results.T))
-    return first, second, third
+def _matrices() -> list[Matrix]:
+    """The 1-d transforms in the order of `InMachineCode`."""
+    of_data, of_kernel, to_results = _transforms()
+    return [tuple(map(tuple, m.tolist())) for m in (of_data, to_results, to_results.T, of_kernel, of_kernel[:, ::-1])]
 
 
-def _in_machine_code() -> list[Transform] | None:
-    """The transforms of `_matrices` in machine code, or None."""
+def _in_machine_code() -> InMachineCode | None:
+    """The transforms in machine code, or None."""
     made = [next(filter(None, (make(matrix) for make in IN_MACHINE_CODE)), None) for matrix in _matrices()]
     found = [transform for transform in made if transform is not None]
-    return found if len(found) == len(made) else None
+    return InMachineCode(*found) if len(found) == len(made) else None
 
 
 def is_applicable(g: Geometry) -> bool:
@@ -101,7 +114,7 @@ class Tiles(ImageBlocks):
         self.image = _empty(self.images, *[RESULTS * t + KERNEL - 1 for t in (down, self.across)], before)
         self.image.fill(0)
         most = self.images * self.band * self.across
-        self.data, self.sums = _empty(POSITIONS * most * before), _empty(POSITIONS * most * after)
+        self.data, self.sums = _empty(POSITIONS * _apart(most * before)), _empty(POSITIONS * most * after)
         self.places = _empty(RESULTS**2 * most * after)
         self.code = _in_machine_code()
         if self.code is None:
@@ -118,15 +131,16 @@ class Tiles(ImageBlocks):
     def load(self, data: np.ndarray, pad: Sizes) -> None:
         """Load images (count, channels, h, w) into the padded buffer, channels last."""
         (top, left), (height, width) = pad, data.shape[2:]
-        self.image[: len(data), top : top + height, left : left + width] = data.transpose(0, 2, 3, 1)
+        for image, source in zip(self.image, data.transpose(0, 2, 3, 1), strict=False):
+            copy_alone(image[top : top + height, left : left + width], source)
 
     def transform(self, block: ImageBlock) -> np.ndarray:
         """Transform a block's tiles of the loaded images: (36, tiles, channels)."""
-        found = self.data[: POSITIONS * self.number(block) * self.before].reshape(POSITIONS, -1)
+        found = _by_position(self.data, self.number(block) * self.before)
         image = self.image[:, RESULTS * block.top :]
         if self.code is not None:
-            steps = self.steps(block, TILE, self.before)
-            self.code[0](found, steps, image, _steps_of_tiles(image), (block.images, block.rows, self.across, self.before))
+            steps = self.steps(block, self.before, True)
+            self.code.of_data(found, steps, image, _steps_of_tiles(image), (block.images, block.rows, self.across, self.before))
             return found.reshape(POSITIONS, self.number(block), self.before)
         n, y, x, c = image.strides
         shape = (TILE, TILE, block.images, block.rows, self.across, self.before)
@@ -134,13 +148,14 @@ class Tiles(ImageBlocks):
         np.copyto(tiles, as_strided(image, shape, (y, x, n, RESULTS * y, RESULTS * x, c)))
         return self.product(OF_DATA, tiles.reshape(found.shape), found).reshape(POSITIONS, self.number(block), self.before)
 
-    def steps(self, block: ImageBlock, side: int, channels: int) -> tuple[int, ...]:
+    def steps(self, block: ImageBlock, channels: int, has_gaps: bool = False) -> tuple[int, ...]:
         """Bytes from image to image, from row to row and from column to column of tiles, and between the rows and the columns of a tile.
 
-        They are those of an array (side², tiles, channels).
+        They are those of an array (36, tiles, channels), with gaps as `_by_position` leaves them or without.
         """
-        step = 4 * channels
-        return (block.rows * self.across * step, self.across * step, step, side * self.number(block) * step, self.number(block) * step)
+        step, elements = 4 * channels, self.number(block) * channels
+        apart = 4 * (_apart(elements) if has_gaps else elements)
+        return block.rows * self.across * step, self.across * step, step, TILE * apart, apart
 
     def multiply(self, data: np.ndarray, kernels: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Multiply transformed tiles by transformed kernels (36, before, after): (36, tiles, after)."""
@@ -153,13 +168,15 @@ class Tiles(ImageBlocks):
         whole = part.shape == places.shape and part.strides[3] == part.itemsize
         target = part if whole else places
         if self.code is not None:
-            steps = self.steps(block, TILE, self.after)
-            self.code[1](target, _steps_of_tiles(target), sums, steps, (block.images, block.rows, self.across, self.after))
+            steps = self.steps(block, self.after)
+            self.code.to_results(target, _steps_of_tiles(target), sums, steps, (block.images, block.rows, self.across, self.after))
         else:
             cells = self.product(TO_RESULTS, sums.reshape(POSITIONS, -1), self._cells(block))
             _in_tiles(target)[...] = self._as_tiles(cells, block)
         if not whole:
-            part[...] = places[:, : part.shape[1], : part.shape[2]]
+            for to, source in zip(part, places[:, : part.shape[1], : part.shape[2]], strict=True):
+                # a row of the result at once, channels first in memory
+                copy_alone(to.swapaxes(1, 2), source.swapaxes(1, 2))
 
     def inverse_transform_transposed(self, result: np.ndarray, block: ImageBlock) -> np.ndarray:
         """The transpose of `inverse_transform`: a block's part of a result as (36, tiles, channels)."""
@@ -168,8 +185,8 @@ class Tiles(ImageBlocks):
             places.fill(0)
         places[:, : part.shape[1], : part.shape[2]] = part
         if self.code is not None:
-            steps = self.steps(block, TILE, self.after)
-            self.code[2](sums, steps, places, _steps_of_tiles(places), (block.images, block.rows, self.across, self.after))
+            steps = self.steps(block, self.after)
+            self.code.from_results(sums, steps, places, _steps_of_tiles(places), (block.images, block.rows, self.across, self.after))
             return sums
         cells = self._cells(block)
         self._as_tiles(cells, block)[...] = _in_tiles(places)
@@ -210,30 +227,56 @@ def _empty(*shape: int) -> np.ndarray:
     return POOL.empty(shape, np.dtype(np.float32))
 
 
-def _kernels(weight: np.ndarray, transform: np.ndarray) -> np.ndarray:
-    """The transformed kernels of a weight (a, b, 3, 3): (36, a, b)."""
-    a, b = weight.shape[:2]
-    return multiply(transform, weight.reshape(a * b, KERNEL * KERNEL).T).reshape(POSITIONS, a, b)
+def _apart(elements: int) -> int:
+    """The distance of one position's elements from the next one's: an odd number of cache lines, which the cache can hold side by side."""
+    return (-(-elements // LINE) | 1) * LINE
 
 
-def _swapped(weight: np.ndarray) -> np.ndarray:
-    """A weight (a, b, 3, 3) as (b, a, 3, 3), contiguous; each kernel is copied as one element, in less than half the time."""
+def _by_position(buffer: np.ndarray, elements: int) -> np.ndarray:
+    """The beginning of a buffer as (36, elements), with gaps."""
+    apart = _apart(elements)
+    return buffer[: POSITIONS * apart].reshape(POSITIONS, apart)[:, :elements]
+
+
+def _kernels_of_data(weight: np.ndarray) -> np.ndarray:
+    """The transformed kernels of a weight (a, b, 3, 3) for results with channels b: (36, a, b), rotated by half a turn."""
     a, b = weight.shape[:2]
-    kernels = np.ascontiguousarray(weight).reshape(a, b, KERNEL * KERNEL).view(np.dtype((np.void, 4 * KERNEL * KERNEL)))
-    return np.ascontiguousarray(kernels[..., 0].T).view(np.float32).reshape(b, a, KERNEL, KERNEL)
+    code = _in_machine_code()
+    if code is None:
+        return multiply(OF_KERNEL[:, ::-1], weight.reshape(a * b, KERNEL * KERNEL).T).reshape(POSITIONS, a, b)
+    # the kernels' elements apart from each other, so that vectors have the same element of many kernels
+    elements = packed(weight.reshape(a, b, KERNEL * KERNEL).transpose(0, 2, 1))
+    return _transformed(code.of_rotated, elements)
+
+
+def _kernels(weight: np.ndarray) -> np.ndarray:
+    """The transformed kernels of a weight (b, a, 3, 3) for results with channels b: (36, a, b)."""
+    b, a = weight.shape[:2]
+    elements = packed(weight.reshape(b, a * KERNEL * KERNEL).T).reshape(a, KERNEL * KERNEL, b)
+    code = _in_machine_code()
+    if code is None:
+        return multiply(OF_KERNEL, elements.transpose(1, 0, 2).reshape(KERNEL * KERNEL, -1)).reshape(POSITIONS, a, b)
+    return _transformed(code.of_kernel, elements)
+
+
+def _transformed(transform: Transform, elements: np.ndarray) -> np.ndarray:
+    """Kernels (a, 9, b) transformed: (36, a, b)."""
+    a, _, b = elements.shape
+    found, apart, step = _by_position(_empty(POSITIONS * _apart(a * b)), a * b), 4 * _apart(a * b), 4 * b
+    transform(found, (0, 0, step, TILE * apart, apart), elements, (0, 0, KERNEL**2 * step, KERNEL * step, step), (1, 1, a, b))
+    return found.reshape(POSITIONS, a, b)
 
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
     make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
-    _correlate(make, data, _kernels(_swapped(weight), OF_KERNEL), g.pad, out)
+    _correlate(make, data, _kernels(weight), g.pad, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``: convolution of the result with rotated kernels."""
     make = partial(Tiles, g, g.size, g.filters, g.channels, nbytes)
-    # reversing the columns of the transform rotates the 9 elements of every kernel by half a turn
-    _correlate(make, result, _kernels(weight, OF_KERNEL[:, ::-1]), tuple(KERNEL - 1 - p for p in g.pad), out)
+    _correlate(make, result, _kernels_of_data(weight), tuple(KERNEL - 1 - p for p in g.pad), out)
 
 
 def _correlate(make: Callable[[], Tiles], data: np.ndarray, kernels: np.ndarray, pad: Sizes, out: np.ndarray) -> None:

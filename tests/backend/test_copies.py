@@ -39,6 +39,23 @@ def test_every_order_of_axes_is_copied(compiled, fresh, shape, dtype):
             assert copies.packed(turned).flags.c_contiguous
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_results_may_have_gaps(compiled, fresh, dtype):
+    """As images in padded ones, and a band of rows of a result."""
+    image = array((20, 9, 19), dtype)
+    padded, bands = np.full((11, 21, 20), 7, dtype), np.full((20, 30, 19), 7, dtype)
+    inside, band = padded[1:10, 1:20], bands[:, 10:19].transpose(1, 0, 2)
+    copies.copy_alone(inside, image.transpose(1, 2, 0))
+    copies.copy_alone(band.swapaxes(1, 2), np.ascontiguousarray(image.transpose(1, 0, 2)).swapaxes(1, 2))
+    np.testing.assert_array_equal(inside, image.transpose(1, 2, 0))
+    np.testing.assert_array_equal(band, image.transpose(1, 0, 2))
+    assert (padded == 7).sum() >= padded.size - inside.size
+    assert (bands[:, :10] == 7).all()
+    assert (bands[:, 19:] == 7).all()
+    if dtype != "complex128":
+        assert compiled
+
+
 def test_machine_code_takes_transposed_arrays(compiled, fresh):
     images = array((3, 20, 9, 9), "float32")
     bytes_ = array((2, 50, 60), "uint8").swapaxes(1, 2)

@@ -243,9 +243,10 @@ def test_phases_have_the_elements_of_the_kernel_that_reach_them():
 
 
 def test_the_table_weighs_a_pass_over_results_against_winograds_algorithm():
-    """Eight images: layers of ResNets and of DenseNets, whose few filters do not pay for transforms; and products over channels."""
-    few, many = (tune.geometry(8, channels, 14, filters, 3, pad=1) for channels, filters in ((128, 32), (256, 256)))
+    """Layers with few channels, or with large kernels to transform for a small image; layers of ResNets; and products over channels."""
+    few, small, many = (tune.geometry(*sizes, 3, pad=1) for sizes in ((32, 16, 32, 16), (1, 512, 7, 512), (8, 256, 14, 256)))
     assert convolution.chosen("forward", few, F32, True) is direct.convolve
+    assert convolution.chosen("forward", small, F32, True) is direct.convolve
     assert convolution.chosen("forward", many, F32, True) is not direct.convolve
     for channels, side, filters in ((256, 56, 64), (1024, 14, 256), (512, 7, 2048), (512, 14, 512)):
         assert convolution.chosen("forward", tune.geometry(8, channels, side, filters, 1), F32, True) is direct.convolve
@@ -257,7 +258,8 @@ SIZE = (2, 16, 56, 56)
 
 
 def steps_of(build, monkeypatch):
-    """The steps of a program with a 3x3 convolution, after checking that it gives the same bits without epilogues."""
+    """The steps of a program with a direct 3x3 convolution, after checking that it gives the same bits without epilogues."""
+    monkeypatch.setattr(SETTINGS, "winograd", False)
     x, w = leaf("x", SIZE, "float32"), leaf("w", (24, 16, 3, 3), "float32")
     scale, shift, other = leaf("s", (24,), "float32"), leaf("b", (24, 1, 1), "float32"), leaf("o", (2, 24, 56, 56), "float32")
     leaves = [x, w, scale, shift, other, leaf("v", (24, 24, 1, 1), "float32"), leaf("u", (24,), "float32")]
@@ -341,10 +343,12 @@ def test_an_approximate_step_stays_in_a_kernel_of_its_own_form(monkeypatch):
     np.testing.assert_array_equal(with_epilogue.run(arrays)[0], without.run(arrays)[0])
 
 
-def test_a_channels_last_convolution_takes_no_epilogue():
+def test_a_channels_last_convolution_takes_no_epilogue(monkeypatch):
     params = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
     inputs = [ArrayType((1, 64, 56, 56), "float32"), ArrayType((64, 64, 3, 3), "float32")]
     takes = backend_for(CPU).target.takes_epilogue
+    assert not takes("convolve", params | {"channels_last": False}, inputs)  # Winograd's algorithm, which takes half the time, has none
+    monkeypatch.setattr(SETTINGS, "winograd", False)
     assert takes("convolve", params | {"channels_last": False}, inputs)
     assert not takes("convolve", params | {"channels_last": True}, inputs)
     assert not takes("convolve", params | {"channels_last": False}, [ArrayType(i.shape, "float64") for i in inputs])

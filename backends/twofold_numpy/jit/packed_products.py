@@ -117,7 +117,7 @@ def _square() -> Iterator[str]:
     """Copy as many numbers of each line as there are lines."""
     for q in range(ROWS):
         yield f"  %x.{q} = getelementptr float, ptr %line.{q}, i64 %s"
-    yield from (line.replace("%rows", "%width") for line in square(f"<{ROWS} x float>", "float", ROWS, 0, 4))
+    yield from square("float", 4, ROWS, 0, "width")
 
 
 def _tile(vectors: int) -> Iterator[str]:

@@ -13,7 +13,7 @@ from .compiler import Compiler, compiler
 from .llvm_text import llvm_text, loaded_numbers
 
 #: The numbers that the code reads: sizes, and distances in elements.
-NUMBERS = ("outer", "rows", "columns", "from.outer", "from.row")
+NUMBERS = ("outer", "rows", "columns", "from.outer", "from.row", "to.outer", "to.column")
 
 
 def transpose(itemsize: int) -> Transpose | None:
@@ -28,17 +28,21 @@ def _transpose(own: Compiler, item: int) -> Transpose:
     words: dict[str, str | int] = {"LOADED": loaded_numbers(NUMBERS), "TYPE": kind, "ITEM": item, "ROWS": rows, "COLUMNS": columns}
     # the rows of a tile, one after the other
     words["POINTERS"] = "\n".join(f"  %x.{k} = getelementptr {kind}, ptr %x.{k - 1}, i64 %from.row" for k in range(1, rows))
-    words["TILE"] = "\n".join(line for first in range(0, columns, rows) for line in square(f"<{rows} x {kind}>", kind, rows, first, item))
+    words["TILE"] = "\n".join(line for first in range(0, columns, rows) for line in square(kind, item, rows, first, "to.column"))
     code = own.function(llvm_text("transpose", **words), None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
-    def run(out: np.ndarray, x: np.ndarray, sizes: tuple[int, int, int, int, int]) -> None:
-        code(address_of(out), address_of(x), struct.pack("5q", *sizes))  # releases the GIL
+    def run(out: np.ndarray, x: np.ndarray, sizes: tuple[int, ...]) -> None:
+        code(address_of(out), address_of(x), struct.pack(f"{len(NUMBERS)}q", *sizes))  # releases the GIL
 
     return run
 
 
-def square(vector: str, kind: str, n: int, first: int, item: int) -> Iterator[str]:
-    """Load ``n`` rows of ``n`` elements from column ``first`` of a tile on, interleave them until they are columns, and store these."""
+def square(kind: str, item: int, n: int, first: int, step: str) -> Iterator[str]:
+    """Load ``n`` rows of ``n`` elements from column ``first`` of a tile on, interleave them until they are columns, and store these.
+
+    ``step`` names the number of elements from one column of the result to the next.
+    """
+    vector = f"<{n} x {kind}>"
     names = [f"%s{first}.{k}" for k in range(n)]
     for k, name in enumerate(names):
         yield f"  {name}.at = getelementptr {kind}, ptr %x.{k}, i64 {first}"
@@ -52,6 +56,6 @@ def square(vector: str, kind: str, n: int, first: int, item: int) -> Iterator[st
                 yield f"  {name} = shufflevector {vector} {names[k]}, {vector} {names[k + n // 2]}, <{n} x i32> <{places}>"
         names = made
     for k, name in enumerate(names):
-        yield f"  %to{first + k}.row = mul i64 {first + k}, %rows"
+        yield f"  %to{first + k}.row = mul i64 {first + k}, %{step}"
         yield f"  %to{first + k} = getelementptr {kind}, ptr %tile.to, i64 %to{first + k}.row"
         yield f"  store {vector} {name}, ptr %to{first + k}, align {item}"

@@ -1,18 +1,17 @@
-; Transposes arrays (outer, rows, columns), whose columns are one element apart, to contiguous ones (outer, columns, rows): in tiles of
+; Transposes arrays (outer, rows, columns), whose columns are one element apart, to (outer, columns, rows), whose rows are: in tiles of
 ; $ROWS by $COLUMNS, which end cache lines of the source before they are dropped, and element by element at the edges.
 define void @kernel(ptr %out, ptr %x, ptr %numbers) nounwind {
 entry:
 $LOADED
   %rows.whole = and i64 %rows, -$ROWS
   %columns.whole = and i64 %columns, -$COLUMNS
-  %size = mul i64 %rows, %columns
   br label %outer.look
 outer.look:
   %o = phi i64 [ 0, %entry ], [ %o.next, %outer.next ]
   %more.outer = icmp slt i64 %o, %outer
   br i1 %more.outer, label %outer.begin, label %done
 outer.begin:
-  %o.out = mul i64 %o, %size
+  %o.out = mul i64 %o, %to.outer
   %o.x = mul i64 %o, %from.outer
   %out.o = getelementptr $TYPE, ptr %out, i64 %o.out
   %x.o = getelementptr $TYPE, ptr %x, i64 %o.x
@@ -23,7 +22,7 @@ band:
   br i1 %more.bands, label %band.begin, label %edge
 band.begin:
   %c.next = add i64 %c, $COLUMNS
-  %c.out = mul i64 %c, %rows
+  %c.out = mul i64 %c, %to.column
   %out.c = getelementptr $TYPE, ptr %out.o, i64 %c.out
   %x.c = getelementptr $TYPE, ptr %x.o, i64 %c
   br label %tile
@@ -53,7 +52,7 @@ rest.one:
   %i = phi i64 [ 0, %rest.begin ], [ %i.next, %rest.one ]
   %i.from = getelementptr $TYPE, ptr %x.s, i64 %i
   %i.value = load $TYPE, ptr %i.from, align $ITEM
-  %i.out = mul i64 %i, %rows
+  %i.out = mul i64 %i, %to.column
   %i.to = getelementptr $TYPE, ptr %out.s, i64 %i.out
   store $TYPE %i.value, ptr %i.to, align $ITEM
   %i.next = add i64 %i, 1
@@ -70,7 +69,7 @@ edge:
   %more.edge = icmp slt i64 %e, %columns
   br i1 %more.edge, label %edge.begin, label %outer.next
 edge.begin:
-  %e.out = mul i64 %e, %rows
+  %e.out = mul i64 %e, %to.column
   %out.e = getelementptr $TYPE, ptr %out.o, i64 %e.out
   %x.e = getelementptr $TYPE, ptr %x.o, i64 %e
   br label %edge.one
