@@ -1,4 +1,4 @@
-"""Arrays of text, records, dates and objects are NumPy's own, whatever names their dtype."""
+"""Arrays of text, records, dates and objects are NumPy's own, whatever names their dtype; and so are those with masks."""
 
 from contextlib import nullcontext
 
@@ -7,6 +7,7 @@ import pytest
 
 import twofold as mx
 from twofold import np
+from twofold.errors import UnsupportedDType
 
 TEXT, RECORD, DATE = numpy.dtype("U5"), numpy.dtype([("a", "i4"), ("b", "U3")]), numpy.dtype("M8[D]")
 PROGRAMS = [
@@ -62,3 +63,23 @@ def test_a_list_cannot_be_taken_without_a_copy():
 def test_unknown_dtypes_raise(make):
     with pytest.raises(TypeError, match=r"nosuch|unknown data type"):
         make()
+
+
+def test_masks_are_not_lost():
+    x, masked = np.array([1.0, 2.0, 3.0]), numpy.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    assert float(np.sum(masked)) == 4.0
+    assert float(np.mean(masked)) == 2.0
+    for right in (np.exp(masked), np.add(masked, masked), masked + x, masked * x):
+        assert right.mask.tolist() == [False, True, False]
+    for wrong in (
+        lambda: x + masked,
+        lambda: x % masked,
+        lambda: x @ masked,
+        lambda: x < masked,
+        lambda: np.add(x, masked),
+        lambda: np.maximum(x, masked),
+        lambda: x.__iadd__(masked),
+    ):
+        with pytest.raises(UnsupportedDType, match="mask"):
+            wrong()
+    assert x.tolist() == [1.0, 2.0, 3.0]

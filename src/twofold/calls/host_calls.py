@@ -1,6 +1,7 @@
 """NumPy's functions on the contents of arrays: finding arrays among arguments, joining recorded ones, refusing calls that cut gradients."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeVar
@@ -8,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..dtype import NAME_OF, NUMPY, is_float, numpy_dtype
-from ..errors import AutogradError, DTypeError, own_error
+from ..errors import AutogradError, DTypeError, UnsupportedDType, own_error
 from ..imperative.array import Array, apply_op
 from ..imperative.cell import Cell
 from ..imperative.guards import is_tracked
@@ -182,3 +183,17 @@ def refuse_cut(name: str, args: object, results: object) -> None:
             "a recorded array",
             "pass x.detach(), or call it inside autograd.pause(), if the result is to be a constant",
         )
+
+
+def refuse_mask(value: object) -> None:
+    """Raise where an array has a mask, which Twofold's arrays do not keep.
+
+    Raises
+    ------
+    UnsupportedDType
+        If it is one of ``numpy.ma``.
+    """
+    masked = sys.modules.get("numpy.ma")  # NumPy imports it when somebody asks for it
+    if masked is not None and isinstance(value, masked.MaskedArray):
+        todo = "pass a.filled(value), or compute with numpy.ma"
+        raise UnsupportedDType("an operand has a mask, which would be lost", repr(value)[:60], todo)

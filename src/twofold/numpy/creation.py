@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..calls.host_calls import called, is_recorded, refuse_cut, stacked, to_numpy
+from ..calls.host_calls import called, is_recorded, refuse_cut, refuse_mask, stacked, to_numpy
 from ..device import Device, current_device, interned
 from ..dtype import NAME_OF, NUMPY, dtype_name, numpy_dtype
 from ..errors import DTypeError, ParameterError, UnsupportedDType, WrongType
@@ -103,8 +103,7 @@ def array(
             raise ParameterError("array: a copy is needed", type(object).__name__, "leave copy out")
         if not supported:
             return cast("ndarray", np.array(host, copy=None if fresh else copy, ndmin=ndmin))
-        where = device_of_keywords(device, ctx)
-        out = adopted(ndarray, host, where) if fresh else from_host(ndarray, host, where)
+        out = (adopted if fresh else from_host)(ndarray, host, device_of_keywords(device, ctx))
     return out if out.ndim >= ndmin else out.reshape((1,) * (ndmin - out.ndim) + out.shape)
 
 
@@ -217,10 +216,11 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
     Raises
     ------
     UnsupportedDType
-        If it remains a NumPy array.
+        If it remains a NumPy array, or has a mask.
     """
     if isinstance(a, ndarray):
         return a
+    refuse_mask(a)
     found = array(a, copy=None, device=None if isinstance(a, Array) else device)
     if not isinstance(found, ndarray):
         raise UnsupportedDType("an operand is not an array of numbers", repr(a)[:60], "compute with numpy")
