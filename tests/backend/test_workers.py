@@ -45,21 +45,25 @@ def test_an_error_of_a_piece_is_raised_when_no_other_piece_runs() -> None:
 
 
 def test_an_interrupt_at_any_point_waits_for_the_pieces_that_have_begun() -> None:
-    begun, ended = [0], [0]
+    # lists, as a count would lose additions by several threads
+    begun: list[int] = []
+    ended: list[int] = []
 
     def piece() -> None:
-        begun[0] += 1
+        begun.append(1)
         time.sleep(0.001)
-        ended[0] += 1
+        ended.append(1)
 
     def run(offset: int, times: int, found: list[bool]) -> None:
         found.append(interrupted_at(lambda: run_all([piece] * 6), run_all.__code__, offset, times))
+        running.append(len(begun) - len(ended))
 
     reached = 0
     for offset in after_calls(run_all.__code__):
         for times in (1, 2, 3):
-            begun[0] = ended[0] = 0
-            found = list[bool]()
+            begun.clear()
+            ended.clear()
+            found, running = list[bool](), list[int]()
             # in a thread, which a mistake would leave waiting
             thread = threading.Thread(target=run, args=(offset, times, found), daemon=True)
             thread.start()
@@ -68,7 +72,8 @@ def test_an_interrupt_at_any_point_waits_for_the_pieces_that_have_begun() -> Non
             if found[0]:
                 reached += 1
             else:
-                assert ended == [6]
+                assert len(ended) == 6
+            assert running == [0], f"a piece runs on after an interrupt at {offset}"
     assert reached > 8
 
 

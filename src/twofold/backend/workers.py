@@ -75,14 +75,16 @@ def run_all(pieces: Sequence[Task]) -> None:
             if len(own) > before:
                 own[-1]()
     finally:
-        while left:  # after an error
-            with suppress(IndexError):
-                own.extend(map(left.pop, (-1,)))
-        theirs = len(pieces) - len(own)
         interrupt: BaseException | None = None
-        while len(answers) < theirs:
+        is_over = False
+        while not is_over:
             try:
-                answers.extend(starmap(ended.get, ((),)))
+                while left:  # after an error
+                    with suppress(IndexError):
+                        own.extend(map(left.pop, (-1,)))
+                while len(answers) < len(pieces) - len(own):
+                    answers.extend(starmap(ended.get, ((),)))
+                is_over = True
             except BaseException as error:  # Ctrl-C: helpers still write to the arrays, which the program may use again
                 interrupt = error
         if interrupt is not None:
