@@ -448,7 +448,7 @@ MUTANTS = (
         replace("_run(kernel, flat, half, rows, scratch)", "_run(kernel, flat, half + step, rows, scratch)"),
     ),
     Mutant("scratch of a kernel is checked out", "twofold_numpy.blocked:_run", replace("waiting.pop(kinds, None)", "waiting.get(kinds)")),
-    Mutant("a piece that was begun is waited for", "backend.workers:run_all", replace("theirs", "0")),
+    Mutant("a piece that was begun is waited for", "backend.workers:run_all", replace("len(pieces) - len(own)", "0")),
     Mutant("a task that is not needed keeps nothing", "backend.workers:run_all.help_out", parameter("kept=pieces")),
     Mutant("a forked child has no threads", "backend.workers:", drop("os.register_at_fork(after_in_child=forget)")),
     Mutant("a half's warnings are off", "backend.workers:_serve", drop("np.seterr(all='ignore')")),
