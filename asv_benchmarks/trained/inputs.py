@@ -24,6 +24,8 @@ class Task:
         Of stochastic gradient descent; without momentum, and a ``beta``, of Adam.
     beta
         Adam's first beta.
+    tolerance
+        Largest relative difference of the libraries' losses.
     """
 
     title: str
@@ -31,6 +33,7 @@ class Task:
     rate: float
     momentum: float = 0.0
     beta: float | None = None
+    tolerance: float = 1e-2
 
     def draw(self) -> list[np.ndarray]:
         """The inputs and labels: normal numbers in float32, or integers below the limit in int32."""
@@ -48,7 +51,8 @@ class Task:
 _IMAGES = ((8, 3, 128, 128), None), ((8,), 1000)
 TASKS = {
     "resnet18": Task("ResNet-18, 8 images of 128x128", _IMAGES, 1e-4, momentum=0.9),
-    "resnet50": Task("ResNet-50, 8 images of 128x128", _IMAGES, 1e-6, momentum=0.9),
+    # its steps enlarge roundings: after 20 steps torch's losses in float32 and in float64 are 2.2 % apart, Twofold's in float32 1.7 %
+    "resnet50": Task("ResNet-50, 8 images of 128x128", _IMAGES, 1e-6, momentum=0.9, tolerance=5e-2),
     "mobilenet": Task("MobileNet, 8 images of 128x128", _IMAGES, 1e-5, momentum=0.9),
     "lstm": Task("language model, LSTM of 2x256, 32 texts of 35 words", (((35, 32), WORDS), ((35, 32), WORDS)), 1.0),
     "transformer": Task("encoder, 6 layers of 256, 4 heads, 16 texts of 128 words", (((16, 128), WORDS), ((16,), 10)), 1e-4, beta=0.9),

@@ -12,7 +12,8 @@ import numpy as np
 
 from asv_benchmarks.workers import ORACLE, Worker, many, seconds
 
-from . import LIBRARIES, STEPS, TOLERANCE
+from . import LIBRARIES, STEPS
+from .inputs import TASKS
 from .worker import made
 
 #: Seconds that the steps of one turn take, at least.
@@ -46,9 +47,9 @@ def _process(library: str) -> Worker:
     return Worker.of_library(library, 1, "asv_benchmarks.trained.worker")
 
 
-def check(library: str, losses: list[list[float]], expected: list[list[float]]) -> None:
+def check(library: str, losses: list[list[float]], expected: list[list[float]], tolerance: float) -> None:
     """Raise AssertionError if a library's losses are not those of Twofold."""
-    np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=TOLERANCE / 10, err_msg=f"losses of {library} and twofold")
+    np.testing.assert_allclose(losses, expected, rtol=tolerance, atol=tolerance / 10, err_msg=f"losses of {library} and twofold")
 
 
 def ways(name: str) -> tuple[dict[str, Callable[[], Any] | Remote], int]:
@@ -67,7 +68,7 @@ def ways(name: str) -> tuple[dict[str, Callable[[], Any] | Remote], int]:
                 raise
             print(f"{name}: {library}: {str(error).splitlines()[0]}", file=sys.stderr)
             continue
-        check(library, theirs, losses)
+        check(library, theirs, losses, TASKS[name].tolerance)
         found[library] = many(net.step, steps)
     if ORACLE.exists():
         worker = _process("mxnet")
@@ -77,7 +78,7 @@ def ways(name: str) -> tuple[dict[str, Callable[[], Any] | Remote], int]:
             answer = worker.ask(f"train {name} {file}")
         if isinstance(answer, str):
             raise RuntimeError(f"mxnet: {answer}")
-        check("mxnet", answer, losses)
+        check("mxnet", answer, losses, TASKS[name].tolerance)
         found["mxnet"] = Remote(worker, steps)
     return found, steps
 
