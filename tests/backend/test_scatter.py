@@ -80,3 +80,13 @@ def test_without_a_compiler_numpy_adds(monkeypatch):
     assert not scatter._add_rows(out, (np.array([1, 2]),), np.ones((2, 5), np.float32))
     scatter.add_at(out, (np.array([1, 1]),), np.ones((2, 5), np.float32))
     assert out[1].tolist() == [2.0] * 5
+
+
+def test_many_small_additions_are_worth_the_compiler(monkeypatch):
+    monkeypatch.setattr(scatter, "LEAST", 1 << 17)
+    monkeypatch.setattr(scatter, "is_loaded", lambda: False)
+    monkeypatch.setattr(scatter, "_so_far", [0])
+    float32 = np.dtype(np.float32)
+    found = [scatter.is_worth_machine_code(float32, 1 << 16) for _ in range(40)]
+    assert found == [False] * 31 + [True] * 9
+    assert not scatter.is_worth_machine_code(np.dtype(np.int64), 1 << 30)
