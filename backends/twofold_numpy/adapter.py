@@ -46,8 +46,9 @@ def _product_in_machine_code(library: Blas, of: Multiplication | InnerProduct) -
     with IMPORTING:
         from .jit.packed_products import packed_product
         from .jit.products import bound_product
+        from .jit.row_products import row_product
 
-    return packed_product(library, of) or bound_product(library, of)
+    return packed_product(library, of) or row_product(library, of) or bound_product(library, of)
 
 
 def _convolutions_in_machine_code() -> direct.Binder | None:

@@ -17,7 +17,7 @@ WIDE = {"AVX512_SKX", "X86_V4"}
 
 def is_packed(dtype: np.dtype[np.generic], batch: int, rows: int, columns: int, inner: int) -> bool:
     """Whether machine code computes a product (batch, rows, inner) · (batch, inner, columns), if kernels are compiled."""
-    if dtype != np.float32 or batch * rows * columns * inner < LEAST or not _has_wide_vectors():
+    if dtype != np.float32 or batch * rows * columns * inner < LEAST or not has_wide_vectors():
         return False
     # tiles beyond the ends of the result are computed for nothing
     return rounded(rows, ROWS) * rounded(columns, LANES) <= MOST_WASTE * rows * columns
@@ -29,6 +29,7 @@ def rounded(number: int, step: int) -> int:
 
 
 @cache
-def _has_wide_vectors() -> bool:
+def has_wide_vectors() -> bool:
+    """Whether this processor has vectors of 512 bits for all types of elements."""
     extensions = cast("dict[str, Any]", np.show_config(mode="dicts"))["SIMD Extensions"]
     return not WIDE.isdisjoint([*extensions["baseline"], *extensions["found"]])

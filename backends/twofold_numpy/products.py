@@ -16,7 +16,7 @@ from . import threads
 from .blas import Blas, blas
 from .jit.availability import is_loaded
 from .memory import POOL
-from .packing import is_packed
+from .packing import has_wide_vectors, is_packed
 
 #: Multiplications up to which BLAS uses one thread anyway: of matrices, of a matrix and a vector, and of two vectors.
 SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
@@ -180,6 +180,11 @@ class Multiplication(NamedTuple):
         """Whether machine code of its own computes it, if kernels are compiled."""
         return not self.by_rows and is_packed(self.dtype, self.batch, self.rows, self.columns, self.inner)
 
+    @property
+    def is_few_rows(self) -> bool:
+        """Whether machine code of its own computes it, which takes no row by itself."""
+        return self.by_rows and self.dtype == np.float32 and has_wide_vectors()
+
     def parts(self, piece: Piece, stacks: tuple[np.ndarray, ...]) -> list[np.ndarray]:
         """The operands and the result of a piece, out of stacks of matrices."""
         lo, hi, top, bottom, left, right = piece
@@ -260,7 +265,7 @@ class _Patience:
 def _in_machine_code(library: Blas, of: Multiplication | InnerProduct, otherwise: Product) -> Product:
     """A product in machine code; by BLAS where that is impossible, or until loading the compiler pays."""
     # other code than BLAS gives other bits, so it is compiled at once
-    is_other = isinstance(of, Multiplication) and of.is_packed
+    is_other = isinstance(of, Multiplication) and (of.is_packed or of.is_few_rows)
     if _Patience.used < PATIENCE and not is_loaded() and not is_other:
         return partial(_patiently, otherwise)
     return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), otherwise)

@@ -16,7 +16,7 @@ from twofold_numpy.products import Multiplication, _stacks, pieces_of
 from .matrices import layouts, operands
 from tests.cases import spread_in_ci
 
-if not is_installed() or not packing._has_wide_vectors() or blas() is None:
+if not is_installed() or not packing.has_wide_vectors() or blas() is None:
     pytest.skip("no llvmlite, no vectors of 512 bits, or a BLAS with its own number of threads", allow_module_level=True)
 
 from twofold_numpy.jit import packed_products

@@ -19,6 +19,7 @@ from twofold_numpy.blas import blas
 from twofold_numpy.jit import handoff
 from twofold_numpy.jit.availability import is_installed
 from twofold_numpy.jit.compiler import compiler
+from twofold_numpy.packing import has_wide_vectors
 from twofold_numpy.products import CUT, blocks_of, multiply, pieces_of
 
 from .matrices import layouts, operands
@@ -77,7 +78,7 @@ def test_pieces_cover_a_product_once(sizes):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("rows", [2, 5, 8])
 def test_a_few_rows_are_multiplied_one_by_one_with_the_rows_of_a_weight(rows, dtype, monkeypatch):
-    """In blocks of the weight, which BLAS would copy; with the same bits however it is done."""
+    """In blocks of the weight, which BLAS would copy; with the same bits however it is done, but by machine code without BLAS."""
     draw = np.random.default_rng(0)
     x, w = (draw.normal(size=size).astype(dtype) for size in ((rows, 3000), (517, 3000)))
     taken, found = [], set()
@@ -88,9 +89,10 @@ def test_a_few_rows_are_multiplied_one_by_one_with_the_rows_of_a_weight(rows, dt
             monkeypatch.setattr(SETTINGS, "threads", count)
             found.add(multiply(x, w.T).tobytes())
     assert taken
-    assert len(found) == 1
+    assert len(found) == 1 + (dtype == "float32" and WITH_MACHINE_CODE and has_wide_vectors())
     want = x.astype("complex128") @ w.T.astype("complex128")
-    np.testing.assert_allclose(np.frombuffer(found.pop(), dtype).reshape(want.shape), want, atol=np.finfo(dtype).eps * 4000)
+    for bits in found:
+        np.testing.assert_allclose(np.frombuffer(bits, dtype).reshape(want.shape), want, atol=np.finfo(dtype).eps * 4000)
 
 
 def test_blocks_of_a_weight_cover_it_once():

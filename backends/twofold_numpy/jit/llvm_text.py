@@ -61,6 +61,20 @@ def loaded_words(names: Sequence[str]) -> Iterator[str]:
         yield f"  %{name} = load i64, ptr %{name}.at"
 
 
+def loaded_piece(names: Sequence[str]) -> Iterator[str]:
+    """The numbers of a piece of a computation as values named like them."""
+    for k, name in enumerate(names):
+        yield f"  %{name}.at = getelementptr i64, ptr %own, i64 {k}\n  %{name} = load i64, ptr %{name}.at"
+
+
+def data_addresses(names: Sequence[str], head: int) -> Iterator[str]:
+    """The addresses of the elements of the arrays that a computation in pieces is given, in this order."""
+    for k, name in enumerate(names):
+        yield f"  %{name}.object.at = getelementptr ptr, ptr %arguments, i64 {k}\n  %{name}.object = load ptr, ptr %{name}.object.at"
+        yield f"  %{name}.data.at = getelementptr i8, ptr %{name}.object, i64 {head + FIELDS['data']}"
+        yield f"  %{name}.data = load ptr, ptr %{name}.data.at"
+
+
 def loaded_numbers(names: Sequence[str]) -> str:
     """Numbers of eight bytes, from any address ``%numbers`` on, as values named like them."""
     found = []

@@ -19,7 +19,7 @@ from .callables import KEEP_GIL, builtin_of
 from .compiler import compiler
 from .handoff import code_of
 from .ir import splat
-from .llvm_text import FIELDS, SHARED_WORDS, loaded_words
+from .llvm_text import SHARED_WORDS, data_addresses, loaded_piece, loaded_words
 from .products import never, shared_words
 from .transpose import square
 
@@ -75,23 +75,14 @@ def _words(head: int) -> dict[str, str | int]:
     """What fills in the text."""
     words: dict[str, str | int] = {"LANES": LANES, "ROWS": ROWS, "COLUMNS": COLUMNS, "MOST_ROWS": MOST_ROWS, "MOST_COLUMNS": MOST_COLUMNS}
     table = f"  %table = getelementptr i64, ptr %words, i64 {SHARED_WORDS + len(NUMBERS)}"
-    words |= {"WORDS": "\n".join([*loaded_words(NUMBERS), table]), "PIECE": "\n".join(_piece()), "DATA": "\n".join(_data(head))}
+    words |= {"WORDS": "\n".join([*loaded_words(NUMBERS), table]), "PIECE": "\n".join(loaded_piece(PIECE)), "DATA": "\n".join(_data(head))}
     words |= {"LINES": "\n".join(_lines()), "ONE": "\n".join(_one_place()), "SQUARE": "\n".join(_square())}
     return words | {"TILES": "\n".join(line for vectors in range(1, VECTORS + 1) for line in _tile(vectors))}
 
 
-def _piece() -> Iterator[str]:
-    """The numbers of a piece as values named like them."""
-    for k, name in enumerate(PIECE):
-        yield f"  %{name}.at = getelementptr i64, ptr %own, i64 {k}\n  %{name} = load i64, ptr %{name}.at"
-
-
 def _data(head: int) -> Iterator[str]:
     """The addresses of the arrays' elements, and where those of this piece begin."""
-    for k, name in enumerate(ARRAYS):
-        yield f"  %{name}.object.at = getelementptr ptr, ptr %arguments, i64 {k}\n  %{name}.object = load ptr, ptr %{name}.object.at"
-        yield f"  %{name}.data.at = getelementptr i8, ptr %{name}.object, i64 {head + FIELDS['data']}"
-        yield f"  %{name}.data = load ptr, ptr %{name}.data.at"
+    yield from data_addresses(ARRAYS, head)
     for name in ARRAYS[:3]:
         yield f"  %{name}.first = getelementptr i8, ptr %{name}.data, i64 %{name}.from"
     yield f"  %scratch.address = ptrtoint ptr %scratch.data to i64\n  %scratch.above = add i64 %scratch.address, {LINE - 1}"
