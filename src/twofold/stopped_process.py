@@ -8,6 +8,9 @@ Before all have connected, two more cases need the watcher. If a process dies th
 MPI_Init forever, so the watcher ends the launcher. And a process that waits in MPI_Init cannot see that another one has finished without a
 store and will never come, so its watcher ends it: when a note says so, which processes of this machine leave, or when its patience is over.
 
+A launcher of processes on several machines asks by a variable to be told when each has connected and ended: the launcher of MPI does not
+say so once a machine is lost. A watcher says it even if the process was killed.
+
 This file is also the watcher's program, so it imports little.
 """
 
@@ -23,6 +26,11 @@ from time import monotonic
 EVERY, LIMIT = 0.5, 5.0
 #: Seconds that a process waits for others to connect: ten times the default of TWOFOLD_KV_TIMEOUT, as in a first step.
 PATIENCE = 600.0
+#: The variable by which a launcher asks to be told, how the watcher's lines to it begin, before the rank, and the folder in which a watcher
+#: on its machine also writes a file when the process has ended: its name is `ENDED` and the rank.
+TELL, SAYS, FOLDER, ENDED = "TWOFOLD_TELL", "twofold-process: ", "TWOFOLD_RUN_FOLDER", "ended-"
+#: The variable with the rank.
+RANK = "OMPI_COMM_WORLD_RANK"
 #: The writing end of the watcher's pipe, once there is one. It closes when this process ends, and so notifies the watcher.
 _held: list[int] = []
 
@@ -44,7 +52,8 @@ def end_if_stopped(missing: str = "", patience: float = PATIENCE) -> None:
     launcher = os.getppid() if os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1" else 0
     words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(launcher), missing, str(patience)]
     files = [(os.POSIX_SPAWN_DUP2, end, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    os.posix_spawn(sys.executable, words, os.environ, file_actions=files)
+    # a launcher that ends the process and its group leaves a watcher that says so
+    os.posix_spawn(sys.executable, words, os.environ, file_actions=files, setsid=bool(os.environ.get(TELL)))
     os.close(end)
     atexit.register(note_connected)  # a process that ends normally must not take the launcher with it
 
@@ -61,15 +70,43 @@ def note_connected() -> None:
         os.write(held, b"c")
 
 
+def note_status(status: int) -> None:
+    """Tell the watcher with which status this process is about to end."""
+    for held in _held:
+        os.write(held, b"=%d;" % status)
+
+
 def _look_after(process: int, launcher: int, missing: str, patience: float) -> None:
     """In the watcher: watch a process until it ends, and then end its launcher if the process had not connected."""
-    if b"c" not in _end_if_stuck(process, missing, patience) and launcher:
+    tells = bool(os.environ.get(TELL))
+    notes = _end_if_stuck(process, missing, patience, tells)
+    if tells:
+        _tell_the_end(notes.partition(b"=")[2].partition(b";")[0].decode())
+    if b"c" not in notes and launcher:
         print("twofold: this process died before all had connected, so all end", file=sys.stderr, flush=True)
         os.kill(launcher, signal.SIGTERM)
 
 
-def _end_if_stuck(process: int, missing: str, patience: float) -> bytes:
-    """The notes that the process wrote until it ended: that it connects, and that it has connected."""
+def _say(what: str) -> None:
+    # The rank is in the line, as its label may be another's: Open MPI puts lines together that programs have not ended.
+    with suppress(OSError):
+        os.write(2, f"{SAYS}{os.environ.get(RANK, '')} {what}".rstrip().encode() + b"\n")
+
+
+def _tell_the_end(status: str) -> None:
+    _say(f"ended {status}")
+    # Open MPI's launcher passes on nothing more once it has decided to end all
+    folder = os.environ.get(FOLDER, "")
+    if os.path.isdir(folder):
+        name = os.path.join(folder, ENDED + os.environ.get(RANK, ""))
+        with suppress(OSError), open(f"{name}.new", "w", encoding="utf-8") as file:
+            file.write(status)
+        with suppress(OSError):
+            os.replace(f"{name}.new", name)
+
+
+def _end_if_stuck(process: int, missing: str, patience: float, tells: bool) -> bytes:
+    """The notes that the process wrote until it ended: that it connects, that it has connected, and its status."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process itself
     looked = since = connecting = monotonic()
     written = b""
@@ -81,10 +118,18 @@ def _end_if_stuck(process: int, missing: str, patience: float) -> bytes:
             if not more:
                 return written
             connecting = connecting if written else monotonic()
+            if tells and b"c" in more and b"c" not in written:
+                _say("connected")
             written += more
         now = monotonic()
+        try:
+            is_stopped = _is_stopped(process)
+        except OSError:  # it has ended, and a process that it has started holds the pipe open
+            while told.poll(0) and (more := os.read(0, 16)):
+                written += more
+            return written
         # a gap between two looks means that the watcher was stopped too, as Ctrl-Z stops both: start counting the seconds again
-        if not _is_stopped(process) or now - looked > 4 * EVERY:
+        if not is_stopped or now - looked > 4 * EVERY:
             since = now
         elif now - since > LIMIT:
             return _end(process, f"this process has been stopped for {LIMIT:g} s, and is ended", written)

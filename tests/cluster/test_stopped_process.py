@@ -85,3 +85,22 @@ def test_a_launcher_ends_whose_process_dies_before_it_connects():
         for ending in endings
     ]
     assert [process.wait(30) for process in started] == list(endings.values())
+
+
+@pytest.mark.ci
+def test_a_launcher_is_told_when_a_process_has_connected_and_ended(tmp_path):
+    """Whatever ends the process, and whether its group is ended with it or one of its children lives on."""
+    begin = "import os, signal, subprocess, sys; from twofold import stopped_process; stopped_process.end_if_stopped(); "
+    endings = {
+        "stopped_process.note_connected(); stopped_process.note_status(0)": ("connected", "0"),
+        "stopped_process.note_connected(); stopped_process.note_status(3); os.killpg(0, signal.SIGKILL)": ("connected", "3"),
+        "stopped_process.note_connected(); os.fork() or os.execlp('sleep', 'sleep', '5'); os.kill(os.getpid(), 9)": ("connected", ""),
+    }
+    for rank, (then, (first, status)) in enumerate(endings.items()):
+        more = {"TWOFOLD_TELL": "1", "TWOFOLD_RUN_FOLDER": str(tmp_path), "OMPI_COMM_WORLD_RANK": str(rank)}
+        words = [sys.executable, "-c", begin + then]
+        process = subprocess.Popen(words, env=environment(more), stderr=subprocess.PIPE, text=True, start_new_session=True)
+        assert (
+            process.communicate(timeout=30)[1] == f"twofold-process: {rank} {first}\ntwofold-process: {rank} ended {status}".rstrip() + "\n"
+        )
+        assert (tmp_path / f"ended-{rank}").read_text() == status

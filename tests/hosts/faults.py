@@ -144,8 +144,8 @@ class Outcome(NamedTuple):
         return (promise != ENDS and goes_on) or (promise != GOES_ON and ended)
 
 
-def outcome(role: Role, fault: Fault, seed: int) -> Outcome:
-    """Run a job, and let a fault happen at a point that a seed decides."""
+def outcome(role: Role, fault: Fault, seed: int, steps: int = STEPS) -> Outcome:
+    """Run a job of some steps an epoch, and let a fault happen at a point that a seed decides."""
     chance = random.Random(f"{role.title} {fault.title} {seed}")
     victim = chance.randrange(2, role.workers + role.servers + 1)
     other = chance.choice([host for host in range(1, role.workers + role.servers + 1) if host != victim])
@@ -153,7 +153,7 @@ def outcome(role: Role, fault: Fault, seed: int) -> Outcome:
     with Hosts(role.hosts, seed=seed) as hosts:
         places = ",".join(f"{name(k)}:1" for k in range(1, role.hosts + 1))
         counts = ["-n", str(role.workers), "-s", str(role.servers), "--spares", str(role.spares), *["--ft"] * role.is_tolerant]
-        program = [str(ROOT / "tests" / "hosts" / "programs" / "checked_sums.py"), role.kind, str(hosts.folder), str(STEPS)]
+        program = [str(ROOT / "tests" / "hosts" / "programs" / "checked_sums.py"), role.kind, str(hosts.folder), str(steps)]
         words = [sys.executable, "-m", "twofold", "launch", "--hosts", places, *counts, *program]
         job = hosts.start(words, {"TWOFOLD_KV_TIMEOUT": str(TIMEOUT), "MXNET_KVSTORE_BIGARRAY_BOUND": "1000"})
         with ThreadPoolExecutor(1) as pool:

@@ -17,6 +17,17 @@ def test_a_host_vanishes(role):
     assert found.is_trained == role.is_tolerant, found.log
 
 
+@pytest.mark.slow
+def test_a_job_goes_on_long_after_a_host_has_vanished():
+    """Longer than Open MPI's launcher, ssh or TCP wait for an answer of that host."""
+    role = next(role for role in ROLES if role.is_tolerant)
+    found = outcome(role, VANISHES, 0, steps=700)
+    assert found.is_as_promised, found.log
+    assert found.is_trained, found.log
+    assert found.seconds > 60, found.log
+    assert "is lost; the processes on other machines go on" in found.log
+
+
 def test_the_table_counts_what_was_as_promised():
     role, fault = ROLES[0], FAULTS[0]
     ends = Outcome(role, fault, 3, (2, 1), 20.0, 1, True, True, False, "")

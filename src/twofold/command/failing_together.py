@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ..config import SETTINGS
 from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder, number_in
-from ..stopped_process import end_if_stopped
+from ..stopped_process import end_if_stopped, note_status
 
 #: The environment variable with the process that the launcher started. Programs that this process starts do not belong to the cluster.
 PROGRAM = "TWOFOLD_PROGRAM"
@@ -28,9 +28,11 @@ def failing_together() -> Iterator[None]:
     try:
         yield
         _note_success()
+        _tell(0)
     except SystemExit as error:
         # as Python does: None is success, and a text is printed and means 1
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        _tell(status & 255 or int(status != 0))
         if _is_one_of_several() and status:
             # printed here, as Python would do after this block: `_end_all` does not return
             if not isinstance(error.code, int):
@@ -41,11 +43,17 @@ def failing_together() -> Iterator[None]:
             _note_success()
         raise
     except BaseException as error:
+        _tell(1)
         if _is_one_of_several():
             # called here, as Python would do after this block: `_end_all` does not return
             sys.excepthook(type(error), error, error.__traceback__)
             _end_all(1)
         raise
+
+
+def _tell(status: int) -> None:
+    if os.environ.get(PROGRAM) == str(os.getpid()):  # not in a process that the program has forked
+        note_status(status)
 
 
 def _note_success() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -17,8 +18,10 @@ from typing import Any, NamedTuple
 
 from ..errors import LaunchError
 from .hosts import Host, is_local
+from .merged_log import say
 from .mpi import INSTALL, forwarded
 from .slurm import is_allocation
+from .ssh_relay import MACHINES, PORTS
 
 #: Seconds for ssh to connect, for a machine's answer, and for both on Kubernetes, where ssh servers start with the launcher.
 CONNECT, ANSWER, PODS = 7, 11.0, 90.0
@@ -28,8 +31,14 @@ CLOCK, AT_ONCE = 60.0, 32
 ALIVE = 10
 #: Variables by which Open MPI is told how to start its daemons: by which means, the program and its arguments.
 MEANS, STARTER, ARGUMENTS = "PRTE_MCA_plm", "PRTE_MCA_plm_ssh_agent", "PRTE_MCA_plm_ssh_args"
-#: The port at which Open MPI's launcher waits for its daemons, where a firewall admits certain ones only.
-PORT = "PRTE_MCA_oob_tcp_dynamic_ipv4_ports"
+#: By how many daemons Open MPI's launcher starts at once by default, and how many it connects with itself.
+STARTED, CHILDREN = 128, 64
+#: After how many seconds a daemon whose machine is cut off from the launcher ends its processes; eight minutes by default.
+CUT_OFF = {
+    "PRTE_MCA_oob_tcp_keepalive_time": "20",
+    "PRTE_MCA_oob_tcp_keepalive_intvl": "5",
+    "PRTE_MCA_oob_tcp_keepalive_probes": "6",
+}
 
 
 class Machine(NamedTuple):
@@ -101,9 +110,31 @@ def alive_options() -> dict[str, str]:
     return {ARGUMENTS: f"-o ServerAliveInterval={ALIVE} -o ServerAliveCountMax=3 {os.environ.get(ARGUMENTS, '')}".strip()}
 
 
+def relay_options(hosts: Sequence[Host]) -> dict[str, str]:
+    """The variables by which Open MPI starts `ssh_relay` in place of ssh, so that a lost machine does not end the whole job."""
+    words, several = _ssh(), len(hosts)
+    if not words:
+        return {}
+    own = shlex.split(os.environ.get(STARTER, "ssh").partition(":")[0])
+    relay = [sys.executable, "-I", "-S", str(Path(__file__).with_name("ssh_relay.py")), *own, "-x"]
+    apart = next((word for word in relay if re.search(r"[\s:]", word)), None)
+    if apart is not None:  # it splits the command line at spaces, and alternatives at colons
+        say(f"a machine that is lost will end the job: Open MPI cannot run {apart!r}, as the name has a space or a colon")
+        return {}
+    return {
+        STARTER: " ".join(relay),
+        MACHINES: ",".join(host.name for host in hosts),
+        # every daemon connects with this machine, without another in between that may be lost
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        "PRTE_MCA_routed_radix": str(max(CHILDREN, several)),
+        "PRTE_MCA_plm_ssh_num_concurrent": str(max(STARTED, several)),
+        **{name: value for name, value in CUT_OFF.items() if name not in os.environ},
+    }
+
+
 def _listener() -> socket.socket:
     """A socket that other machines try to connect to."""
-    chosen = os.environ.get(PORT, "").partition(",")[0].partition("-")[0]
+    chosen = os.environ.get(PORTS, "").partition(",")[0].partition("-")[0]
     port, both = int(chosen) if chosen.isdecimal() else 0, socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if both else socket.AF_INET
     return socket.create_server(("", port), family=family, backlog=2 * AT_ONCE, dualstack_ipv6=both)

@@ -11,6 +11,7 @@ import secrets
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,9 +24,11 @@ from ..config import SETTINGS
 from ..errors import LaunchError, ParameterError
 from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
 from ..plurals import counted
+from ..stopped_process import TELL
 from . import elastic
 from .arguments import count, positive_integer, valued_options
-from .host_checks import alive_options, check_machines, fewest_threads
+from .attendance import Attendance
+from .host_checks import alive_options, check_machines, fewest_threads, relay_options
 from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled, say
@@ -135,7 +138,7 @@ def execute(given: argparse.Namespace) -> int:
         threads = SETTINGS.threads or cores_each(os.environ) or fewest_threads(machines, threads_each(job))
         job = replace(job, variables=_variables(job, threads, given, folder))
         say(f"{_described(job)}, {counted(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
-        ended = _judged(job, found, _run(found, job, [sys.executable, "-m", "twofold", "run", *program]), Path(folder))
+        ended = _judged(job, found, _run(found, job, [sys.executable, "-m", "twofold", "run", *program], Path(folder)), Path(folder))
         if given.trace:
             _write_trace(job, Path(folder), given.trace)
         if ended.status:
@@ -288,21 +291,27 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
         "PYTHONUNBUFFERED": "1",  # lines appear when they are printed
         # Open MPI's MPI_Finalize may never return if a process has died
         **({"MPI4PY_RC_FINALIZE": "false"} if given.ft else {}),
+        **({TELL: "1"} if job.is_fault_tolerant and job.is_remote else {}),
         **({"TWOFOLD_TRACE": folder} if given.trace else {}),
         **limits,
     }
 
 
-def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
+def _run(found: Engine, job: Job, words: Sequence[str], folder: Path) -> Ended:
     # MPI hands the variables on as well; here they are for the launcher of MPI itself, and for processes on this machine
     environment = {**os.environ, **(job.variables or {}), **found.variables(job)}
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers, where Open MPI would refuse
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     if job.is_remote:
         environment |= alive_options()
+    attendance = None
+    if job.is_remote and job.is_fault_tolerant:
+        environment |= relay_options(job.hosts)
+        others = [host.name for host in job.hosts if not is_local(host)]
+        attendance = Attendance(_machines(job), others, job.workers + job.spares, folder)
     # roles are numbered upwards, so the longest names are those of the first and the last of a role
     width = max(len(_role(job, 0)), len(_role(job, job.processes - 1)), len(_role(job, job.workers - 1)))
-    return run_labelled(found.command(job, words), environment, found.label(), lambda rank: _role(job, rank).ljust(width))
+    return run_labelled(found.command(job, words), environment, found.label(), lambda rank: _role(job, rank).ljust(width), attendance)
 
 
 def _judged(job: Job, found: Engine, ended: Ended, folder: Path) -> Ended:
@@ -326,9 +335,17 @@ def _role(job: Job, rank: int) -> str:
     return f"server {number}" if number < job.servers else f"spare {number - job.servers}"
 
 
+def _machines(job: Job) -> list[str]:
+    """The machine of each process: Open MPI and MPICH fill them in their order, one that is named twice at the first name."""
+    slots = Counter[str]()
+    for host in job.hosts:
+        slots[host.name] += host.slots
+    return list(slots.elements())[: job.processes]
+
+
 def _place(job: Job, rank: int) -> str:
-    """The machine of a process, if there are several: Open MPI and MPICH fill them in their order."""
-    places = [host.name for host in job.hosts for _ in range(host.slots)]
+    """The machine of a process, if there are several."""
+    places = _machines(job)
     return f" (on {places[rank]})" if job.is_remote and rank < len(places) else ""
 
 

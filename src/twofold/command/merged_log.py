@@ -13,8 +13,12 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, NamedTuple
 
+from .attendance import Attendance
+
 #: Seconds that processes have to end after an interrupt.
 PATIENCE = 8.0
+#: Seconds between looks for processes that have ended.
+LOOK = 1.0
 #: The most lines of a launcher of MPI that are kept.
 SAID = 200
 #: The messages of Open MPI, MPICH and Slurm about the process that ended first.
@@ -75,7 +79,13 @@ def say(text: str) -> None:
     print(f"launch: {text}", file=sys.stderr, flush=True)
 
 
-def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: re.Pattern[str], name: Callable[[int], str]) -> Ended:
+def run_labelled(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    label: re.Pattern[str],
+    name: Callable[[int], str],
+    attendance: Attendance | None = None,
+) -> Ended:
     """Run a command, and print its output with the names of processes instead of labels. An interrupt ends all processes of the command.
 
     Parameters
@@ -88,6 +98,8 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
         Matches the beginning of a labelled line; the group ``rank`` is the process's rank.
     name
         A process's name by rank.
+    attendance
+        The processes that are left if machines are lost; None if the launcher of MPI ends by itself whatever happens.
     """
     # a group of its own, so that an interrupt from a keyboard reaches it once: from here
     process = subprocess.Popen(
@@ -102,41 +114,21 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
         errors="replace",
         start_new_session=True,
     )
-    interrupts, ending = _Interrupts(process), _Ending(process)
-    printing, found, said = threading.Lock(), list[int](), list[str]()
-    logs: dict[tuple[int, str], _Log] = {}
+    interrupts, ending = _Interrupts(process, attendance), _Ending(process, attendance)
+    output = _Output(label, name, ending, attendance)
     assert process.stdout is not None
     assert process.stderr is not None
-
-    def show(source: IO[str], target: IO[str]) -> None:
-        for line in source:
-            match = label.match(line)
-            if match is None:
-                # only lines without a label: they come from the launcher of MPI, and not from the program
-                found.extend(int(m["rank"]) for pattern in FIRST_ENDED if (m := pattern.search(line)))
-                said.extend([line] * (len(said) < SAID))
-            prefix = "" if match is None else f"{name(int(match['rank']))} | "
-            # Open MPI ends its messages with a zero byte, which may come before the next line
-            own = line[match.end() if match else 0 :].rstrip("\n").strip("\0")
-            # a line of Open MPI that is a zero byte alone is dropped, an empty line of the program is not
-            if own or line.endswith("\n"):
-                # one lock for both streams: on a terminal a line of one must not cut a line of the other
-                if match is not None and (end := ENDS_ALL.match(own)):
-                    ending.begin(*(int(match["rank"]), 1) if end["own"] else (None, None))
-                elif abort := ABORTED.match(own):
-                    ending.begin(None, int(abort["status"]) if abort["status"] else None)
-                with printing:
-                    for text in logs.setdefault((source.fileno(), prefix), _Log()).take(own):
-                        print(prefix + text, file=target, flush=True)
-        # at the end of the stream: a rule that no message followed was the program's own
-        for (number, prefix), log in logs.items():
-            if number == source.fileno() and log.held:
-                print(prefix + log.held, file=target, flush=True)
-
-    readers = [threading.Thread(target=show, args=pair) for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))]
+    pairs = ((process.stdout, sys.stdout), (process.stderr, sys.stderr))
+    readers = [threading.Thread(target=output.show, args=pair) for pair in pairs]
     with interrupts, process.stdout, process.stderr:
         for reader in readers:
             reader.start()
+        while attendance is not None and process.poll() is None and not attendance.is_decided:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK)
+            attendance.look()
+        if attendance is not None and attendance.is_decided:
+            ending.begin(None, None)
         status = process.wait()
         # the pipes may still hold lines when the process has ended
         for reader in readers:
@@ -144,7 +136,66 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
     ending.cancel()
     if interrupts.number:
         return Ended(128 + interrupts.number, None)
-    return _ended(status, found, "".join(said), ending)
+    if attendance is not None:
+        if attendance.is_decided and not (ending.has_failed or (status and attendance.has_ended_itself)):
+            status, first = attendance.verdict()
+            return Ended(status, first, "".join(output.said))
+        if ending.has_begun:
+            status = status or ending.status or 1  # Open MPI's is 0 if a connection to a machine has ended
+    return _ended(status, output.found, "".join(output.said), ending)
+
+
+class _Output:
+    """Prints what the processes of a job and their launcher say, and notes what the launcher must know."""
+
+    def __init__(self, label: re.Pattern[str], name: Callable[[int], str], ending: "_Ending", attendance: Attendance | None) -> None:
+        self._label, self._name, self._ending, self._attendance = label, name, ending, attendance
+        #: The processes that the launcher of MPI has named as the first that ended, and what it has said.
+        self.found, self.said = list[int](), list[str]()
+        self._logs: dict[tuple[int, str], _Log] = {}
+        self._printing = threading.Lock()
+
+    def show(self, source: IO[str], target: IO[str]) -> None:
+        """Print all lines of a stream, with the names of processes instead of labels."""
+        for line in source:
+            match = self._label.match(line)
+            if match is None:
+                # only lines without a label: they come from the launcher of MPI, and not from the program
+                self.found.extend(int(m["rank"]) for pattern in FIRST_ENDED if (m := pattern.search(line)))
+                self.said.extend([line] * (len(self.said) < SAID))
+            prefix = "" if match is None else f"{self._name(int(match['rank']))} | "
+            # Open MPI ends its messages with a zero byte, which may come before the next line
+            own = self._heard(line[match.end() if match else 0 :].rstrip("\n").strip("\0"), match is not None)
+            # a line of Open MPI that is a zero byte alone is dropped, an empty line of the program is not
+            if own or (own is not None and line.endswith("\n")):
+                self._note(own, match)
+                # one lock for both streams: on a terminal a line of one must not cut a line of the other
+                with self._printing:
+                    for text in self._logs.setdefault((source.fileno(), prefix), _Log()).take(own):
+                        print(prefix + text, file=target, flush=True)
+        # at the end of the stream: a rule that no message followed was the program's own
+        for (number, prefix), log in self._logs.items():
+            if number == source.fileno() and log.held:
+                print(prefix + log.held, file=target, flush=True)
+
+    def _heard(self, line: str, is_labelled: bool) -> str | None:
+        """What to print of a line that may be for the launcher; None if that is nothing."""
+        if self._attendance is None:
+            return line
+        found = self._attendance.take(line, is_labelled)
+        if found is None:
+            # dropped is what Open MPI says of lost machines at the end
+            return line if is_labelled or not self._attendance.is_decided else None
+        own, told = found
+        if told:
+            say(told)
+        return own or None
+
+    def _note(self, line: str, match: re.Match[str] | None) -> None:
+        if match is not None and (end := ENDS_ALL.match(line)):
+            self._ending.begin(*(int(match["rank"]), 1) if end["own"] else (None, None))
+        elif abort := ABORTED.match(line):
+            self._ending.begin(None, int(abort["status"]) if abort["status"] else None)
 
 
 def _ended(status: int, failed: Sequence[int], said: str, ending: "_Ending") -> Ended:
@@ -160,8 +211,8 @@ def _ended(status: int, failed: Sequence[int], said: str, ending: "_Ending") -> 
 class _Ending:
     """Ends a launcher of MPI that should end, but waits for a machine that has vanished without a word."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process, self.is_forced = process, False
+    def __init__(self, process: subprocess.Popen[str], attendance: Attendance | None) -> None:
+        self._process, self._attendance, self.is_forced = process, attendance, False
         #: The first process that has said so by this library's message, and the status with which the first ended all.
         self.rank: int | None = None
         self.status: int | None = None
@@ -174,8 +225,20 @@ class _Ending:
         with self._lock:
             self.rank = rank if self.rank is None else self.rank
             self.status = status if self.status is None else self.status
-            if self._timer.ident is None:
+            if not self.has_begun:
                 self._timer.start()
+                if self._attendance is not None:
+                    self._attendance.end_relays()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the launcher should end."""
+        return self._timer.ident is not None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a process has ended all others."""
+        return self.rank is not None or self.status is not None
 
     def cancel(self) -> None:
         """The launcher has ended."""
@@ -184,7 +247,7 @@ class _Ending:
     def _end(self) -> None:
         self.is_forced = True
         # its children first: an ssh to a lost machine would hold the launcher's output open
-        for child in [*children_of(self._process.pid), self._process.pid]:
+        for child in [*descendants_of(self._process.pid), self._process.pid]:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
 
@@ -195,6 +258,11 @@ def children_of(process: int) -> list[int]:
         return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     except OSError:
         return []
+
+
+def descendants_of(process: int) -> list[int]:
+    """The processes that a process has started, after those that they have started themselves."""
+    return [each for child in children_of(process) for each in (*descendants_of(child), child)]
 
 
 class _Log:
@@ -240,11 +308,13 @@ class Interruptible(ABC):
 class _Interrupts(Interruptible):
     """A context in which an interrupt of this process ends the processes that another one has started."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process, self.number = process, 0
+    def __init__(self, process: subprocess.Popen[str], attendance: Attendance | None) -> None:
+        self._process, self._attendance, self.number = process, attendance, 0
 
     def _interrupted(self, number: int, _: FrameType | None) -> None:
         again, self.number = bool(self.number), number
+        if self._attendance is not None:
+            self._attendance.end_relays()
         # the first interrupt lets the launcher end its processes; a second one does not wait for that
         self._process.send_signal(signal.SIGKILL if again else signal.SIGTERM)
         if not again:
