@@ -89,15 +89,19 @@ arange.sample(lambda draw: [draw(start=1.0, stop=3.0, step=0.25), draw(start=0.0
 def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: str = "", axis: int | None = None):
     """A range with the length of an axis of ``data`` (with None: of its size and shape), in its dtype.
 
+    Each value is there ``repeat`` times, the last one less often if ``repeat`` does not divide the length.
     ``ctx`` has no effect: the result is where ``data`` is.
     """
     shape = data.shape if axis is None else (data.shape[normalized_axis(axis, len(data.shape))],)
     size = math.prod(shape)
-    if repeat < 1 or size % repeat:
-        raise ParameterError(
-            "contrib.arange_like: repeat does not divide the size", f"repeat={repeat}, size {size}", "pass a divisor of the size"
-        )
-    return xp.reshape(_progression(xp, start, step, size // repeat, repeat, xp.dtype_of(data)), shape=shape)
+    if repeat < 1:
+        raise ParameterError("contrib.arange_like: repeat is not positive", f"repeat={repeat}", "pass 1 or more")
+    if size % repeat == 0:
+        values = _progression(xp, start, step, size // repeat, repeat, xp.dtype_of(data))
+    else:  # the last value is repeated less often
+        places = xp.floor_divide(xp.iota(size=size, dtype="int64"), repeat)
+        values = xp.cast(xp.cast(places, "float64") * step + start, xp.dtype_of(data))
+    return xp.reshape(values, shape=shape)
 
 
 arange_like.sample(lambda draw: [draw(draw.real((2, 4)), start=1.0, step=0.5), draw(draw.real((2, 4)), axis=1, repeat=2)])

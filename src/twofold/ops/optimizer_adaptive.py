@@ -40,7 +40,7 @@ def adam_update(
 
 
 def _bounded(xp, weight, clip_weights):
-    return weight if clip_weights <= 0 else xp.clip(weight, -clip_weights, clip_weights)
+    return weight if clip_weights < 0 else xp.clip(weight, -clip_weights, clip_weights)
 
 
 @weight_update("rmspropalex_update", mutates=("n", "g", "delta"))

@@ -83,8 +83,9 @@ def _interpolated(xp, x, axis, number, align_corners):
     # in float64, so that images of all dtypes are read at the same positions
     k = xp.cast(xp.iota(size=number, dtype="int64"), "float64")
     # either the centers of the corner pixels coincide, or centers are at half pixels; before the first center the edge is repeated
+    # a single element is the first one in both cases, as in MXNet
     aligned = (size - 1) / (number - 1) if number > 1 else 0.0
-    at = k * aligned if align_corners else xp.maximum((k + 0.5) * (size / number) - 0.5, 0)
+    at = k * aligned if align_corners or number == 1 else xp.maximum((k + 0.5) * (size / number) - 0.5, 0)
     low = xp.minimum(xp.floor(at), size - 1)
     share = xp.reshape(xp.cast_like(at - low, x), shape=(number, *[1] * (len(x.shape) - axis - 1)))
     low = xp.cast(low, "int64")
@@ -109,7 +110,8 @@ def bilinear_resize(
 
     "size" is ``height`` and ``width``, or the image's size times the scales if they are given. "odd_scale" is h · scale if h is even, else
     (h - 1) · scale + 1. "like" is the size of ``like`` (n, c, h', w'). "to_even_up", "to_odd_down" and so on are the nearest such sizes.
-    With ``align_corners`` the centers of the corner pixels stay in place, otherwise the corners of the image do.
+    With ``align_corners`` the centers of the corner pixels stay in place, otherwise the corners of the image do. A result with one row or
+    column has the first one.
     """
     _check_image("BilinearResize2D", data.shape)
     if (like is None) == (mode == "like") or (like is not None and len(like.shape) != 4):
