@@ -285,8 +285,16 @@ def test_ports_that_a_firewall_admits(monkeypatch: pytest.MonkeyPatch) -> None:
         first, other = taken.getsockname()[1], free.getsockname()[1]
         free.close()
         monkeypatch.setenv(ssh_relay.PORTS, f"{first},{other}-{other}")
-        found = ssh_relay._listener()
+        found = ssh_relay._listener(["127.0.0.1"])
         assert found is not None
         with found:
-            assert found.getsockname()[1] == other
-            assert ssh_relay._listener() is None
+            assert found.getsockname() == ("127.0.0.1", other)
+            assert ssh_relay._listener(["127.0.0.1"]) is None
+
+
+def test_the_relay_listens_where_the_launcher_does() -> None:
+    for addresses, own in ((["127.0.0.1"], "127.0.0.1"), (["127.0.0.1", "10.0.0.1"], "0.0.0.0")):
+        found = ssh_relay._listener(addresses)
+        assert found is not None
+        with found:
+            assert found.getsockname()[0] == own

@@ -178,10 +178,12 @@ def ports(text: str) -> Iterator[int]:
         yield from range(int(first or 0), int(last or first or 0) + 1)
 
 
-def _listener() -> socket.socket | None:
+def _listener(addresses: Sequence[str]) -> socket.socket | None:
+    # one of several addresses may be the only one that the machine can reach
+    own = addresses[0] if len(addresses) == 1 else ""
     for port in ports(os.environ.get(PORTS, "")):
         with suppress(OSError):
-            return socket.create_server(("", port), backlog=8)
+            return socket.create_server((own, port), backlog=8)
     return None
 
 
@@ -214,13 +216,14 @@ def main(words: Sequence[str]) -> int:
         The command line of ssh.
     """
     found = next(filter(None, map(ADDRESS.search, words)), None)
-    listener = None if found is None else _listener()
+    addresses = [] if found is None else found["hosts"].split(",")
+    listener = _listener(addresses) if addresses else None
     if found is None or listener is None:
         why = "no port is free" if found else "Open MPI's daemons get no address"
         print(f"twofold: connections are not relayed, as {why}: if a machine is lost, the job ends", file=sys.stderr, flush=True)
         os.execvp(words[0], [*words])
     own, port = listener.getsockname()[1], int(found["port"])
-    launcher = [(address, port) for address in [*found["hosts"].split(","), "127.0.0.1"]]
+    launcher = [(address, port) for address in [*addresses, "127.0.0.1"]]
     relay = Relay(listener, launcher, machine_of(words, os.environ[MACHINES].split(",")), os.environ[FOLDER])
     parent, ssh = os.getppid(), subprocess.Popen([ADDRESS.sub(rf"\g<name>\g<hosts>:{own}\g<masks>", word) for word in words])
     signal.signal(signal.SIGTERM, lambda *_: relay.has_ended.set())
