@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes
+from twofold.config import ON_CHANGE
 
 from .copies import copy_alone, packed
 from .geometry import Geometry
@@ -82,11 +83,15 @@ def _matrices() -> list[Matrix]:
     return [tuple(map(tuple, m.tolist())) for m in (of_data, to_results, to_results.T, of_kernel, of_kernel[:, ::-1])]
 
 
+@cache
 def _in_machine_code() -> InMachineCode | None:
     """The transforms in machine code, or None."""
     made = [next(filter(None, (make(matrix) for make in IN_MACHINE_CODE)), None) for matrix in _matrices()]
     found = [transform for transform in made if transform is not None]
     return InMachineCode(*found) if len(found) == len(made) else None
+
+
+ON_CHANGE.append(_in_machine_code.cache_clear)  # the setting ``jit``
 
 
 def is_applicable(g: Geometry) -> bool:
