@@ -158,6 +158,7 @@ NUMPY_ALONE = Target(
     np.ndarray,
     shares_constants=True,
     row_reductions=True,
+    runs_in_order=True,
     gain_of_channels_last=_gain_of_channels_last,
     planning=planning.facts,
     libraries=threads.report,

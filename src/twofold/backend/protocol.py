@@ -66,6 +66,9 @@ class Target:
     strided_kernels: bool = False
     #: Launches are expensive: similar kernels at the end of a program run in one call (`graph.horizontal_fusion`).
     few_kernels: bool = False
+    #: The steps of a program run one after the other, so that values may be computed in parts of one buffer. On several streams such steps
+    #: would wait for each other.
+    runs_in_order: bool = False
     #: Programs may keep small scratch memory from run to run.
     keeps_scratch: bool = True
     #: The epilogues (`graph.epilogues`) that `Backend.product` supports.

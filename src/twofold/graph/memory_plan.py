@@ -3,23 +3,29 @@
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from math import prod
 from textwrap import indent
 from typing import NamedTuple
 
 from ..extension_points import shown_in_notebooks
+from ..opdef import normalized_axis
+from ..ops.primitive_shape import concat
 from .fuse import Step
-from .ir import Application, Node, is_const
+from .ir import Application, Node, applies, is_const, unshaped
 
 
 class Place(NamedTuple):
     """Where a value lives.
 
     ``leaf`` k (an input's memory), ``buffer`` k, ``output`` k, ``kernel`` (never leaves its kernel), ``constant``, ``fresh``
-    (allocated by the backend, freed after its last use).
+    (allocated by the backend, freed after its last use). ``begin`` is the first element, in a buffer, of a value that is computed
+    where it will be concatenated with others.
     """
 
     kind: str
     number: int = 0
+    begin: int = 0
 
 
 @dataclass(repr=False)
@@ -56,6 +62,13 @@ class MemoryPlan:
         buffers = [(f"buffer {k}", n, dtype) for k, (n, dtype) in enumerate(self.buffers)]
         return inputs + buffers + [(f"result {k}", n, "") for k, n in enumerate(self.outputs)]
 
+    def is_in_place(self, n: Application) -> bool:
+        """Whether a value is a concatenation whose operands are computed in its memory: it needs no copies."""
+        if not applies(n, concat) or (place := self.place[n]).kind != "buffer":
+            return False
+        begins = accumulate([i.size for i in n.operands], initial=place.begin)
+        return all(self.place.get(unshaped(i)) == place._replace(begin=b) for i, b in zip(n.operands, begins, strict=False))
+
     def __repr__(self) -> str:
         rows = [*self.rows, ("total ", self.nbytes, "")]
         return "\n".join(f"{what}  {n} bytes{', ' * bool(note)}{note}" for what, n, note in rows)
@@ -82,14 +95,18 @@ class _MemoryPlanner:
         updates: Callable[[Application], bool],
         in_place: bool,
         share: bool,
+        join: bool,
     ) -> None:
         self.fixed, self.updates = fixed, updates
-        self.steps, self.outputs, self.in_place, self.share = steps, set(outputs), in_place, share
+        self.steps, self.outputs, self.in_place, self.share, self.join = steps, set(outputs), in_place, share, join
         self.given = set(donated)
         # The invariant of all fields: a place holds one value at a time, and a value's place is not written before its last reader has run.
         self.plan = MemoryPlan()
-        # For a view: the value that owns the memory. Liveness is that of the owner, since a use of a view is a use of its memory.
+        # For a view or a joined value: the value that owns the memory. Liveness is that of the owner, since a use of a view is a use of
+        # its memory.
         self.root: dict[Node, Node] = {}
+        #: For a value that is computed in the memory of a concatenation: its first element there.
+        self.begin: dict[Node, int] = {}
         # The last step that reads an owner, through views too; the number of steps for a result of the program, which outlives them.
         self.last: dict[Node, int] = {}
         # All values that have had a place, in order. They move together when a buffer becomes the memory of a result.
@@ -118,7 +135,29 @@ class _MemoryPlanner:
             self._place_step(t, step)
         return self.plan
 
+    def _join(self) -> None:
+        """Find the concatenations whose operands are computed in their memory: adjacent blocks of it, new values of the same dtype."""
+        made = {n for step in self.steps for n in step.nodes if n not in step.numbers}
+        # the last ones first: a concatenation may be an operand of a later one
+        for whole in [step.nodes[0] for step in reversed(self.steps) if not step.is_kernel and applies(step.nodes[0], concat)]:
+            shape, axis = whole.shape, whole.bound_op.params["axis"]
+            parts = [unshaped(i) for i in whole.operands]
+            if whole in self.outputs or prod(shape[: normalized_axis(axis, len(shape))]) != 1 or len(set(parts)) != len(parts):
+                continue
+            if all(i in made and self._is_movable(i) and i.dtype == whole.dtype for i in parts):
+                begin = self.begin.get(whole, 0)
+                for i in parts:
+                    self.root[i], self.begin[i] = self.owner(whole), begin
+                    begin += i.size
+
+    def _is_movable(self, n: Node) -> bool:
+        """Whether the plan may choose a value's memory."""
+        is_new = isinstance(n, Application) and not n.bound_op.op.view and not is_const(n) and not self.fixed(n)
+        return is_new and n not in self.outputs and n not in self.root
+
     def _liveness(self) -> None:
+        if self.join:
+            self._join()
         for t, step in enumerate(self.steps):
             for n in step.nodes:
                 if _is_view(n):
@@ -144,7 +183,7 @@ class _MemoryPlanner:
                 if n in self.outputs:
                     self.plan.outputs.append(n.nbytes)
             # a value that only its own kernel reads stays in registers or in a block's scratch: it needs no memory of its own
-            elif step.is_kernel and (self.last.get(n, -1) <= t or n in step.numbers):
+            elif step.is_kernel and (self.last.get(self.owner(n), -1) <= t or n in step.numbers):
                 self.plan.place[n] = Place("kernel")
             else:
                 self._place(n, k, dying, read)
@@ -175,6 +214,11 @@ class _MemoryPlanner:
         that differs from its first operand in some elements only may overwrite that operand. Neither is possible if a node of the step
         reads the operand through a view: a kernel runs block by block, and a view's elements are in other blocks.
         """
+        if self.owner(n) is not n:
+            self._place_joined(n)
+            return
+        if n in self.plan.place:  # a concatenation, placed with the first of its operands
+            return
         fit = None
         if self.in_place and n.bound_op.op.elementwise and n.bound_op.op.layout.may_overwrite:
             free = (d for d in dying if read[d] <= k and d not in self.viewed and n in self.reader.get(d, (n,)))
@@ -196,6 +240,13 @@ class _MemoryPlanner:
             self._settle(n, self.plan.place[fit])
         else:
             self._settle(n, Place("buffer", self._buffer(n)))
+
+    def _place_joined(self, n: Node) -> None:
+        """Place a value in the memory of the concatenation that it is joined to."""
+        whole = self.root[n]
+        if whole not in self.plan.place:
+            self._settle(whole, Place("buffer", self._buffer(whole)))
+        self._settle(n, self.plan.place[whole]._replace(begin=self.begin[n]))
 
     def _place_output(self, n: Node, fit: Node | None, dying: list[Node]) -> None:
         """Place a result of the program. If it could overwrite a dying operand, that operand is computed in the result's memory instead."""
@@ -239,6 +290,7 @@ def plan_memory(
     updates: Callable[[Application], bool] = lambda node: False,
     in_place: bool = True,
     share: bool = True,
+    join: bool = False,
 ) -> MemoryPlan:
     """Plan a program's memory.
 
@@ -254,5 +306,7 @@ def plan_memory(
         Nodes that the backend can compute in the memory of their first operand by writing only the changed elements.
     in_place, share
         Switch the two optimizations off, to measure them.
+    join
+        Whether values may be computed in the memory of a concatenation that reads them.
     """
-    return _MemoryPlanner(steps, outputs, donated, fixed, updates, in_place, share).run(leaves)
+    return _MemoryPlanner(steps, outputs, donated, fixed, updates, in_place, share, join).run(leaves)

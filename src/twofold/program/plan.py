@@ -98,6 +98,7 @@ def plan_of(
         updates=lambda n: n in calls and bool(calls[n].update),
         in_place=in_place,
         share=share,
+        join=in_place and target.runs_in_order,
     )
     return ProgramPlan(outputs, leaves, constants, steps, calls, memory, reshaped)
 

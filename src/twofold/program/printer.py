@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any
 
 from ..backend.kernel import Array, ArrayType, KernelEpilogue, RowProgram
@@ -41,6 +42,11 @@ class Printer:
         #: The name of each node, of each place in memory, and of each Python scalar per dtype.
         self._name: dict[object, str] = {}
         self._allocators: list[str] = []
+        #: The number of elements of each buffer.
+        self._sizes: dict[int, int] = {}
+        for n, place in self.memory.place.items():
+            if place.kind == "buffer":
+                self._sizes[place.number] = max(n.size, self._sizes.get(place.number, 0))
         #: Numbers of the buffers that the program keeps.
         self._kept = self._buffers_to_keep()
         #: The scratch memory, by variable: None for what is made in each run, by statements of its own.
@@ -215,12 +221,20 @@ class Printer:
             return self._name.get(place)
         key = place, n.shape
         if key not in self._name:
-            base, is_kept = self._name.get(place), place.number in self._kept
-            if base is None:
-                new = self._allocator((n.size,), n.dtype)
-                base = self._name[place] = self._define_scratch(f"{new}()", (), new if is_kept else None)
+            base, is_kept = self._buffer(place.number, n.dtype), place.number in self._kept
+            if n.size < self._sizes[place.number]:
+                part = slice(place.begin, place.begin + n.size)
+                base = self._define_scratch(f"{base}[{part.start}:{part.stop}]", (base,), itemgetter(part) if is_kept else None)
             self._name[key] = base if n.shape == (n.size,) else self._reshaped(base, n.shape, is_kept)
         return self._name[key]
+
+    def _buffer(self, number: int, dtype: str) -> str:
+        """The variable of a buffer, an array of one axis."""
+        place = Place("buffer", number)
+        if place not in self._name:
+            new = self._allocator((self._sizes[number],), dtype)
+            self._name[place] = self._define_scratch(f"{new}()", (), new if number in self._kept else None)
+        return self._name[place]
 
     def _reshaped(self, base: str, shape: tuple[int, ...], is_kept: bool) -> str:
         as_shape = self.backend.xp.reshape
@@ -258,6 +272,10 @@ class Printer:
             return
         if op is item:
             self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.bound_op.params['place']}]")
+            return
+        if self.memory.is_in_place(n):
+            self._name[n] = self._result(n)
+            self._written.clear()
             return
         call = self.plan.calls[n]
         if op.view and self._name.get(n.operands[0]) in self._scratch and not may_copy(n):

@@ -223,7 +223,7 @@ def _read(record: dict[str, Any], leaves: Sequence[Node]) -> StoredPlan:
 
     steps = [Step(of(s), tuple(map(of, members)), frozenset(of(numbers)), name) for s, members, numbers, name in record["steps"]]
     memory = MemoryPlan(
-        {nodes[n]: Place(kind, number) for n, kind, number in record["places"]},
+        {nodes[n]: Place(*place) for n, *place in record["places"]},
         [(size, dtype) for size, dtype in record["buffers"]],
         record["results"],
         dict(map(of, record["donated"])),
